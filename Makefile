@@ -1,0 +1,51 @@
+# run: from a fresh checkout to a working service      test: everything that CI runs      check: lint, types, settings
+# fix: what can be mended by itself                    bench: measure it
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
+
+.PHONY: run test check fix bench
+
+run: .venv/.run
+	@$(BIN)/python -m config.first_run
+	@exec $(BIN)/python manage.py serve
+
+test: .venv/.dev
+	@$(BIN)/python -m tests.run
+
+# A random key, and no data/env of a developer.
+SAFE = DATA_DIR=build/check SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')
+
+# The settings of a production, so that its system checks have something to say; nothing of it is connected to.
+check: .venv/.dev
+	$(BIN)/python -m ruff check --quiet
+	$(BIN)/python -m ruff format --check --quiet
+	$(BIN)/python -m mypy .
+	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run
+	$(SAFE) PUBLIC_URL=https://fieldpost.example EVENTS_URL=https://fieldpost.example ALLOWED_HOSTS=fieldpost.example \
+	  DATABASE_URL=postgres://fieldpost@database.example/fieldpost REDIS_URL=redis://redis.example:6379/0 \
+	  EMAIL_URL=smtp://mail.example:587 DEFAULT_FROM_EMAIL=fieldpost@fieldpost.example \
+	  $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+fix: .venv/.dev
+	$(BIN)/python -m ruff check --fix --quiet
+	$(BIN)/python -m ruff format --quiet
+
+bench: .venv/.dev
+	@$(BIN)/python -m tests.load.bench
+
+# A venv is whole when it has pip; half a one, left by a Python without ensurepip, is made again.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Fieldpost needs Python 3.11 or newer: call make with PYTHON=/path/to/such/a/python" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear .venv
+
+.venv/.run: requirements/run.txt | $(BIN)/pip
+	@$(PIP) $<
+	@touch $@
+
+# After .run, not beside it: two pips in one venv would trip over each other.
+.venv/.dev: requirements/dev.txt .venv/.run
+	@$(PIP) $<
+	@touch $@

@@ -1,0 +1,26 @@
+"""The one place that says which address a client has (CONTRACT section 2)."""
+
+import ipaddress
+
+from django.conf import settings
+from django.http import HttpRequest
+
+
+def client_address(request: HttpRequest) -> str:
+    """
+    Return the client's IP address.
+
+    `X-Forwarded-For` is believed only for as many entries, from the right, as there are proxies of ours
+    (TRUSTED_PROXY_COUNT); everything further left is the client's own invention.
+    """
+    direct = str(request.META.get("REMOTE_ADDR", ""))
+    hops = settings.TRUSTED_PROXY_COUNT
+    if not hops:
+        return direct
+    forwarded = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
+    chain = [*forwarded, direct]
+    candidate = chain[-hops - 1] if len(chain) > hops else chain[0]
+    try:
+        return str(ipaddress.ip_address(candidate))
+    except ValueError:  # a proxy that writes something else: fall back to what the socket says
+        return direct

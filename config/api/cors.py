@@ -1,0 +1,44 @@
+"""
+CORS for what pages of any origin may call, and for nothing else (CONTRACT section 5).
+
+Our own thirty lines and not django-cors-headers: the preflight must echo the headers that were asked for, and answer
+before any key is looked at or any request is counted; the library sends a fixed list.
+"""
+
+import re
+
+from django.http import HttpRequest, HttpResponse
+
+from config.api.middleware import REQUEST_ID, GetResponse
+from config.api.ratelimit import HEADERS
+
+OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
+EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
+PREFLIGHT_SECONDS = 86_400  # a day; browsers cap it themselves
+_HEADER_LIST = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1024}")
+
+
+class CorsMiddleware:
+    """Answers preflights of the open paths and lets their answers, errors too, be read by any origin."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not OPEN_PATHS.fullmatch(request.path_info):
+            return self.get_response(request)
+        is_preflight = request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
+        response = self._preflight(request) if is_preflight else self.get_response(request)
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Access-Control-Expose-Headers"] = EXPOSED
+        return response
+
+    def _preflight(self, request: HttpRequest) -> HttpResponse:
+        asked = request.META.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
+        response = HttpResponse(status=204)
+        response.headers["Access-Control-Allow-Methods"] = "GET, POST, OPTIONS"
+        if asked and _HEADER_LIST.fullmatch(asked):
+            response.headers["Access-Control-Allow-Headers"] = asked
+        response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
+        response.headers["Vary"] = "Access-Control-Request-Headers"
+        return response

@@ -1,0 +1,81 @@
+"""
+Cache backends for the rate limiter: one round trip a count, and no failure that a request could notice.
+
+django-ratelimit counts by `add(key, 1)` and, when the key was there, `incr(key)`. Over Django's RedisCache that is
+SET, EXISTS and INCR: three round trips. Here `add` increments at once, and `incr` hands out the number it got.
+"""
+
+import logging
+import threading
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import caches
+from django.core.cache.backends.base import DEFAULT_TIMEOUT
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+REDIS_AWAY = (RedisError, OSError)
+
+
+class Breaker:
+    """Remembers that Redis failed, so that the next requests do not each wait for its time-out."""
+
+    def __init__(self) -> None:
+        self._closed_at = 0.0
+        self._lock = threading.Lock()
+
+    def is_open(self) -> bool:
+        """Tell whether Redis is to be left alone for now."""
+        return time.monotonic() < self._closed_at
+
+    def trip(self, error: BaseException) -> None:
+        """Leave Redis alone for REDIS_RETRY_SECONDS, and log it once for each such while."""
+        with self._lock:
+            was_open = self.is_open()
+            self._closed_at = time.monotonic() + settings.REDIS_RETRY_SECONDS
+        if not was_open:
+            logger.warning("redis unavailable, working without it for %s s: %s", settings.REDIS_RETRY_SECONDS, error)
+
+
+breaker = Breaker()  # one a process: limiter and nudges share what they learn
+
+
+class LocalCounterCache(LocMemCache):
+    """The per-process cache: enough where one process serves, and the fallback elsewhere."""
+
+
+class RedisCounterCache(RedisCache):
+    """Django's RedisCache with counting in one round trip, falling back to the process's own counters."""
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._counts = threading.local()
+
+    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Increment the counter `key` and tell whether this was its first count."""
+        if value != 1:
+            return bool(super().add(key, value, timeout, version))
+        self._counts.last = self._count(key, self.get_backend_timeout(timeout), version)
+        return bool(self._counts.last == 1)
+
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        """Return the number that the preceding `add` of this thread counted."""
+        return int(self._counts.last)
+
+    def _count(self, key: str, timeout: int | None, version: int | None) -> int:
+        full_key = self.make_and_validate_key(key, version=version)
+        if not breaker.is_open():
+            try:
+                pipeline = self._cache.get_client(full_key, write=True).pipeline(transaction=False)
+                pipeline.incr(full_key)
+                pipeline.expire(full_key, timeout or 0, nx=True)
+                return int(pipeline.execute()[0])
+            except REDIS_AWAY as error:
+                breaker.trip(error)
+        local = caches["local"]
+        return 1 if local.add(key, 1, timeout) else int(local.incr(key))

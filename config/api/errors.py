@@ -1,0 +1,197 @@
+"""
+Every error of the API: raised anywhere below as an ApiError, turned into the envelope once, here.
+
+Source: SPEC section 7, the table in CONTRACT section 1.
+"""
+
+import dataclasses
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
+DATABASE_AWAY = (OperationalError, InterfaceError)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Detail:
+    """One wrong value: the field's name (or parameter, or path), a short code, a sentence that says what to do."""
+
+    field: str
+    code: str
+    message: str
+
+
+class ApiError(Exception):
+    """An answer other than success. Subclasses set `status` (HTTP) and `code` (the envelope's `error`)."""
+
+    status = 500
+    code = "internal_error"
+    message = "Something went wrong."
+
+    def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message or self.message)
+        self.message = message or self.message
+        self.headers = dict(headers or {})
+        self.details: list[Detail] = []
+
+    def body(self) -> dict[str, Any]:
+        """Return the envelope `{success, error, message, details?}`."""
+        body: dict[str, Any] = {"success": False, "error": self.code, "message": self.message}
+        if self.details:
+            body["details"] = [dataclasses.asdict(detail) for detail in self.details]
+        return body
+
+
+class InvalidJson(ApiError):
+    status, code, message = 400, "invalid_json", "The body must be one JSON object."
+
+
+class ValidationFailed(ApiError):
+    """One or more wrong values; `message` is the first of `details`."""
+
+    status, code = 400, "validation_error"
+
+    def __init__(self, details: Iterable[Detail]) -> None:
+        self_details = list(details)
+        super().__init__(self_details[0].message)
+        self.details = self_details
+
+
+class EmptySubmission(ApiError):
+    status, code = 400, "empty_submission"
+    message = "The submission holds no values. Send at least one field beside the control fields."
+
+
+class InvalidAccessKey(ApiError):
+    status, code, message = 401, "invalid_access_key", "Invalid or missing access key"
+
+    def __init__(self) -> None:
+        super().__init__(headers={"WWW-Authenticate": "AccessKey"})
+
+
+class Forbidden(ApiError):
+    status, code, message = 403, "forbidden", "Forbidden"
+
+
+class Unauthorized(ApiError):
+    status, code, message = 403, "unauthorized", "Unauthorized"
+
+
+class PlanRequired(ApiError):
+    status, code = 403, "plan_required"
+
+
+class FormNotPublished(ApiError):
+    status, code = 403, "form_not_published"
+    message = "This form does not take submissions now. Publish it first."
+
+
+class OriginNotAllowed(ApiError):
+    status, code = 403, "origin_not_allowed"
+
+
+class NotFound(ApiError):
+    status, code, message = 404, "not_found", "There is nothing here. Check the path and the id."
+
+
+class MethodNotAllowed(ApiError):
+    status, code = 405, "method_not_allowed"
+
+
+class Conflict(ApiError):
+    status, code = 409, "conflict"
+
+
+class PayloadTooLarge(ApiError):
+    status, code = 413, "payload_too_large"
+    message = "The body is larger than 256 KiB. Send less."
+
+
+class UnsupportedMediaType(ApiError):
+    status, code = 415, "unsupported_media_type"
+    message = "Send the body as JSON, with the header Content-Type: application/json."
+
+
+class RateLimited(ApiError):
+    status, code = 429, "rate_limited"
+
+
+class InternalError(ApiError):
+    """A bug. The message carries the request's id, never what happened inside."""
+
+    def __init__(self) -> None:
+        super().__init__(f"Internal server error. Tell us this request id if it stays: {current_request_id()}.")
+
+
+class ServiceUnavailable(ApiError):
+    status, code = 503, "service_unavailable"
+    message = "The service is busy or restarting. Nothing was lost; try again in a moment."
+
+    def __init__(self) -> None:
+        super().__init__(headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+
+def invalid(field: str, code: str, message: str) -> ValidationFailed:
+    """Return a ValidationFailed with one detail."""
+    return ValidationFailed([Detail(field, code, message)])
+
+
+def current_request_id() -> str:
+    """Return the id of the request being answered, bound by RequestIdMiddleware."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", "unknown"))
+
+
+def as_api_error(error: BaseException) -> ApiError:
+    """Return the ApiError that tells about any exception. Unknown ones are logged with their traceback."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, Http404 | drf.NotFound):
+        return NotFound()
+    if isinstance(error, drf.MethodNotAllowed):
+        return MethodNotAllowed(str(error.detail))
+    if isinstance(error, RequestDataTooBig):
+        return PayloadTooLarge()
+    if isinstance(error, drf.UnsupportedMediaType):
+        return UnsupportedMediaType()
+    if isinstance(error, DATABASE_AWAY):
+        logger.warning("database unavailable: %s", error)
+        return ServiceUnavailable()
+    logger.error("internal error", exc_info=error)
+    return InternalError()
+
+
+def handle_exception(error: Exception, context: Mapping[str, Any]) -> Response:
+    """DRF's EXCEPTION_HANDLER."""
+    failure = as_api_error(error)
+    return Response(failure.body(), status=failure.status, headers=failure.headers)
+
+
+def error_response(error: BaseException) -> HttpResponse:
+    """Return the same answer outside DRF: middleware, plain views, Django's own error handlers."""
+    failure = as_api_error(error)
+    return JsonResponse(failure.body(), status=failure.status, headers=failure.headers)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """`handler404` of the URL configuration."""
+    return error_response(NotFound())
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """`handler400`: a request that Django itself refuses, such as an unknown Host."""
+    return error_response(invalid("host", "invalid", "The request is malformed or its Host is unknown here."))
+
+
+def internal_error(request: HttpRequest) -> HttpResponse:
+    """`handler500`; Django has logged the traceback already."""
+    return error_response(InternalError())

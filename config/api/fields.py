@@ -1,0 +1,36 @@
+"""How ids and moments are shown in records."""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from config.api.ids import SUFFIX_LENGTH, encode_id
+from config.api.times import format_time
+
+
+@extend_schema_field({"type": "string", "pattern": rf"^[a-z]{{3}}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}$"})
+class PublicIdField(serializers.Field[uuid.UUID, Any, str, Any]):
+    """Shows a UUID as a TypeID of one kind."""
+
+    def __init__(self, prefix: str, **kwargs: Any) -> None:
+        self.prefix = prefix
+        super().__init__(read_only=True, **kwargs)
+
+    def to_representation(self, value: uuid.UUID) -> str:
+        return encode_id(self.prefix, value)
+
+
+@extend_schema_field(OpenApiTypes.DATETIME)
+class TimeField(serializers.Field[dt.datetime, Any, str, Any]):
+    """Shows a moment as ISO 8601, UTC, milliseconds, `Z`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(read_only=True, **{name: value for name, value in kwargs.items() if name != "allow_null"})
+        self.allow_null = bool(kwargs.get("allow_null"))
+
+    def to_representation(self, value: dt.datetime) -> str:
+        return format_time(value) or ""

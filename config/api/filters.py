@@ -1,0 +1,104 @@
+"""django-filter, made strict: an unknown or mistyped query parameter is a validation_error, never ignored."""
+
+from typing import Any
+
+import django_filters
+from django import forms
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.request import Request
+
+from config.api.errors import Detail, ValidationFailed, invalid
+from config.api.ids import InvalidId, decode_id
+from config.api.pagination import PARAMETERS
+from config.api.serializers import MAX_DETAILS
+from config.api.text import clean_text
+
+
+class IdFormField(forms.CharField):
+    """A public id of one kind; gives the UUID."""
+
+    def __init__(self, prefix: str, **kwargs: Any) -> None:
+        self.prefix = prefix
+        super().__init__(**kwargs)
+
+    def clean(self, value: Any) -> Any:
+        """Return the UUID. Raises forms.ValidationError."""
+        if value in self.empty_values:
+            return None
+        try:
+            return decode_id(self.prefix, value)
+        except InvalidId as error:
+            raise forms.ValidationError(str(error), code="invalid_id") from None
+
+
+class IdFilter(django_filters.Filter):
+    """Compares with the UUID behind a public id; takes `prefix=`."""
+
+    field_class = IdFormField
+
+
+class DateFormField(forms.DateField):
+    """A date `YYYY-MM-DD` and no other spelling."""
+
+    default_error_messages = {"invalid": "Must be a date in the form YYYY-MM-DD."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(input_formats=["%Y-%m-%d"], **kwargs)
+
+    def to_python(self, value: Any) -> Any:
+        """Return the date. Raises forms.ValidationError."""
+        if isinstance(value, str) and value and len(value) != 10:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
+        return super().to_python(value)
+
+
+class DateFilter(django_filters.Filter):
+    """Compares with a UTC day."""
+
+    field_class = DateFormField
+
+
+class StrictFilterBackend(DjangoFilterBackend):
+    """Applies a view's `filterset_class`. Raises ValidationFailed with a detail for each wrong parameter."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+        """Return the rows that match the query."""
+        filterset = self.get_filterset(request, queryset, view)
+        names = list(filterset.filters) if filterset else []
+        refuse_unknown_parameters(request.query_params, [*names, *view.query_parameters])
+        if filterset is None:
+            return queryset
+        if not filterset.is_valid():
+            raise ValidationFailed(form_details(filterset.form))
+        return filterset.qs
+
+
+def form_details(form: forms.BaseForm) -> list[Detail]:
+    """Return a Detail for each error of a Django form."""
+    errors = form.errors.get_json_data().items()
+    return [
+        Detail(name, leaf["code"] or "invalid", f"{name}: {leaf['message']}") for name, leaves in errors for leaf in leaves
+    ]
+
+
+def refuse_unknown_parameters(query: QueryDict, known: list[str]) -> None:
+    """Raise ValidationFailed when the query holds a name that this endpoint does not read."""
+    unknown = [clean_text(name)[:128] for name in query if name not in known]
+    if unknown:
+        hint = f" Known here: {', '.join(known)}." if known else " None is read here."
+        raise ValidationFailed(
+            Detail(name, "unknown_parameter", f"There is no query parameter of this name: {name}.{hint}")
+            for name in unknown[:MAX_DETAILS]
+        )
+
+
+def refuse_nul(query: QueryDict) -> None:
+    """Raise ValidationFailed for a query value that no database column could hold."""
+    for name in query:
+        if "\0" in query[name]:
+            raise invalid(name, "invalid", f"{name}: must not contain U+0000.")
+
+
+LIST_PARAMETERS = PARAMETERS

@@ -1,0 +1,44 @@
+"""What every answer gets, API or page: a request id, and 503 instead of 500 when the database is away."""
+
+import re
+from collections.abc import Callable
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from uuid_utils.compat import uuid4
+
+from config.api.errors import DATABASE_AWAY, error_response
+
+REQUEST_ID = "X-Request-Id"
+_ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class RequestIdMiddleware:
+    """Binds an id to the request's log lines and sends it back. A caller's own id is kept when it is harmless."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
+        request_id = given if _ACCEPTABLE.fullmatch(given) else uuid4().hex
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        response = self.get_response(request)
+        response.headers[REQUEST_ID] = request_id
+        return response
+
+
+class UnavailableMiddleware:
+    """Turns an unreachable or hopelessly busy database into 503 with Retry-After, outside the API's views too."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Return the 503 for a database error, None for anything else."""
+        return error_response(exception) if isinstance(exception, DATABASE_AWAY) else None

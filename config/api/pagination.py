@@ -1,0 +1,98 @@
+"""
+Pages of lists: `page` from 1, `limit` 1 to 100, an exact `total` from the same snapshot as the rows.
+
+Source: CONTRACT section 1.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.serializers import QuerySerializer, validate
+
+DEFAULT_LIMIT = 25
+MAX_LIMIT = 100
+FARTHEST_PAGE = 10**9  # beyond any table, and small enough that its OFFSET fits 64 bits
+PARAMETERS = ("page", "limit")
+
+
+class PageQuery(QuerySerializer):
+    """The two parameters of every list."""
+
+    page = serializers.IntegerField(min_value=1, default=1)
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+
+
+@contextmanager
+def snapshot() -> Iterator[str]:
+    """Give the alias of a database connection on which every query until the end sees the same moment."""
+    with transaction.atomic(using=settings.SNAPSHOT):
+        yield settings.SNAPSHOT
+
+
+class Pagination(BasePagination):
+    """DRF's pagination interface; a view may bring a cheaper exact count as `count_rows(queryset)`."""
+
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any]:
+        """Return the page's rows. Raises ValidationFailed for a page or limit out of range."""
+        given = {name: request.query_params[name] for name in PARAMETERS if name in request.query_params}
+        query = validate(PageQuery(data=given))
+        self.page, self.limit = query["page"], query["limit"]
+        start = (min(self.page, FARTHEST_PAGE) - 1) * self.limit
+        with snapshot() as alias:
+            rows = queryset.using(alias)
+            self.total = view.count_rows(rows)
+            return list(rows[start : start + self.limit])
+
+    def pagination(self) -> dict[str, int]:
+        """Return the spec's pagination object."""
+        pages = -(-self.total // self.limit)
+        return {"page": self.page, "limit": self.limit, "total": self.total, "pages": pages}
+
+    def get_paginated_response(self, data: Any) -> Response:
+        """Return the success envelope with `pagination` beside `data`."""
+        message = f"{self.total} found." if self.total != 1 else "1 found."
+        return Response({"success": True, "data": data, "message": message, "pagination": self.pagination()})
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """Return the OpenAPI parameters."""
+        page = {"type": "integer", "minimum": 1, "default": 1}
+        limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+        return [
+            {"name": "page", "in": "query", "schema": page, "description": "Page number, from 1."},
+            {"name": "limit", "in": "query", "schema": limit, "description": "Rows a page."},
+        ]
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the OpenAPI schema of the answer's body."""
+        from_schema = dict.fromkeys(("page", "limit", "total", "pages"), {"type": "integer"})
+        pagination = {"type": "object", "properties": from_schema, "required": list(from_schema)}
+        properties = {
+            "success": {"type": "boolean", "const": True},
+            "data": schema,
+            "message": {"type": "string", "minLength": 1},
+            "pagination": pagination,
+        }
+        return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+class BarePagination(Pagination):
+    """`{data, pagination}` and nothing else: what SPEC section 4 promises for `GET /api/submissions`."""
+
+    def get_paginated_response(self, data: Any) -> Response:
+        """Return exactly `{data, pagination}`."""
+        return Response({"data": data, "pagination": self.pagination()})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the OpenAPI schema of the answer's body."""
+        whole = super().get_paginated_response_schema(schema)
+        properties = {name: whole["properties"][name] for name in ("data", "pagination")}
+        return {"type": "object", "properties": properties, "required": list(properties)}

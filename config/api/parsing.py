@@ -1,0 +1,147 @@
+"""
+Strict JSON: one object in UTF-8, at most 32 levels deep, no NaN, no number beyond what a double or 4,300 digits hold.
+
+Source: CONTRACT section 1 (`invalid_json`), RELIABILITY "JSON", RFC 8259.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import IO, Any, NoReturn
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.parsers import BaseParser
+
+from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+
+JSON_MEDIA_TYPE = "application/json"
+MAX_DEPTH = 32
+MAX_DIGITS = 4300  # CPython's own bound for int(); a longer literal would raise ValueError
+
+
+class NumberText(str):
+    """A JSON number or boolean kept as it was written: `1.50` stays `1.50`."""
+
+    __slots__ = ()
+
+
+def _checked_float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidJson(f"The number {text[:20]} is too large for JSON.")
+    return number
+
+
+def _checked_int(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise InvalidJson(f"A number has more than {MAX_DIGITS} digits.")
+    return int(text)
+
+
+def _checked_number_text(check: Callable[[str], object]) -> Callable[[str], NumberText]:
+    def keep(text: str) -> NumberText:
+        check(text)
+        return NumberText(text)
+
+    return keep
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise InvalidJson(f"{text} is not JSON. Send a number, a string or null.")
+
+
+_VALUES = json.JSONDecoder(parse_float=_checked_float, parse_int=_checked_int, parse_constant=_refuse_constant)
+_TEXTS = json.JSONDecoder(
+    parse_float=_checked_number_text(_checked_float),
+    parse_int=_checked_number_text(_checked_int),
+    parse_constant=_refuse_constant,
+)
+
+
+def parse_object(body: bytes, *, numbers_as_text: bool = False) -> dict[str, Any]:
+    """
+    Return the JSON object in `body`; of a name given twice the last value counts.
+
+    With `numbers_as_text`, numbers come as NumberText. Raises InvalidJson, which says what is wrong and where.
+    """
+    try:
+        value = (_TEXTS if numbers_as_text else _VALUES).decode(body.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"The body is not UTF-8 at byte {error.start}.") from None
+    except json.JSONDecodeError as error:
+        raise InvalidJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+    except RecursionError:
+        raise _too_deep() from None
+    if not isinstance(value, dict):
+        raise InvalidJson(f"The body must be one JSON object, not {_kind(value)}.")
+    # Counting brackets is cheap and rules out depth for nearly every body; only the rest is walked.
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> InvalidJson:
+    return InvalidJson(f"The body is nested more than {MAX_DEPTH} levels deep.")
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _depth(value: object) -> int:
+    """Return how many levels of arrays and objects are nested, without recursion."""
+    deepest, todo = 0, [(value, 1)]
+    while todo:
+        node, level = todo.pop()
+        deepest = max(deepest, level)
+        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        todo += [(child, level + 1) for child in children if isinstance(child, dict | list)]
+    return deepest
+
+
+def media_type(request: HttpRequest) -> str:
+    """Return the request's media type in lower case, without parameters."""
+    return request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+
+
+def read_body(request: HttpRequest) -> bytes:
+    """Return the body. Raises PayloadTooLarge beyond 256 KiB, by Content-Length or while reading."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdigit() or int(length) > settings.MAX_BODY_BYTES:
+        raise PayloadTooLarge
+    if "HTTP_TRANSFER_ENCODING" not in request.META:
+        return request.body
+    # Django takes a body without Content-Length for empty; a chunked one is read here, one byte past the bound.
+    stream: IO[bytes] = request.META["wsgi.input"]
+    body = stream.read(settings.MAX_BODY_BYTES + 1)
+    if len(body) > settings.MAX_BODY_BYTES:
+        raise PayloadTooLarge
+    return body
+
+
+class StrictJSONParser(BaseParser):
+    """DRF's parser of request bodies."""
+
+    media_type = JSON_MEDIA_TYPE
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the object in `stream`. Raises InvalidJson."""
+        return parse_object(stream.read(settings.MAX_BODY_BYTES + 1))
+
+
+def json_body(request: HttpRequest, *, required: bool = True) -> dict[str, Any]:
+    """
+    Return the JSON object of a management request. Where none is `required`, an empty body is an empty object.
+
+    Raises PayloadTooLarge, UnsupportedMediaType, InvalidJson, in this order (CONTRACT, "order of the gates").
+    """
+    body = read_body(request)
+    if not body and not required:
+        return {}
+    if media_type(request) != JSON_MEDIA_TYPE:
+        raise UnsupportedMediaType
+    return parse_object(body)

@@ -1,0 +1,90 @@
+"""System checks: a missing or unsafe setting stops the start with a hint (CONTRACT section 8)."""
+
+import ipaddress
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+
+TAG = "fieldpost"
+MIN_SECRET_KEY = 32  # characters
+LONGEST_ATTEMPT_SECONDS = 30  # a mail; a lease must outlast it
+
+
+@register(TAG)
+def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """SECRET_KEY signs sessions and links; it must exist and be long."""
+    try:
+        key = settings.SECRET_KEY
+    except ImproperlyConfigured:
+        key = ""
+    if len(key) >= MIN_SECRET_KEY or settings.DEBUG:
+        return []
+    hint = "Set SECRET_KEY to 50 random characters, or run `make run` once, which writes one to data/env."
+    return [Error("SECRET_KEY is missing or shorter than 32 characters.", hint=hint, id="fieldpost.E001")]
+
+
+@register(TAG)
+def check_one_process_without_redis(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Rate limits live in the process where there is no Redis, so there may be only one."""
+    if settings.WEB_CONCURRENCY <= 1 or settings.REDIS_URL:
+        return []
+    hint = "Set REDIS_URL, or leave WEB_CONCURRENCY at 1."
+    message = "More than one web process needs Redis to share the rate limits."
+    return [Error(message, hint=hint, id="fieldpost.E002")]
+
+
+@register(TAG)
+def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """PUBLIC_URL stands in snippets, mails and cookies' rules."""
+    parts = urlsplit(settings.PUBLIC_URL)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+        hint = "Write it like https://forms.example.com, without a path."
+        return [Error(f"PUBLIC_URL is not an origin: {settings.PUBLIC_URL}", hint=hint, id="fieldpost.E003")]
+    is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if settings.DEMO and not is_local:
+        hint = "Remove DEMO=1 from the environment or data/env."
+        return [Error("DEMO is on for a public address; it is for a laptop.", hint=hint, id="fieldpost.E004")]
+    if parts.scheme == "http" and not is_local and not settings.DEBUG:
+        hint = "Serve over https and say so in PUBLIC_URL: cookies and access keys travel in the clear otherwise."
+        return [Warning("PUBLIC_URL is plain http.", hint=hint, id="fieldpost.W001")]
+    return []
+
+
+@register(TAG)
+def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A Host header that anybody may invent ends up in links."""
+    if "*" not in settings.ALLOWED_HOSTS or settings.DEBUG:
+        return []
+    hint = "Name the hosts that this service answers for."
+    return [Error("ALLOWED_HOSTS admits every host.", hint=hint, id="fieldpost.E005")]
+
+
+@register(TAG)
+def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Networks must be CIDR ranges; a lease must outlast an attempt or two workers send the same."""
+    found: list[CheckMessage] = []
+    for network in settings.WEBHOOK_ALLOWED_NETWORKS:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            hint = "Write it like 10.0.0.0/8."
+            found.append(
+                Error(f"WEBHOOK_ALLOWED_NETWORKS: {network!r} is no network.", hint=hint, id="fieldpost.E006")
+            )
+    if settings.DELIVERY_LEASE_SECONDS <= LONGEST_ATTEMPT_SECONDS:
+        hint = "Leave it at 60 outside tests."
+        message = "DELIVERY_LEASE_SECONDS is not longer than an attempt may take; deliveries can be sent twice."
+        found.append(Warning(message, hint=hint, id="fieldpost.W002"))
+    return found
+
+
+@register(TAG)
+def check_mail(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Mails that go to the terminal reach nobody."""
+    if settings.DEBUG or settings.DEMO or "console" not in settings.EMAIL_BACKEND:
+        return []
+    hint = "Set EMAIL_URL, such as smtp+tls://user:password@mail.example.com:587."
+    return [Warning("EMAIL_URL is not set; mails are only printed.", hint=hint, id="fieldpost.W003")]

@@ -1,0 +1,33 @@
+"""`make run`'s first start: write `DATA_DIR/env`, once, for a laptop. Later starts leave it alone."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+CONTENT = """\
+# Written by the first `make run`. Every `manage.py` command reads it; the process environment wins over it.
+SECRET_KEY={secret_key}
+DEMO=1
+WEBHOOK_ALLOW_HTTP=1
+WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8,::1/128
+"""
+
+
+def write_environment(data_dir: Path) -> bool:
+    """Write `data_dir/env` unless it is there; tell whether it was written. Readable by its owner alone."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    path = data_dir / "env"
+    if path.exists():
+        return False
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(CONTENT.format(secret_key=secrets.token_urlsafe(50)))
+    return True
+
+
+if __name__ == "__main__":
+    base = Path(__file__).resolve().parent.parent
+    data = Path(os.environ.get("DATA_DIR") or base / "data").resolve()
+    if write_environment(data):
+        sys.stdout.write(f"Wrote {data / 'env'}\n")

@@ -1,0 +1,238 @@
+"""
+Every setting of Fieldpost, read from the environment (CONTRACT section 8).
+
+The process environment wins over `DATA_DIR/env`, which `make run` writes on its first start.
+https://docs.djangoproject.com/en/5.2/ref/settings/
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+
+from config.logs import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "data").resolve()
+
+env = environ.Env()
+environ.Env.read_env(DATA_DIR / "env")  # fills only what the process environment does not say
+
+# Core ----------------------------------------------------------------------------------------------------------------
+DEBUG = env.bool("DEBUG", default=False)
+DEMO = env.bool("DEMO", default=False)  # a laptop's first start: demo organization, local receivers
+SECRET_KEY = env.str("SECRET_KEY", default="")
+PORT = env.int("PORT", default=8000)
+EVENTS_PORT = env.int("EVENTS_PORT", default=PORT + 1)
+PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://127.0.0.1:{PORT}").rstrip("/")
+EVENTS_URL = env.str("EVENTS_URL", default=f"http://127.0.0.1:{EVENTS_PORT}").rstrip("/")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(PUBLIC_URL).hostname or "localhost", "localhost", "127.0.0.1"])
+WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=1)  # web worker processes on this host
+TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies that append to X-Forwarded-For
+IS_HTTPS = PUBLIC_URL.startswith("https://")
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False  # the spec's paths have none, and a redirect would drop a POST's body
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]  # our backend is Django's RedisCache with add and incr in one trip
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "django_ratelimit",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "keys",
+    "forms_app",
+    "submissions",
+    "webhooks",
+    "dashboard",
+]
+
+MIDDLEWARE = [
+    "config.api.middleware.RequestIdMiddleware",
+    "config.api.cors.CorsMiddleware",
+    "config.api.middleware.UnavailableMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# Databases -----------------------------------------------------------------------------------------------------------
+# https://docs.djangoproject.com/en/5.2/ref/databases/
+# Submissions answered 201 must be on disk: SQLite runs with synchronous=FULL, PostgreSQL with its own default.
+SNAPSHOT = "snapshot"  # alias for exports: one repeatable read over many queries, never a write
+
+
+def databases(url: str) -> dict[str, dict[str, Any]]:
+    """`default` for everything, and `snapshot`, the same database read in one long consistent transaction."""
+    default: dict[str, Any] = env.db_url_config(url)
+    default.setdefault("OPTIONS", {})
+    snapshot = {**default, "OPTIONS": dict(default["OPTIONS"]), "TEST": {"MIRROR": "default"}}
+    if default["ENGINE"] == "django.db.backends.sqlite3":
+        pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-16000;"
+        # IMMEDIATE: with DEFERRED, read-then-write transactions fail at once as "locked" instead of waiting.
+        default["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": pragmas}
+        snapshot["OPTIONS"] |= {"transaction_mode": "DEFERRED", "timeout": 20, "init_command": "PRAGMA query_only=ON;"}
+        default["CONN_MAX_AGE"] = None  # a file: opening it again for each request costs more than the INSERT
+    else:
+        from django.db.backends.postgresql.psycopg_any import IsolationLevel
+
+        timeouts = {"connect_timeout": 5, "application_name": "fieldpost"}
+        default["OPTIONS"] = timeouts | default["OPTIONS"]
+        snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
+        default["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)  # seconds
+        default["CONN_HEALTH_CHECKS"] = False  # one more round trip a request; a broken connection is retried instead
+    return {"default": default, SNAPSHOT: snapshot}
+
+
+DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
+DATABASES = databases(DATABASE_URL)
+
+# Redis, cache, rate limits -------------------------------------------------------------------------------------------
+REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", default=0.5)
+REDIS_RETRY_SECONDS = env.float("REDIS_RETRY_SECONDS", default=5.0)  # how long a failed Redis is left alone
+
+LOCAL_CACHE = {"BACKEND": "config.api.counters.LocalCounterCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+CACHES: dict[str, dict[str, Any]] = {"default": {**LOCAL_CACHE, "LOCATION": "default"}}
+if REDIS_URL:
+    CACHES["default"] = {
+        "BACKEND": "config.api.counters.RedisCounterCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "fieldpost",
+        "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
+    }
+CACHES["local"] = {**LOCAL_CACHE, "LOCATION": "local"}  # the limiter's fallback while Redis is away
+RATELIMIT_USE_CACHE = "default"
+BURST_PER_ADDRESS_AND_FORM = env.str("BURST_PER_ADDRESS_AND_FORM", default="10/m")
+BURST_PER_FORM = env.str("BURST_PER_FORM", default="60/m")
+
+# Access keys ---------------------------------------------------------------------------------------------------------
+ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
+
+# People --------------------------------------------------------------------------------------------------------------
+# https://docs.djangoproject.com/en/5.2/topics/auth/
+AUTH_USER_MODEL = "keys.User"
+LOGIN_URL = "dashboard:login"
+LOGIN_REDIRECT_URL = "dashboard:overview"
+LOGOUT_REDIRECT_URL = "dashboard:login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
+SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "fieldpost_session"
+CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "fieldpost_csrf"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0  # a year
+X_FRAME_OPTIONS = "DENY"
+if TRUSTED_PROXY_COUNT:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# API -----------------------------------------------------------------------------------------------------------------
+# https://www.django-rest-framework.org/api-guide/settings/
+MAX_BODY_BYTES = 256 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["keys.authentication.AccessKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["keys.permissions.HasAccessKeyPermission"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "config.api.schema.EnvelopeAutoSchema",
+    "EXCEPTION_HANDLER": "config.api.errors.handle_exception",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "COMPACT_JSON": True,
+    "UNICODE_JSON": True,
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export, not DRF's renderer switch
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Fieldpost API",
+    "VERSION": "1.0",
+    "DESCRIPTION": "Forms, submissions, webhooks and keys. Every request carries an access key in `x-access-key`.",
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "OAS_VERSION": "3.1.0",
+    "SORT_OPERATIONS": False,
+    "POSTPROCESSING_HOOKS": ["config.api.schema.finish_schema"],
+    "PREPROCESSING_HOOKS": ["config.api.schema.only_documented_paths"],
+}
+
+# Webhooks and mail ---------------------------------------------------------------------------------------------------
+WEBHOOK_ALLOW_HTTP = env.bool("WEBHOOK_ALLOW_HTTP", default=False)
+WEBHOOK_ALLOWED_NETWORKS = env.list("WEBHOOK_ALLOWED_NETWORKS", default=[])  # CIDR ranges opened to self-hosters
+WEBHOOK_ALLOWED_PORTS = env.list("WEBHOOK_ALLOWED_PORTS", cast=int, default=[443, 80, 8443, 8080])
+WEBHOOK_PROXY_URL = env.str("WEBHOOK_PROXY_URL", default="")
+DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=60)  # longer than any attempt may take
+DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # beat's period over Celery
+DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # `manage.py deliver` when idle
+DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=16)  # requests in flight for one process
+EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
+vars().update(env.email_url_config(EMAIL_URL))
+EMAIL_TIMEOUT = 10  # seconds for each socket operation; Django's own default waits for ever
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
+SERVER_EMAIL = DEFAULT_FROM_EMAIL
+
+# Celery --------------------------------------------------------------------------------------------------------------
+# https://docs.celeryq.dev/en/stable/userguide/configuration.html
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False  # messages are hints; the table is the truth
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # kombu waits for ever by default: a black-holed Redis would hang the publisher.
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+    "global_keyprefix": "fieldpost:",
+}
+
+# Files, language, time, logs -----------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "build" / "static"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+LOGGING = logging_config(level=LOG_LEVEL, human=DEBUG or DEMO)

@@ -1,0 +1,32 @@
+"""Every address. The API's paths have no trailing slash and no version (SPEC sections 4 and 9)."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+
+from config.api.views import UnknownPath
+from config.health import healthz, readyz
+
+api = [
+    path("", include("keys.urls")),
+    path("", include("forms_app.urls")),
+    path("", include("submissions.urls")),
+    path("", include("webhooks.urls")),
+    path("schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    re_path(r"^.*$", UnknownPath.as_view()),
+]
+
+urlpatterns = [
+    path("api/", include(api)),
+    path("healthz", healthz),
+    path("readyz", readyz),
+    path("dashboard/", include("dashboard.urls")),
+    path("admin/", admin.site.urls),
+    path("", RedirectView.as_view(pattern_name="dashboard:overview")),
+]
+
+handler400 = "config.api.errors.bad_request"
+handler404 = "config.api.errors.not_found"
+handler500 = "config.api.errors.internal_error"

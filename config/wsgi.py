@@ -1,0 +1,18 @@
+"""The web role: API and dashboard under WSGI (granian in `manage.py serve`, any WSGI server elsewhere)."""
+
+import os
+
+from django.core import checks
+from django.core.management.base import SystemCheckError
+from django.core.wsgi import get_wsgi_application
+
+from config.processes import end_with_parent
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+end_with_parent()
+application = get_wsgi_application()
+
+# A WSGI server does not run Django's checks; an unsafe production must not start through that gap.
+_errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]
+if _errors:
+    raise SystemCheckError("\n".join(str(error) for error in _errors))

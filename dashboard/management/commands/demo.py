@@ -1,0 +1,27 @@
+"""`demo`: make the demo organization, or print it again."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from dashboard.demo import Demo, ensure_demo
+
+
+class Command(BaseCommand):
+    help = "Make the demo organization with its user, key and form; a second run changes nothing."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make it and say how to get in."""
+        self.stdout.write(describe(ensure_demo()))
+
+
+def describe(demo: Demo) -> str:
+    """Return what `make run` prints: dashboard, login, key, curl line."""
+    return (
+        f"Dashboard  {settings.PUBLIC_URL}/dashboard/\n"
+        f"Login      {demo.email}  {demo.password}\n"
+        f"Key        {demo.key}\n"
+        f"API docs   {settings.PUBLIC_URL}/api/docs\n"
+        f"Try it:\n{demo.curl}"
+    )

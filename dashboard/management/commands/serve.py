@@ -1,0 +1,127 @@
+"""`serve`: every role on one machine. Web by granian under WSGI, and the deliverer beside it."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from granian import Granian
+from granian.constants import Interfaces
+
+from config.processes import SUPERVISOR_VARIABLE
+from dashboard.demo import Demo, ensure_demo
+from dashboard.management.commands.demo import describe
+
+THREADS = 8  # a web process; each has its own database connection
+KILL_AFTER_SECONDS = 20  # a worker that does not end by itself
+RESTART_PAUSE_SECONDS = 1.0
+READY_SECONDS = 60
+
+
+class Command(BaseCommand):
+    help = "Serve the web and deliver webhooks and mails, on one machine. Applies migrations first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the options; PORT and WEB_CONCURRENCY come from the environment."""
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one")
+        parser.add_argument("--no-deliver", action="store_true", help="Celery workers deliver instead")
+        parser.add_argument("--no-migrate", action="store_true", help="migrations were applied before")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until stopped."""
+        refuse_busy_port(options["host"], settings.PORT)
+        Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
+        if not options["no_migrate"]:
+            call_command("migrate", verbosity=0)
+        demo = ensure_demo() if settings.DEMO else None
+        os.environ[SUPERVISOR_VARIABLE] = str(os.getpid())
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        threading.Thread(target=self.announce, args=(options["host"], demo), daemon=True).start()
+        deliverer = None if options["no_deliver"] else DelivererProcess()
+        try:
+            make_server(options["host"]).serve()
+        finally:
+            if deliverer:
+                deliverer.end()
+
+    def announce(self, host: str, demo: Demo | None) -> None:
+        """Say that the service is up once it is, and how to get in."""
+        if wait_until_ready(host):
+            text = describe(demo) if demo else f"Serving {settings.PUBLIC_URL}"
+            self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
+            self.stdout.flush()
+
+
+def make_server(host: str) -> Any:
+    """Return granian, set up for WSGI."""
+    return Granian(
+        "config.wsgi:application",
+        address=host,
+        port=settings.PORT,
+        interface=Interfaces.WSGI,
+        workers=settings.WEB_CONCURRENCY,
+        blocking_threads=THREADS,
+        websockets=False,
+        respawn_failed_workers=True,
+        workers_kill_timeout=KILL_AFTER_SECONDS,
+        log_level="warning",
+    )
+
+
+class DelivererProcess:
+    """`manage.py deliver` as a child that is started again when it dies."""
+
+    def __init__(self) -> None:
+        self._ending = threading.Event()
+        self._process = self._start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def end(self) -> None:
+        """Let it finish what is in flight."""
+        self._ending.set()
+        self._process.terminate()
+        try:
+            self._process.wait(KILL_AFTER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        # A session of its own: Ctrl-C reaches this process alone, which then ends the child in order.
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "deliver"]
+        return subprocess.Popen(command, start_new_session=True)  # noqa: S603 - our own command line
+
+    def _watch(self) -> None:
+        while not self._ending.is_set():
+            self._process.wait()
+            if not self._ending.wait(RESTART_PAUSE_SECONDS):
+                self._process = self._start()
+
+
+def refuse_busy_port(host: str, port: int) -> None:
+    """Raise CommandError when something else listens already; granian would only log it."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CommandError(f"Cannot listen on {host}:{port}: {error}. Choose another with PORT=8080.") from None
+
+
+def wait_until_ready(host: str) -> bool:
+    """Return whether the service answers within a minute."""
+    address = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    pause = threading.Event()
+    for _ in range(READY_SECONDS * 5):
+        try:
+            with urllib.request.urlopen(f"http://{address}:{settings.PORT}/readyz", timeout=2) as answer:  # noqa: S310
+                return bool(answer.status == 200)
+        except OSError:
+            pause.wait(0.2)
+    return False

@@ -1,0 +1,35 @@
+from django.contrib.auth import views as auth
+from django.urls import path, reverse_lazy
+
+from dashboard.people import ResetForm
+from dashboard.views import overview
+
+app_name = "dashboard"
+urlpatterns = [
+    path("", overview, name="overview"),
+    path("login", auth.LoginView.as_view(template_name="dashboard/login.html"), name="login"),
+    path("logout", auth.LogoutView.as_view(), name="logout"),
+    path(
+        "password",
+        auth.PasswordResetView.as_view(
+            form_class=ResetForm,
+            template_name="dashboard/password.html",
+            email_template_name="dashboard/password_mail.txt",
+            subject_template_name="dashboard/password_subject.txt",
+            success_url=reverse_lazy("dashboard:password-sent"),
+        ),
+        name="password",
+    ),
+    path(
+        "password/sent",
+        auth.PasswordResetDoneView.as_view(template_name="dashboard/password_sent.html"),
+        name="password-sent",
+    ),
+    path(
+        "password/<uidb64>/<token>",
+        auth.PasswordResetConfirmView.as_view(
+            template_name="dashboard/password_set.html", success_url=reverse_lazy("dashboard:login")
+        ),
+        name="password-set",
+    ),
+]

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class FormsConfig(AppConfig):
+    name = "forms_app"
+    verbose_name = "Forms"

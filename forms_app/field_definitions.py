@@ -1,0 +1,81 @@
+"""
+What a form's field is: types, names, options (CONTRACT section 4).
+
+Stored on the form as a list of `{name, label, type, required, options?, placeholder?}`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NotRequired, TypedDict
+
+from django.db import models
+from django.utils.text import slugify
+
+MAX_FIELDS = 200
+MAX_NAME = 128  # characters of an input's name
+
+# Names that steer a submission and are never data (CONTRACT section 5).
+CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
+CAPTCHA_FIELDS = frozenset({"g-recaptcha-response", "h-captcha-response", "cf-turnstile-response", "altcha"})
+
+
+class FieldType(models.TextChoices):
+    """The first three are the specification's own."""
+
+    TEXT = "Text"
+    EMAIL = "Email"
+    TEXTAREA = "Textarea"
+    NUMBER = "Number"
+    PHONE = "Phone"
+    URL = "URL"
+    DATE = "Date"
+    SELECT = "Select"
+    CHECKBOX = "Checkbox"
+    HIDDEN = "Hidden"
+
+
+TYPE_BY_LOWER_CASE = {value.lower(): value for value in FieldType.values}
+TYPES_WITH_OPTIONS = (FieldType.SELECT, FieldType.CHECKBOX)
+
+
+class FieldDefinition(TypedDict):
+    """One field of a form, as stored and as shown."""
+
+    name: str
+    label: str
+    type: str
+    required: bool
+    options: NotRequired[list[str]]
+    placeholder: NotRequired[str]
+
+
+def fill_in_names(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """
+    Return the fields with a name each: the given one, else a slug of the label, else `field_N`.
+
+    N is the field's place from 1, or the next number that is free. Names that are given win over those that are made.
+    """
+    taken = {field["name"] for field in fields if field.get("name")}
+    named = []
+    for place, field in enumerate(fields, start=1):
+        name = field.get("name") or _free_name(slugify(field["label"])[:MAX_NAME], place, taken)
+        taken.add(name)
+        named.append({"name": name, **{key: value for key, value in field.items() if key != "name"}})
+    return named
+
+
+def _free_name(slug: str, place: int, taken: set[str]) -> str:
+    if slug and slug not in taken:
+        return slug
+    while f"field_{place}" in taken:
+        place += 1
+    return f"field_{place}"
+
+
+def first_duplicate(names: Iterable[str]) -> str | None:
+    """Return a name that occurs twice, or None."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

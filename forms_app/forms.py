@@ -1,0 +1,82 @@
+"""What can be done with forms: create, change, publish, unpublish, archive. API and dashboard call the same."""
+
+from typing import Any
+
+from django.db import transaction
+
+from config.api.errors import Conflict, invalid
+from config.api.times import now
+from forms_app.models import Form
+from keys.models import Organization
+
+STATES = Form.Status
+
+
+def create_form(*, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Any) -> Form:
+    """Make a form, a draft unless `status` says published."""
+    published_at = now() if status == STATES.PUBLISHED else None
+    return Form.objects.create(
+        organization=organization, status=status, is_default=is_default, published_at=published_at, **values
+    )
+
+
+def change_form(form: Form, values: dict[str, Any]) -> Form:
+    """
+    Take over the given values.
+
+    Raises Conflict for an archived form, ValidationFailed for a required field on the default form.
+    """
+    with transaction.atomic():
+        form = Form.objects.select_for_update().get(pk=form.pk)
+        _refuse_archived(form)
+        if form.is_default and any(field["required"] for field in values.get("fields", [])):
+            message = "The default form takes submissions that name no form, so none of its fields can be required."
+            raise invalid("fields", "required_on_default_form", f"fields: {message}")
+        for name, value in values.items():
+            setattr(form, name, value)
+        form.updated_at = now()
+        form.save(update_fields=[*values, "updated_at"])
+    return form
+
+
+def publish_form(form: Form) -> Form:
+    """Let a form take submissions. A published one stays as it is; an archived one raises Conflict."""
+    return _move(form, STATES.PUBLISHED)
+
+
+def unpublish_form(form: Form) -> Form:
+    """Make a published form a draft again. Raises Conflict for the default and for archived forms."""
+    _refuse_default(form, "unpublished")
+    return _move(form, STATES.DRAFT)
+
+
+def archive_form(form: Form) -> Form:
+    """Take a form out of use; its submissions stay. Raises Conflict for the default form."""
+    _refuse_default(form, "archived")
+    if form.status == STATES.ARCHIVED:
+        return form
+    return _move(form, STATES.ARCHIVED)
+
+
+def _move(form: Form, status: str) -> Form:
+    with transaction.atomic():
+        form = Form.objects.select_for_update().get(pk=form.pk)
+        _refuse_archived(form)
+        if form.status == status:
+            return form
+        form.status = status
+        form.updated_at = now()
+        if status == STATES.PUBLISHED:
+            form.published_at = form.updated_at
+        form.save(update_fields=["status", "updated_at", "published_at"])
+    return form
+
+
+def _refuse_archived(form: Form) -> None:
+    if form.status == STATES.ARCHIVED:
+        raise Conflict("This form is archived and can no longer be changed. Create a new one.")
+
+
+def _refuse_default(form: Form, done: str) -> None:
+    if form.is_default:
+        raise Conflict(f"The default form takes what names no form, so it cannot be {done}.")

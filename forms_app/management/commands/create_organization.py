@@ -1,0 +1,33 @@
+"""`create_organization NAME --plan P --owner EMAIL`."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_email
+
+from forms_app.organizations import create_organization
+from keys.organizations import find_or_create_person, parse_plan
+
+
+class Command(BaseCommand):
+    help = "Make an organization with its default form and a publishable key."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the arguments of CONTRACT section 8."""
+        parser.add_argument("name")
+        parser.add_argument("--plan", default="free", help="Free, Pro or Enterprise, in any case")
+        parser.add_argument("--owner", required=True, metavar="EMAIL", help="an unknown address gets an account")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make the organization and print its slug."""
+        try:
+            validate_email(options["owner"])
+            plan = parse_plan(options["plan"])
+            owner = find_or_create_person(options["owner"])
+            organization = create_organization(name=options["name"], plan=plan, owner=owner)
+        except ValidationError:
+            raise CommandError(f"{options['owner']!r} is not an email address.") from None
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(organization.slug)

@@ -1,0 +1,91 @@
+"""What a form is."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from config.api.ids import Prefix, encode_id, new_id
+from config.api.times import now
+from forms_app.counts import submission_count
+from keys.models import Organization
+
+
+class FormQuerySet(models.QuerySet["Form"]):
+    """Forms by what can be done with them."""
+
+    def with_submission_count(self) -> "FormQuerySet":
+        """Add `submission_count`: what is stored and not spam."""
+        return self.annotate(submission_count=submission_count())
+
+
+class Form(models.Model):
+    """
+    A form of an organization: draft, published or archived (CONTRACT section 4).
+
+    One form of each organization is its default: it takes the submissions that name none.
+    """
+
+    class Status(models.TextChoices):
+        """Only published forms take submissions."""
+
+        DRAFT = "draft", "Draft"
+        PUBLISHED = "published", "Published"
+        ARCHIVED = "archived", "Archived"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="forms")
+    name = models.CharField(max_length=200)
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    is_default = models.BooleanField(default=False)
+    fields = models.JSONField(default=list, blank=True, help_text="A list of field definitions.")
+    allowed_origins = models.JSONField(default=list, blank=True, help_text="Empty: every origin.")
+    redirect_url = models.CharField(max_length=2048, blank=True)
+    success_message = models.CharField(max_length=1000, blank=True)
+    retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")
+    notification_recipients = models.JSONField(default=list, blank=True, help_text="Addresses mailed per submission.")
+    created_at = models.DateTimeField(default=now)
+    updated_at = models.DateTimeField(default=now)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    objects = FormQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization"], condition=models.Q(is_default=True), name="form_one_default_per_organization"
+            ),
+            models.CheckConstraint(
+                name="form_status_is_known", condition=models.Q(status__in=["draft", "published", "archived"])
+            ),
+            models.CheckConstraint(
+                name="form_default_is_published", condition=models.Q(is_default=False) | models.Q(status="published")
+            ),
+            models.CheckConstraint(
+                name="form_published_has_a_date",
+                condition=~models.Q(status="published") | models.Q(published_at__isnull=False),
+            ),
+        ]
+        indexes = [models.Index(fields=["organization", "-id"], name="form_by_organization")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
+        return encode_id(Prefix.FORM, self.id)
+
+    @property
+    def url(self) -> str:
+        """Address of the hosted page."""
+        return form_url(self.id)
+
+
+def form_url(form_id: uuid.UUID) -> str:
+    """Return the address of a form's hosted page."""
+    return f"{settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"
+
+
+FormValues = dict[str, Any]  # the model's fields by name, as a validated body gives them

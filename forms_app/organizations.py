@@ -1,0 +1,41 @@
+"""The one function that makes an organization, whoever asks: a command, a sign-up, an operator."""
+
+from django.db import IntegrityError, transaction
+from django.utils.text import slugify
+
+from forms_app.forms import create_form
+from forms_app.models import Form
+from keys.access_keys import issue_key
+from keys.audit import Actor, record_event
+from keys.models import AccessKey, Membership, Organization, User
+from keys.plans import Plan
+
+DEFAULT_FORM_NAME = "Inbox"
+PUBLISHABLE_KEY_NAME = "For web pages"
+
+
+class SlugTaken(ValueError):
+    """Another organization has this slug already."""
+
+
+def create_organization(*, name: str, owner: User, plan: Plan = Plan.FREE, by: Actor = None) -> Organization:
+    """
+    Make an organization with its owner, its published default form and one publishable key.
+
+    Raises SlugTaken when the slug made from the name belongs to another one.
+    """
+    slug = slugify(name)[:80] or "organization"
+    try:
+        with transaction.atomic():
+            organization = Organization.objects.create(name=name, slug=slug, plan=plan)
+            Membership.objects.create(organization=organization, user=owner, role=Membership.Role.OWNER)
+            create_form(
+                organization=organization, name=DEFAULT_FORM_NAME, status=Form.Status.PUBLISHED, is_default=True
+            )
+            issue_key(organization=organization, name=PUBLISHABLE_KEY_NAME, by=by, kind=AccessKey.Kind.PUBLISHABLE)
+            record_event(organization=organization, by=by, action="organization.created", subject=name)
+    except IntegrityError:
+        if Organization.objects.filter(slug=slug).exists():
+            raise SlugTaken(f"An organization with the slug {slug!r} exists already. Choose another name.") from None
+        raise
+    return organization

@@ -1,0 +1,49 @@
+"""
+Origins of pages: parsed strictly, compared exactly by scheme, host and port (CONTRACT section 5, RFC 6454).
+
+`https://*.example.com` stands for every subdomain, at any depth, but not for example.com itself.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+_ORIGIN = re.compile(r"(https?)://((?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+class InvalidOrigin(ValueError):
+    """The text is not an origin; the message says what one looks like."""
+
+
+def parse_origin_pattern(text: str) -> str:
+    """Return an origin in the spelling that browsers send: lower case, no default port. Raises InvalidOrigin."""
+    match = _ORIGIN.fullmatch(text.strip().lower())
+    if match is None or int(match[3] or 0) > 65_535:
+        shown = text[:100]
+        raise InvalidOrigin(f'"{shown}" is not an origin. Write it like https://example.com, without a path.')
+    scheme, host, port = match.groups()
+    return f"{scheme}://{host}" + (f":{port}" if port and port != _DEFAULT_PORTS[scheme] else "")
+
+
+def origin_of(url: str) -> str:
+    """Return the origin of a page's address (a Referer), or an empty string."""
+    try:
+        parts = urlsplit(url)
+        return parse_origin_pattern(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    except ValueError:  # InvalidOrigin is one
+        return ""
+
+
+def is_allowed(origin: str, allowed: Sequence[str]) -> bool:
+    """Tell whether a page's origin matches one of a form's patterns."""
+    try:
+        origin = parse_origin_pattern(origin)
+    except InvalidOrigin:  # `null`, an extension's scheme
+        return False
+    return any(origin == pattern or _matches_wildcard(origin, pattern) for pattern in allowed)
+
+
+def _matches_wildcard(origin: str, pattern: str) -> bool:
+    scheme, found, suffix = pattern.partition("://*")
+    return bool(found) and origin.startswith(f"{scheme}://") and origin.endswith(suffix) and not origin.startswith(f"{scheme}://*")

@@ -1,0 +1,157 @@
+"""How forms are read and shown (CONTRACT section 4)."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from config.api.fields import PublicIdField, TimeField
+from config.api.ids import Prefix
+from config.api.serializers import FlagField, NameField, StrictSerializer, TextField, WholeNumberField
+from config.api.text import clean_text
+from forms_app.field_definitions import (
+    CAPTCHA_FIELDS,
+    CONTROL_FIELDS,
+    MAX_FIELDS,
+    MAX_NAME,
+    TYPE_BY_LOWER_CASE,
+    TYPES_WITH_OPTIONS,
+    FieldType,
+    fill_in_names,
+    first_duplicate,
+)
+from forms_app.models import Form
+from forms_app.origins import InvalidOrigin, parse_origin_pattern
+from forms_app.validation import is_web_address
+
+MAX_ORIGINS = 50
+MAX_OPTIONS = 200
+MAX_RETENTION_DAYS = 3650  # ten years
+
+
+class FieldTypeField(serializers.ChoiceField):
+    """A field type in any case; answered in the specification's spelling."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=FieldType.choices, **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        known = TYPE_BY_LOWER_CASE.get(data.lower()) if isinstance(data, str) else None
+        if known is None:
+            shown = clean_text(str(data))[:100]
+            raise serializers.ValidationError(
+                f'"{shown}" is not a field type. Choose one of {", ".join(FieldType.values)}.', code="invalid_choice"
+            )
+        return known
+
+
+class FieldDefinitionSerializer(StrictSerializer):
+    """One field of a form."""
+
+    name = NameField(max_length=MAX_NAME, required=False)
+    label = NameField()
+    type = FieldTypeField()
+    required = FlagField(default=False)
+    options = serializers.ListField(child=NameField(), required=False, allow_empty=False, max_length=MAX_OPTIONS)
+    placeholder = TextField(max_length=500, required=False, allow_blank=True)
+
+    def validate_name(self, name: str) -> str:
+        """Refuse names that steer submissions: their values would never be stored."""
+        if name in CONTROL_FIELDS or name in CAPTCHA_FIELDS:
+            raise serializers.ValidationError(f"{name} is a control field. Choose another name.", code="reserved")
+        return name
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Options belong to Select, which needs them, and to Checkbox."""
+        has_options = "options" in attrs
+        if attrs["type"] == FieldType.SELECT and not has_options:
+            raise serializers.ValidationError({"options": ["A Select needs a list of options."]}, code="required")
+        if has_options and attrs["type"] not in TYPES_WITH_OPTIONS:
+            raise serializers.ValidationError({"options": ["Only Select and Checkbox have options."]}, code="not_allowed")
+        return attrs
+
+
+class NamesFields(serializers.Serializer[Any]):
+    """Shows the attribute `fields_` under the name `fields`, which would hide the serializer's own."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the serializer's fields by their names in JSON."""
+        return {name.rstrip("_"): field for name, field in super().get_fields().items()}
+
+
+class FormChanges(NamesFields, StrictSerializer):
+    """The body of `PATCH /api/forms/{id}`. Not DRF's `partial`: that would make fields of fields optional as well."""
+
+    name = NameField(required=False)
+    fields_ = FieldDefinitionSerializer(many=True, required=False)
+    allowedOrigins = serializers.ListField(
+        child=TextField(max_length=300), source="allowed_origins", required=False, max_length=MAX_ORIGINS
+    )
+    redirectUrl = TextField(max_length=2048, source="redirect_url", required=False, allow_blank=True, allow_null=True)
+    successMessage = TextField(
+        max_length=1000, source="success_message", required=False, allow_blank=True, allow_null=True
+    )
+    retentionDays = WholeNumberField(
+        min_value=1, max_value=MAX_RETENTION_DAYS, source="retention_days", required=False, allow_null=True
+    )
+
+    def validate_fields(self, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the fields, each with a name that is its own."""
+        if len(fields) > MAX_FIELDS:
+            raise serializers.ValidationError(f"A form has at most {MAX_FIELDS} fields.", code="too_many")
+        duplicate = first_duplicate(field["name"] for field in fields if field.get("name"))
+        if duplicate is not None:
+            raise serializers.ValidationError(f"Two fields have the name {duplicate}.", code="duplicate")
+        return fill_in_names([dict(field) for field in fields])
+
+    def validate_allowedOrigins(self, origins: list[str]) -> list[str]:
+        """Return the origins in the spelling that browsers send, each once."""
+        try:
+            return list(dict.fromkeys(parse_origin_pattern(origin) for origin in origins))
+        except InvalidOrigin as error:
+            raise serializers.ValidationError(str(error), code="invalid_origin") from None
+
+    def validate_redirectUrl(self, url: str | None) -> str:
+        """Return an http or https address, or nothing."""
+        if url and not is_web_address(url):
+            raise serializers.ValidationError("Must be a URL that begins with http:// or https://.", code="invalid_url")
+        return url or ""
+
+    def validate_successMessage(self, message: str | None) -> str:
+        """Return the message; null clears it."""
+        return message or ""
+
+
+class NewForm(FormChanges):
+    """The body of `POST /api/forms`. A form without fields takes any values."""
+
+    name = NameField()
+    status = serializers.ChoiceField([Form.Status.DRAFT, Form.Status.PUBLISHED], default=Form.Status.DRAFT)
+
+@extend_schema_field(FieldDefinitionSerializer(many=True))
+class FieldsField(serializers.JSONField):
+    """The definitions as they are stored."""
+
+
+class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
+    """A form as the API shows it."""
+
+    id = PublicIdField(Prefix.FORM)
+    isDefault = serializers.BooleanField(source="is_default")
+    fields_ = FieldsField()
+    allowedOrigins = serializers.ListField(child=serializers.CharField(), source="allowed_origins")
+    redirectUrl = serializers.CharField(source="redirect_url")
+    successMessage = serializers.CharField(source="success_message")
+    retentionDays = serializers.IntegerField(source="retention_days", allow_null=True)
+    submissionCount = serializers.IntegerField(source="submission_count")
+    url = serializers.URLField()
+    createdAt = TimeField(source="created_at")
+    updatedAt = TimeField(source="updated_at")
+    publishedAt = TimeField(source="published_at", allow_null=True)
+
+    class Meta:
+        model = Form
+        fields = (
+            "id", "name", "status", "isDefault", "fields_", "allowedOrigins", "redirectUrl", "successMessage",
+            "retentionDays", "submissionCount", "url", "createdAt", "updatedAt", "publishedAt",
+        )  # fmt: skip

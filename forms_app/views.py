@@ -1,0 +1,87 @@
+"""`/api/forms`: create, read, list, change, publish, unpublish, archive."""
+
+import django_filters
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.ids import Prefix
+from config.api.schema import enveloped
+from config.api.views import KeyedViewSet, deleted
+from forms_app.forms import archive_form, change_form, create_form, publish_form, unpublish_form
+from forms_app.models import Form
+from forms_app.serializers import FormRecord, FormChanges, NewForm
+from keys.models import Permission
+
+EVERY_STATUS = "all"
+
+
+class FormFilters(django_filters.FilterSet):
+    """`?status=`: archived forms are shown only when asked for."""
+
+    status = django_filters.ChoiceFilter(
+        choices=[*Form.Status.choices, (EVERY_STATUS, "All")], method="by_status", empty_label=None
+    )
+
+    class Meta:
+        model = Form
+        fields: list[str] = []
+
+    def by_status(self, queryset: QuerySet[Form], name: str, value: str) -> QuerySet[Form]:
+        """Return the forms of one state, or of all."""
+        return queryset if value == EVERY_STATUS else queryset.filter(status=value)
+
+    def filter_queryset(self, queryset: QuerySet[Form]) -> QuerySet[Form]:
+        """Leave archived forms out unless a status is named."""
+        if not self.form.cleaned_data["status"]:
+            queryset = queryset.exclude(status=Form.Status.ARCHIVED)
+        return super().filter_queryset(queryset)
+
+
+class FormViewSet(KeyedViewSet):
+    """Forms of the caller's organization."""
+
+    id_prefix = Prefix.FORM
+    queryset = Form.objects.with_submission_count().order_by("-id")
+    record_serializer_class = FormRecord
+    filterset_class = FormFilters
+    resource = "forms"
+    permission_for = {
+        "list": Permission.FORMS_READ,
+        "retrieve": Permission.FORMS_READ,
+        **dict.fromkeys(("create", "partial_update", "destroy", "publish", "unpublish"), Permission.FORMS_WRITE),
+    }
+
+    def show_form(self, form: Form, message: str, *, status: int = 200) -> Response:
+        """Return the record as the database has it now, with its count."""
+        return self.show(Form.objects.with_submission_count().get(pk=form.pk), message, status=status)
+
+    @extend_schema(request=NewForm, responses={201: enveloped(FormRecord)})
+    def create(self, request: Request) -> Response:
+        """Create a form, as a draft unless its status says published."""
+        values = self.read(NewForm)
+        form = create_form(organization=request.auth.organization, **values)
+        return self.show_form(form, "Form created.", status=201)
+
+    @extend_schema(request=FormChanges, responses=enveloped(FormRecord))
+    def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Change a form."""
+        values = self.read(FormChanges)
+        return self.show_form(change_form(self.find(), values), "Form changed.")
+
+    @extend_schema(request=None, responses=enveloped(FormRecord))
+    def publish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Let a form take submissions."""
+        return self.show_form(publish_form(self.act()), "Form published.")
+
+    @extend_schema(request=None, responses=enveloped(FormRecord))
+    def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Make a published form a draft again."""
+        return self.show_form(unpublish_form(self.act()), "Form unpublished.")
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Archive a form; its submissions stay readable and exportable."""
+        form: Form = self.act()
+        archive_form(form)
+        return deleted(Prefix.FORM, form.pk, "Form archived. Its submissions are kept.")

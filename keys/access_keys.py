@@ -1,0 +1,96 @@
+"""What can be done with access keys: issue, regenerate, revoke. Each acts on the very next request, everywhere."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from config.api.errors import Conflict, Unauthorized, invalid
+from config.api.times import now
+from keys import tokens
+from keys.audit import Actor, record_event
+from keys.models import AccessKey, Organization, Permission
+
+ALL_PERMISSIONS = tuple(Permission.values)
+
+
+def issue_key(
+    *,
+    organization: Organization,
+    name: str,
+    by: Actor,
+    permissions: Sequence[str] = ALL_PERMISSIONS,
+    admin: bool = False,
+    kind: str = AccessKey.Kind.SECRET,
+    expires_on: dt.date | None = None,
+) -> tuple[AccessKey, str]:
+    """
+    Make a key and return its record and its token, which is shown this once.
+
+    A publishable key has no permissions whatever is asked for. Raises ValidationFailed for a date in the past and
+    Unauthorized when `by` is a key and the new one would be stronger.
+    """
+    if expires_on is not None and expires_on < dt.datetime.now(dt.UTC).date():
+        raise invalid("expiresAt", "in_the_past", "expiresAt: the date lies in the past (UTC). Choose today or later.")
+    is_publishable = kind == AccessKey.Kind.PUBLISHABLE
+    key = AccessKey(
+        organization=organization,
+        name=name,
+        kind=kind,
+        admin=admin and not is_publishable,
+        permissions=[] if is_publishable else [p for p in ALL_PERMISSIONS if p in permissions],
+        expires_on=expires_on,
+    )
+    refuse_stronger(key, by)
+    token = tokens.make_token(publishable=is_publishable)
+    key.set_token(token)
+    with transaction.atomic():
+        key.save()
+        record_event(organization=organization, by=by, action="key.created", subject=str(key))
+    return key, token
+
+
+def regenerate_key(key: AccessKey, *, by: Actor) -> str:
+    """
+    Give a key a new secret and return it; the old one stops at once.
+
+    Raises Conflict for a revoked or expired key, Unauthorized when `by` is a weaker key.
+    """
+    refuse_stronger(key, by)
+    token = tokens.make_token(publishable=key.is_publishable)
+    with transaction.atomic():
+        key = AccessKey.objects.select_for_update().get(pk=key.pk)
+        if not key.is_usable:
+            state = "revoked" if key.revoked_at else "expired"
+            raise Conflict(f"This key is {state} and stays so. Make a new key instead.")
+        key.set_token(token)
+        key.save(update_fields=["digest", "hint", "publishable_token"])
+        record_event(organization=key.organization, by=by, action="key.regenerated", subject=str(key))
+    return token
+
+
+def revoke_key(key: AccessKey, *, by: Actor) -> None:
+    """Stop a key for good. Revoking it again changes nothing."""
+    with transaction.atomic():
+        if AccessKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now()):
+            record_event(organization=key.organization, by=by, action="key.revoked", subject=str(key))
+
+
+def refuse_stronger(key: AccessKey, by: Actor) -> None:
+    """
+    Raise Unauthorized when `by` is a key that has less than `key`: permissions, the admin flag, or days to live.
+
+    Days count because a key that ends tomorrow could otherwise make itself a successor without an end.
+    """
+    if not isinstance(by, AccessKey) or by.pk == key.pk:
+        return
+    outlives = by.expires_on is not None and (key.expires_on is None or key.expires_on > by.expires_on)
+    if not set(key.permissions) <= set(by.permissions) or (key.admin and not by.admin) or outlives:
+        raise Unauthorized
+
+
+def note_use(key_id: object, *, from_browser: bool) -> None:
+    """Write when a key was last used, and that a secret one came from a browser. Callers decide how often."""
+    moment = now()
+    seen = {"browser_seen_at": moment} if from_browser else {}
+    AccessKey.objects.filter(pk=key_id).update(last_used_at=moment, **seen)

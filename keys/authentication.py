@@ -1,0 +1,70 @@
+"""The `x-access-key` header (SPEC section 5, CONTRACT section 3)."""
+
+import datetime as dt
+import logging
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import Error as DatabaseError
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from config.api.times import now
+from keys import tokens
+from keys.access_keys import note_use
+from keys.models import AccessKey
+
+HEADER = "x-access-key"
+META_NAME = "HTTP_X_ACCESS_KEY"
+USE_NOTED_EVERY = dt.timedelta(minutes=10)
+
+logger = logging.getLogger(__name__)
+
+
+class AccessKeyAuthentication(BaseAuthentication):
+    """Gives `(AnonymousUser(), AccessKey)`; None without the header. Cookies mean nothing here."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, AccessKey] | None:
+        """Return the caller. Raises AuthenticationFailed for a key that is malformed, unknown, revoked or expired."""
+        token = request._request.META.get(META_NAME)
+        if token is None:
+            return None
+        key = find_key(token)
+        if key is None:
+            raise AuthenticationFailed
+        note_use_sometimes(key.pk, key.last_used_at)
+        return AnonymousUser(), key
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge; without one DRF would answer 403 instead of 401."""
+        return "AccessKey"
+
+
+def find_key(token: str) -> AccessKey | None:
+    """Return the usable key of a token with its organization, or None. A wrong checksum costs no query."""
+    if not tokens.is_well_formed(token):
+        return None
+    return AccessKey.objects.usable().select_related("organization").filter(digest=tokens.digest(token)).first()
+
+
+def note_use_sometimes(key_id: object, last_used_at: dt.datetime | None, *, from_browser: bool = False) -> None:
+    """Note a use at most every ten minutes; failing at it never fails a request."""
+    if last_used_at is not None and now() - last_used_at < USE_NOTED_EVERY:
+        return
+    try:
+        note_use(key_id, from_browser=from_browser)
+    except DatabaseError as error:
+        logger.warning("could not note a key's use: %s", error)
+
+
+class AccessKeyScheme(OpenApiAuthenticationExtension):
+    """How the OpenAPI schema tells about the header."""
+
+    target_class = AccessKeyAuthentication
+    name = "accessKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """Return the OpenAPI security scheme."""
+        return {"type": "apiKey", "in": "header", "name": HEADER}

@@ -1,0 +1,46 @@
+"""`create_key --organization SLUG --name N [--permission P]… [--admin] [--publishable] [--expires D]`."""
+
+import datetime as dt
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.api.errors import ApiError
+from keys.access_keys import ALL_PERMISSIONS, issue_key
+from keys.models import AccessKey, Organization, Permission
+
+
+class Command(BaseCommand):
+    help = "Make an access key and print it, alone, on standard output."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the options of CONTRACT section 8."""
+        parser.add_argument("--organization", required=True, metavar="SLUG")
+        parser.add_argument("--name", required=True)
+        parser.add_argument(
+            "--permission", action="append", choices=Permission.values, help="repeat it; all six unless named"
+        )
+        parser.add_argument("--admin", action="store_true", help="the key may manage keys")
+        parser.add_argument("--publishable", action="store_true", help="a key for pages: it can only submit")
+        parser.add_argument("--expires", type=dt.date.fromisoformat, metavar="YYYY-MM-DD", help="the last day it works")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make the key."""
+        organization = Organization.objects.filter(slug=options["organization"]).first()
+        if organization is None:
+            raise CommandError(f"There is no organization with the slug {options['organization']!r}.")
+        if options["publishable"] and (options["admin"] or options["permission"]):
+            raise CommandError("A publishable key can only submit: leave --admin and --permission out.")
+        try:
+            _, token = issue_key(
+                organization=organization,
+                name=options["name"],
+                by=None,
+                permissions=options["permission"] or ALL_PERMISSIONS,
+                admin=options["admin"],
+                kind=AccessKey.Kind.PUBLISHABLE if options["publishable"] else AccessKey.Kind.SECRET,
+                expires_on=options["expires"],
+            )
+        except ApiError as error:
+            raise CommandError(error.message) from None
+        self.stdout.write(token)

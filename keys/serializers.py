@@ -1,0 +1,53 @@
+"""How access keys are read and shown (CONTRACT section 3)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.fields import PublicIdField, TimeField
+from config.api.serializers import DateField, NameField, StrictSerializer
+from config.api.ids import Prefix
+from keys.access_keys import ALL_PERMISSIONS
+from keys.models import AccessKey, Permission
+
+
+class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
+    """A key as the API shows it; its secret is not part of it."""
+
+    id = PublicIdField(Prefix.ACCESS_KEY)
+    permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
+    expiresAt = serializers.DateField(source="expires_on", allow_null=True)
+    createdAt = TimeField(source="created_at")
+    lastUsedAt = TimeField(source="last_used_at", allow_null=True)
+    revokedAt = TimeField(source="revoked_at", allow_null=True)
+
+    class Meta:
+        model = AccessKey
+        fields = ("id", "name", "kind", "admin", "permissions", "expiresAt", "hint", "createdAt", "lastUsedAt", "revokedAt")
+
+
+class AccessKeyRecordWithKey(AccessKeyRecord):
+    """The answer of create and regenerate: the only time that a secret key is shown."""
+
+    key = serializers.CharField()
+
+    class Meta(AccessKeyRecord.Meta):
+        fields = (*AccessKeyRecord.Meta.fields, "key")
+
+
+class NewAccessKey(StrictSerializer):
+    """The body of `POST /api/keys`."""
+
+    name = NameField()
+    permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices), required=False, max_length=20)
+    expiresAt = DateField(source="expires_on", required=False, allow_null=True)
+    kind = serializers.ChoiceField(AccessKey.Kind.choices, default=AccessKey.Kind.SECRET)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Fill in the permissions: all six for a secret key, none for a publishable one."""
+        publishable = attrs["kind"] == AccessKey.Kind.PUBLISHABLE
+        if publishable and attrs.get("permissions"):
+            message = "A publishable key can only submit; leave the permissions out."
+            raise serializers.ValidationError({"permissions": [message]}, code="not_for_publishable")
+        attrs.setdefault("permissions", [] if publishable else list(ALL_PERMISSIONS))
+        return attrs

@@ -1,0 +1,48 @@
+"""`/api/keys`: only for administrative keys."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import PlanRequired
+from config.api.ids import Prefix
+from config.api.schema import enveloped
+from config.api.views import KeyedViewSet, deleted
+from keys.access_keys import issue_key, regenerate_key, revoke_key
+from keys.models import AccessKey
+from keys.permissions import ADMIN
+from keys.serializers import AccessKeyRecord, AccessKeyRecordWithKey, NewAccessKey
+
+
+class AccessKeyViewSet(KeyedViewSet):
+    """Access keys of the caller's organization."""
+
+    id_prefix = Prefix.ACCESS_KEY
+    queryset = AccessKey.objects.select_related("organization").order_by("-id")
+    record_serializer_class = AccessKeyRecord
+    resource = ADMIN
+    permission_for = dict.fromkeys(("list", "retrieve", "create", "destroy", "regenerate"), ADMIN)
+
+    @extend_schema(request=NewAccessKey, responses={201: enveloped(AccessKeyRecordWithKey)})
+    def create(self, request: Request) -> Response:
+        """Make a key, with a permission list and an expiry date if wanted. Enterprise only."""
+        key: AccessKey = request.auth
+        if not key.organization.terms.scoped_keys:
+            raise PlanRequired("Making keys through the API needs the Enterprise plan.")
+        values = self.read(NewAccessKey)
+        made, token = issue_key(organization=key.organization, by=key, **values)
+        return self.show(made, "Access key created. Copy it now: it is not shown again.", status=201, key=token)
+
+    @extend_schema(request=None, responses=enveloped(AccessKeyRecordWithKey))
+    def regenerate(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Give a key a new secret; the old one stops at once."""
+        found: AccessKey = self.act()
+        token = regenerate_key(found, by=request.auth)
+        found.refresh_from_db()
+        return self.show(found, "Access key regenerated. The old one no longer works.", key=token)
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Revoke a key for good."""
+        found: AccessKey = self.act()
+        revoke_key(found, by=request.auth)
+        return deleted(Prefix.ACCESS_KEY, found.pk, "Access key revoked.")

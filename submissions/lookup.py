@@ -1,0 +1,122 @@
+"""The one look-up of the submit path: key, organization and form in a single statement, without model instances."""
+
+import dataclasses
+import datetime as dt
+import json
+import uuid
+from typing import Any
+
+from django.db import connection
+
+from config.api.errors import DATABASE_AWAY
+from config.api.times import now
+from forms_app.models import Form
+from keys.authentication import USE_NOTED_EVERY
+from keys.models import AccessKey, Organization
+from keys.plans import hourly_limit
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundForm:
+    """The form of a submission, as far as submitting asks."""
+
+    id: uuid.UUID
+    organization_id: uuid.UUID
+    status: str
+    fields: list[Any]
+    allowed_origins: list[str]
+    success_message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A usable key, whose it is, and the form; `form` is None when no form has the id that was asked for."""
+
+    key_id: uuid.UUID
+    is_publishable: bool
+    was_noted_lately: bool
+    organization_id: uuid.UUID
+    hourly_limit: int
+    form: FoundForm | None
+
+
+_SELECT = """
+SELECT k.id, k.kind, k.last_used_at > %s, o.id, o.plan, o.rate_limit,
+       f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message
+FROM {keys} k JOIN {organizations} o ON o.id = k.organization_id LEFT JOIN {forms} f ON {condition}
+WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_on IS NULL OR k.expires_on >= %s)
+"""
+_TABLES = {
+    "keys": AccessKey._meta.db_table,
+    "organizations": Organization._meta.db_table,
+    "forms": Form._meta.db_table,
+}
+_NAMED_FORM = _SELECT.format(**_TABLES, condition="f.id = %s")
+_DEFAULT_FORM = _SELECT.format(**_TABLES, condition="f.organization_id = o.id AND f.is_default")
+
+
+def find_key_and_form(*, digest: str, form_id: uuid.UUID | None) -> Found | None:
+    """
+    Return what a submission's key opens, or None for an unknown, revoked or expired one.
+
+    Without `form_id` the form is the organization's default. A foreign form is returned; the caller refuses it.
+    """
+    moment = connection.ops.adapt_datetimefield_value(now() - USE_NOTED_EVERY)
+    today = connection.ops.adapt_datefield_value(dt.datetime.now(dt.UTC).date())
+    if form_id is None:
+        row = _fetch(_DEFAULT_FORM, [moment, digest, today])
+    else:
+        row = _fetch(_NAMED_FORM, [moment, database_id(form_id), digest, today])
+    return None if row is None else _found(row)
+
+
+def _fetch(sql: str, parameters: list[Any]) -> Any:
+    """Run the look-up; over a connection that a database's restart has broken, once more over a new one."""
+    try:
+        return _fetch_once(sql, parameters)
+    except DATABASE_AWAY:
+        connection.close()
+        return _fetch_once(sql, parameters)
+
+
+def _fetch_once(sql: str, parameters: list[Any]) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchone()
+
+
+def _found(row: Any) -> Found:
+    key_id, kind, noted, organization_id, plan, rate_limit, form_id, *form = row
+    return Found(
+        key_id=as_uuid(key_id),
+        is_publishable=kind == AccessKey.Kind.PUBLISHABLE,
+        was_noted_lately=bool(noted),
+        organization_id=as_uuid(organization_id),
+        hourly_limit=hourly_limit(plan, rate_limit),
+        form=_form(form_id, *form) if form_id else None,
+    )
+
+
+def _form(pk: Any, organization_id: Any, status: str, fields: str, origins: str, message: str) -> FoundForm:
+    return FoundForm(
+        id=as_uuid(pk),
+        organization_id=as_uuid(organization_id),
+        status=status,
+        fields=_list(fields),
+        allowed_origins=_list(origins),
+        success_message=message,
+    )
+
+
+def _list(text: str) -> list[Any]:
+    return [] if text == "[]" else list(json.loads(text))
+
+
+def as_uuid(value: uuid.UUID | str) -> uuid.UUID:
+    """Return an id as the driver gave it: PostgreSQL's as UUID, SQLite's as 32 digits."""
+    return value if isinstance(value, uuid.UUID) else uuid.UUID(value)
+
+
+def database_id(value: uuid.UUID) -> uuid.UUID | str:
+    """Return an id as the driver takes it."""
+    return value if connection.features.has_native_uuid_field else value.hex

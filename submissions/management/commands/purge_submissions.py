@@ -1,0 +1,15 @@
+"""`purge_submissions`: what beat does every hour, by hand."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from submissions.retention import purge_idempotency_keys, purge_submissions
+
+
+class Command(BaseCommand):
+    help = "Delete the submissions that are older than their form keeps them, and outdated idempotency keys."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Delete, and say how many."""
+        self.stdout.write(f"{purge_submissions()} submissions, {purge_idempotency_keys()} idempotency keys deleted.")

@@ -1,0 +1,105 @@
+"""What was received: submissions, remembered idempotency keys, and the tallies by form and hour."""
+
+from django.db import models
+
+from config.api.ids import Prefix, encode_id, new_id
+from config.api.times import now
+from forms_app.models import Form
+from keys.models import Organization
+from submissions.json_text import JsonTextField
+from submissions.querysets import SubmissionQuerySet
+
+
+class Submission(models.Model):
+    """
+    One submission. The row is its own outbox: `dispatched_at IS NULL` means that its consequences are still owed.
+
+    `submissions.store` writes these columns in SQL of its own; a test holds the two together.
+    """
+
+    class CountedAs(models.TextChoices):
+        """How the tally counts this row now; nothing while it has not been dispatched once."""
+
+        NOTHING = "", "Not counted yet"
+        KEPT = "kept", "Kept"
+        SPAM = "spam", "Spam"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    # No constraint of its own: the form's holds it, and a second check would cost every INSERT a row lock.
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_constraint=False)
+    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
+    data = JsonTextField()
+    search_text = models.TextField(help_text="Every value, case-folded, for `q`.")
+    controls = JsonTextField(default=dict, help_text="What delivery needs of the control fields; never shown.")
+    meta = JsonTextField(default=dict)
+    spam = models.BooleanField(default=False)
+    spam_reasons = JsonTextField(default=list)
+    created_at = models.DateTimeField()
+    released_at = models.DateTimeField(null=True, blank=True, help_text="When it was marked as not spam.")
+    dispatched_at = models.DateTimeField(null=True, blank=True)
+    counted_as = models.CharField(max_length=4, choices=CountedAs, default=CountedAs.NOTHING, blank=True)
+
+    objects = SubmissionQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["form", "id"], name="submission_by_form"),
+            models.Index(fields=["organization", "id"], name="submission_by_organization"),
+            models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="submission_undispatched"),
+        ]
+        constraints = [
+            models.CheckConstraint(name="submission_counted_as_is_known", condition=models.Q(counted_as__in=["", "kept", "spam"])),
+            models.CheckConstraint(
+                name="submission_dispatched_is_counted", condition=models.Q(dispatched_at=None) | ~models.Q(counted_as="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
+        return encode_id(Prefix.SUBMISSION, self.id)
+
+
+class IdempotencyKey(models.Model):
+    """
+    A client's promise that two requests are one: same form, key and raw body mean the same submission.
+
+    Outlives the submission, so that a retry after a delete stores nothing new.
+    """
+
+    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=255)
+    body_sha256 = models.CharField(max_length=64)
+    submission_id = models.UUIDField()
+    created_at = models.DateTimeField(default=now, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["form", "key"], name="idempotency_key_once_per_form")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Tally(models.Model):
+    """
+    Counts of a form in one UTC hour, the submission's hour of arrival.
+
+    `received` never falls; `kept` and `spam` are what is stored now; `delivered` and `failed` count deliveries.
+    """
+
+    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
+    hour = models.DateTimeField()
+    received = models.BigIntegerField(default=0)
+    kept = models.BigIntegerField(default=0)
+    spam = models.BigIntegerField(default=0)
+    delivered = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["form", "hour"], name="tally_once_per_form_and_hour")]
+
+    def __str__(self) -> str:
+        return f"{self.form_id} {self.hour:%Y-%m-%d %H}h"

@@ -1,0 +1,98 @@
+"""
+Writing a submission: one INSERT, and beside it the reservation of its idempotency key.
+
+`201` means that this statement's commit is on disk. Everything else that a submission causes is derived from its row.
+"""
+
+import dataclasses
+import datetime as dt
+import hashlib
+import uuid
+from typing import Any
+
+from django.db import connection, transaction
+
+from config.api.errors import Conflict
+from config.api.ids import made_at, new_id
+from submissions.intake import Intake
+from submissions.json_text import dump_json
+from submissions.lookup import FoundForm, as_uuid, database_id
+from submissions.models import IdempotencyKey, Submission
+from submissions.querysets import search_text
+
+COLUMNS = (
+    "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
+    "created_at", "counted_as",
+)  # fmt: skip
+_INSERT = (
+    f"INSERT INTO {Submission._meta.db_table} ({', '.join(COLUMNS)}) "  # noqa: S608 - names from code
+    f"VALUES ({', '.join(['%s'] * len(COLUMNS))}) ON CONFLICT (id) DO NOTHING"
+)
+_RESERVE = (
+    f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, created_at) "  # noqa: S608
+    "VALUES (%s, %s, %s, %s, %s) ON CONFLICT (form_id, key) DO NOTHING"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stored:
+    """A submission's id and time; `replayed` when an earlier request with the same idempotency key stored it."""
+
+    id: uuid.UUID
+    created_at: dt.datetime
+    replayed: bool = False
+
+
+def store(form: FoundForm, intake: Intake, meta: dict[str, str | None]) -> Stored:
+    """Store a submission."""
+    pk = new_id()
+    _insert(pk, form, intake, meta)
+    return Stored(pk, made_at(pk))
+
+
+def store_once(form: FoundForm, intake: Intake, meta: dict[str, str | None], *, key: str, raw_body: bytes) -> Stored:
+    """
+    Store a submission unless this form's idempotency key has stored one; then return that one.
+
+    Both rows or none are committed, so only a 201 is ever remembered, and SQLite syncs once instead of twice. Two
+    requests at once: the second waits for the first one's commit at the unique index. Raises Conflict when the key
+    came with another body.
+    """
+    pk = new_id()
+    body_sha256 = hashlib.sha256(raw_body).hexdigest()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_RESERVE, [database_id(form.id), key, body_sha256, database_id(pk), _moment(made_at(pk))])
+        if cursor.rowcount:
+            _insert(pk, form, intake, meta)
+            return Stored(pk, made_at(pk))
+    return _earlier(form.id, key, body_sha256)
+
+
+def _earlier(form_id: uuid.UUID, key: str, body_sha256: str) -> Stored:
+    earlier = IdempotencyKey.objects.values_list("body_sha256", "submission_id").get(form_id=form_id, key=key)
+    if earlier[0] != body_sha256:
+        raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new submission.")
+    pk = as_uuid(earlier[1])
+    return Stored(pk, made_at(pk), replayed=True)
+
+
+def _insert(pk: uuid.UUID, form: FoundForm, intake: Intake, meta: dict[str, str | None]) -> None:
+    values: list[Any] = [
+        database_id(pk),
+        database_id(form.organization_id),
+        database_id(form.id),
+        dump_json(intake.values),
+        search_text(list(intake.values.values())),
+        dump_json(intake.controls),
+        dump_json(meta),
+        bool(intake.spam_reasons),
+        dump_json(intake.spam_reasons),
+        _moment(made_at(pk)),
+        "",
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, values)
+
+
+def _moment(value: dt.datetime) -> Any:
+    return connection.ops.adapt_datetimefield_value(value)

@@ -1,0 +1,220 @@
+"""
+`POST /api/submit`, the hot path: one look-up, one count, one INSERT, now and then a nudge (ARCHITECTURE).
+
+A view of DRF in name only, so that the schema and the permission table know it: it overrides `dispatch` and pays for
+neither serializers nor model instances. The gates and their order are those of every other endpoint.
+"""
+
+import json
+import string
+import uuid
+from typing import Any, NoReturn
+
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api import ratelimit
+from config.api.client_address import client_address
+from config.api.errors import (
+    ApiError,
+    EmptySubmission,
+    FormNotPublished,
+    InvalidAccessKey,
+    MethodNotAllowed,
+    NotFound,
+    Unauthorized,
+    UnsupportedMediaType,
+    ValidationFailed,
+    error_response,
+    invalid,
+)
+from config.api.ids import Prefix, encode_id
+from config.api.parsing import JSON_MEDIA_TYPE, media_type, parse_object, read_body
+from config.api.schema import enveloped
+from config.api.text import clean_text
+from config.api.times import format_time
+from config.api.views import KeyedView
+from config.nudge import nudge
+from forms_app.models import Form
+from forms_app.validation import check_values
+from keys import tokens
+from keys.authentication import META_NAME, note_use_sometimes
+from submissions.browser import refuse_page
+from submissions.intake import Intake, parse_form_id, take_in
+from submissions.lookup import Found, FoundForm, find_key_and_form
+from submissions.serializers import SubmittedRecord
+from submissions.store import Stored, store, store_once
+
+DISPATCH_TASK = "webhooks.tasks.deliver_due"
+DEFAULT_MESSAGE = "Submission received."
+MAX_IDEMPOTENCY_KEY = 255
+MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
+_PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
+
+
+class Attempt:
+    """One request to submit: what was read of it, whose it is, what it has been counted against."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        self.usage: ratelimit.Usage | None = None
+        self.raw_body = b""
+        self.body: dict[str, Any] = {}
+        self.body_error: ApiError | None = None
+
+    def answer(self) -> HttpResponse:
+        """Go through the gates in their order; the first that fails raises."""
+        self._read_body()
+        form_id, form_id_error = self._form_id()
+        found = self._authenticate(form_id)
+        own_form = found.form if found.form and found.form.organization_id == found.organization_id else None
+        self._count(found, own_form)
+        if self.request.method != "POST":
+            raise MethodNotAllowed("Submit with POST.", headers={"Allow": "POST, OPTIONS"})
+        if self.body_error:
+            raise self.body_error
+        intake = take_in(self.body)
+        key = self._idempotency_key()
+        if form_id_error:
+            raise form_id_error
+        if found.form is None:
+            raise NotFound("There is no form with this id.")
+        if own_form is None:
+            raise Unauthorized
+        check_acceptable(own_form, intake)
+        stored = self._store(own_form, intake, key)
+        nudge(DISPATCH_TASK)
+        return created(stored, own_form)
+
+    def _read_body(self) -> None:
+        """Read the body, and keep what is wrong with it until its turn: it may name the form the look-up needs."""
+        if self.request.method != "POST":
+            return
+        try:
+            self.raw_body = read_body(self.request)
+            if media_type(self.request) != JSON_MEDIA_TYPE:
+                raise UnsupportedMediaType
+            self.body = parse_object(self.raw_body, numbers_as_text=True)
+        except ApiError as error:
+            self.body_error = error
+
+    def _form_id(self) -> tuple[uuid.UUID | None, ApiError | None]:
+        named = self.request.GET.get("formId") or self.body.get("_formId") or None
+        try:
+            return (None if named is None else parse_form_id(named)), None
+        except ValidationFailed as error:
+            return None, error
+
+    def _authenticate(self, form_id: uuid.UUID | None) -> Found:
+        token = self.request.META.get(META_NAME, "")
+        found = None
+        if tokens.is_well_formed(token):
+            found = find_key_and_form(digest=tokens.digest(token), form_id=form_id)
+        if found is None:
+            self._refuse_at_address(InvalidAccessKey())
+        return found
+
+    def _count(self, found: Found, form: FoundForm | None) -> None:
+        """Count against the organization, or, for a page that is refused, against its visitor's address alone."""
+        from_page = "HTTP_ORIGIN" in self.request.META
+        if form and (from_page or found.is_publishable):
+            refusal = refuse_page(self.request, form, secret_key=not found.is_publishable)
+            if refusal:
+                self._refuse_at_address(refusal)
+        self.usage = ratelimit.count_organization(self.request, str(found.organization_id), found.hourly_limit)
+        if self.usage.is_over:
+            raise self.usage.refusal()
+        if not found.was_noted_lately:
+            note_use_sometimes(found.key_id, None, from_browser=from_page and not found.is_publishable)
+
+    def _refuse_at_address(self, refusal: ApiError) -> NoReturn:
+        self.usage = ratelimit.count_address(self.request)
+        raise self.usage.refusal() if self.usage.is_over else refusal
+
+    def _idempotency_key(self) -> str | None:
+        key = self.request.META.get("HTTP_IDEMPOTENCY_KEY")
+        if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
+            message = f"Idempotency-Key: must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
+            raise invalid("Idempotency-Key", "invalid", message)
+        return key
+
+    def _store(self, form: FoundForm, intake: Intake, key: str | None) -> Stored:
+        meta = request_meta(self.request)
+        if key is None:
+            return store(form, intake, meta)
+        return store_once(form, intake, meta, key=key, raw_body=self.raw_body)
+
+
+def check_acceptable(form: FoundForm, intake: Intake) -> None:
+    """Raise when the form takes nothing now, or not these values."""
+    if form.status != Form.Status.PUBLISHED:
+        raise FormNotPublished
+    if not intake.values:
+        raise EmptySubmission
+    problems = list(check_values(form.fields, intake.values, intake.lists)) if form.fields else []
+    if problems:
+        raise ValidationFailed(problems)
+
+
+def request_meta(request: HttpRequest) -> dict[str, str | None]:
+    """Return what is kept of the request itself: `{ip, userAgent, origin, referer}`."""
+    headers = {"userAgent": "HTTP_USER_AGENT", "origin": "HTTP_ORIGIN", "referer": "HTTP_REFERER"}
+    meta: dict[str, str | None] = {"ip": client_address(request)}
+    for name, header in headers.items():
+        meta[name] = clean_text(request.META.get(header, ""))[: MAX_META[name]] or None
+    return meta
+
+
+def created(stored: Stored, form: FoundForm) -> HttpResponse:
+    """Return the 201. A caught bot sees the same."""
+    record = {
+        "id": encode_id(Prefix.SUBMISSION, stored.id),
+        "formId": encode_id(Prefix.FORM, form.id),
+        "createdAt": format_time(stored.created_at),
+    }
+    body = {"success": True, "data": record, "message": form.success_message or DEFAULT_MESSAGE}
+    response = HttpResponse(json.dumps(body, ensure_ascii=False), status=201, content_type=JSON_MEDIA_TYPE)
+    if stored.replayed:
+        response.headers["Idempotent-Replayed"] = "true"
+    return response
+
+
+class SubmitView(KeyedView):
+    """Takes submissions; any valid key may submit."""
+
+    permission_classes = []
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Answer without DRF's machinery."""
+        attempt = Attempt(request)
+        try:
+            response = attempt.answer()
+        except Exception as error:  # the same mapping as DRF's handler, for the same reasons
+            response = error_response(error)
+        ratelimit.add_headers(response, attempt.usage)
+        return response
+
+    @extend_schema(
+        operation_id="submit",
+        parameters=[
+            OpenApiParameter("formId", str, description="The form; the organization's default form without it."),
+            OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER, description="Makes retries safe."),
+        ],
+        request={
+            JSON_MEDIA_TYPE: {
+                "type": "object",
+                "minProperties": 1,
+                "maxProperties": 200,
+                "additionalProperties": {
+                    "anyOf": [{"type": kind} for kind in ("string", "number", "boolean", "null")]
+                    + [{"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}]
+                },
+            }
+        },
+        responses={201: OpenApiResponse(enveloped(SubmittedRecord))},
+    )
+    def post(self, request: Request) -> Response:
+        """Store a submission: a JSON object of field names and values."""
+        raise AssertionError("dispatch answers")

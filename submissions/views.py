@@ -1,0 +1,95 @@
+"""`/api/submissions`: list, read, mark spam or not, delete, export."""
+
+from typing import Any, cast
+
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.ids import Prefix
+from config.api.ownership import find_owned
+from config.api.pagination import BarePagination
+from config.api.schema import enveloped
+from config.api.views import KeyedViewSet, deleted
+from forms_app.models import Form
+from keys.audit import record_event
+from keys.models import Permission
+from submissions import tally
+from submissions.exports import EXPORTS, ExportQuery, stream_export
+from submissions.filters import SubmissionFilters
+from submissions.models import Submission
+from submissions.moderation import delete_submissions, mark_not_spam, mark_spam
+from submissions.serializers import SpamMark, SubmissionRecord
+
+
+class SubmissionViewSet(KeyedViewSet):
+    """Submissions to the caller's forms."""
+
+    id_prefix = Prefix.SUBMISSION
+    queryset = Submission.objects.order_by("-id")
+    record_serializer_class = SubmissionRecord
+    pagination_class = BarePagination
+    filterset_class = SubmissionFilters
+    extra_parameters = ["format"]
+    resource = "submissions"
+    permission_for = {
+        "list": Permission.SUBMISSIONS_READ,
+        "retrieve": Permission.SUBMISSIONS_READ,
+        "partial_update": Permission.FORMS_WRITE,
+        "destroy": Permission.FORMS_WRITE,
+        "export": Permission.SUBMISSIONS_EXPORT,
+    }
+
+    def filter_queryset(self, queryset: QuerySet[Submission]) -> QuerySet[Submission]:
+        """Apply the filters; a foreign or unknown form is told, not an empty list."""
+        filterset = self.filterset = SubmissionFilters(data=self.request.query_params, queryset=queryset)
+        filtered = super().filter_queryset(queryset)
+        form_id = filterset.form.cleaned_data["formId"] if filterset.is_valid() else None
+        if form_id:
+            find_owned(Form.objects.all(), form_id, self.organization_id)
+        return filtered
+
+    def count_rows(self, queryset: QuerySet[Submission]) -> int:
+        """Count by the tallies where only a form narrows the list: the same cost at ten million rows."""
+        filters = self.filterset
+        if filters.narrows_beyond_form:
+            return queryset.count()
+        form_id = filters.form.cleaned_data["formId"]
+        if form_id:
+            return tally.total_of_form(form_id, spam=filters.spam_wanted, using=queryset.db)
+        return tally.total_of_organization(self.organization_id, spam=filters.spam_wanted, using=queryset.db)
+
+    @extend_schema(request=SpamMark, responses=enveloped(SubmissionRecord))
+    def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Mark a submission as spam or as not spam; the latter delivers it."""
+        spam = self.read(SpamMark)["spam"]
+        marked = (mark_spam if spam else mark_not_spam)(self.find())
+        return self.show(marked, "Marked as spam." if spam else "Marked as not spam.")
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Delete a submission for good."""
+        submission: Submission = self.act()
+        delete_submissions([submission.pk])
+        return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
+
+    @extend_schema(
+        parameters=[OpenApiParameter("format", str, enum=list(EXPORTS), default="csv")],
+        responses={
+            (200, "text/csv"): OpenApiResponse({"type": "string"}),
+            (200, "application/json"): OpenApiResponse(SubmissionRecord(many=True)),
+            (200, "application/x-ndjson"): OpenApiResponse({"type": "string"}),
+        },
+    )
+    def export(self, request: Request) -> StreamingHttpResponse:
+        """Stream everything that the filters leave, oldest first, as CSV, JSON or NDJSON."""
+        rows = self.filter_queryset(self.get_queryset()).order_by("id")
+        chosen = self.query(ExportQuery)["format"]
+        key: Any = request.auth
+        record_event(organization=key.organization, by=key, action="submissions.exported", subject=chosen)
+        return stream_export(rows, chosen, form=self._exported_form())
+
+    def _exported_form(self) -> Form | None:
+        form_id = cast(Any, self.filterset).form.cleaned_data["formId"]
+        return Form.objects.get(pk=form_id) if form_id else None

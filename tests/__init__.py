@@ -1,0 +1,1 @@
+"""Does it hold: `unit` in one process, `api` black box over HTTP, then scale, browser and faults. See `tests.run`."""

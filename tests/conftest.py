@@ -1,0 +1,19 @@
+"""What holds for every suite. Fixtures for those with a running service are in `tests.services.fixtures`."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.services.fixtures"]
+
+# By default SIGTERM ends Python at once and would leave the started services behind; as Ctrl-C it lets fixtures end.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Unit tests have a test database, the other suites a service's own: one process cannot be both."""
+    here = Path(__file__).parent
+    suites = {item.path.relative_to(here).parts[0] for item in items}
+    if "unit" in suites and len(suites) > 1:
+        raise pytest.UsageError(f"run one suite at a time, not {', '.join(sorted(suites))}; `make test` runs all")

@@ -1,0 +1,87 @@
+"""
+`make test`: every suite against real parts. The last line is the sum, and the exit status is 0 only if all passed.
+
+    python -m tests.run                                    all suites
+    python -m tests.run --only api-sqlite -x -k submit     one suite; what is not ours goes to pytest
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+
+from tests.services.backing import Backing, backing_services, programs_needed
+from tests.services.environment import POSTGRESQL
+from tests.services.packages import ensure
+from tests.suites import ALONE, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
+
+ALL_SUITES_PROGRAMS = ("node", "npm")  # the published clients of other services run against ours
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.run", description="Run the tests; see tests/run.py.")
+    names = [suite.name for suite in SUITES]
+    parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of: {', '.join(names)}")
+    options, for_pytest = parser.parse_known_args(arguments)
+
+    chosen = [suite for suite in SUITES if (suite.name in options.only if options.only else exists(suite))]
+    ensure(_programs(chosen, all_suites=not options.only))
+    results = _run(chosen, for_pytest)
+    for result in results:
+        print(result.line())
+    passed, failed = sum(result.passed for result in results), sum(result.failures for result in results)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not results else 0
+
+
+def _programs(suites: Sequence[Suite], *, all_suites: bool) -> list[str]:
+    programs = [program for suite in suites for program in suite.programs]
+    if any(suite.backend == POSTGRESQL for suite in suites):
+        programs += programs_needed()
+    return [*programs, *ALL_SUITES_PROGRAMS] if all_suites else programs
+
+
+def _run(suites: Sequence[Suite], for_pytest: Sequence[str]) -> list[Result]:
+    """All results, in order. Whatever happens, Ctrl-C and SIGTERM too, everything that was started is stopped."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    live = len(suites) == 1
+    results = []
+    with ExitStack() as stack:
+        backing = _start_backing(stack) if any(suite.backend == POSTGRESQL for suite in suites) else None
+        runner = Runner(backing, for_pytest, live=live)
+        lanes = stack.enter_context(ThreadPoolExecutor(min(2, os.cpu_count() or 1)))
+        stack.callback(runner.close)  # before the lanes are waited for
+        stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
+        for result in _in_order(runner, lanes, suites):
+            if not live:
+                print(f"\n{'=' * 20} {result.title} {'=' * 20}\n{result.output}", flush=True)
+            results.append(result)
+    return results
+
+
+def _start_backing(stack: ExitStack) -> Backing:
+    start = time.monotonic()
+    backing = stack.enter_context(backing_services())
+    print(f"PostgreSQL and Redis are ready after {time.monotonic() - start:.1f} s", flush=True)
+    return backing
+
+
+def _in_order(runner: Runner, lanes: ThreadPoolExecutor, suites: Sequence[Suite]) -> Iterator[Result]:
+    """The first suites go two at a time, the others one after the other when these are done."""
+    together: list[Future[Result]] = [lanes.submit(runner.run, suite) for suite in SIDE_BY_SIDE if suite in suites]
+    for future in together:
+        yield future.result()
+    for suite in ALONE:
+        if suite in suites:
+            yield runner.run(suite)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,117 @@
+"""The service under test, as it runs for real: `manage.py serve`, and on PostgreSQL Celery's worker and beat."""
+
+import http.client
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from tests.services.environment import POSTGRESQL, SQLITE
+from tests.services.processes import ROOT, Process
+
+READY_SECONDS = 60.0
+CELERY = [sys.executable, "-m", "celery", "-A", "config"]
+
+
+class Application:
+    """
+    The roles of one running service. Its addresses and its database stand in its environment.
+
+    On SQLite `serve` delivers by itself; on PostgreSQL it is told not to, and worker and beat do. With
+    `delivers=False` nothing delivers: a second service over a database that another one already looks after.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        directory: Path,
+        *,
+        backend: str = SQLITE,
+        delivers: bool = True,
+        migrates: bool = True,
+    ) -> None:
+        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        self.directory = directory
+        self.backend = backend
+        self.delivers = delivers
+        self.migrates = migrates
+        self.port = int(environment["PORT"])
+        self.base_url = environment["PUBLIC_URL"]
+        self.processes: dict[str, Process] = {}
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Returns when /readyz answers 200 and, with Celery, a worker answers too."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        try:
+            if self.migrates:
+                self.manage("migrate", "--verbosity", "0")
+            for role in self.roles():
+                self.start_role(role)
+            self.processes["web"].wait_until(self.is_ready, READY_SECONDS)
+            if "worker" in self.processes:
+                self.processes["worker"].wait_until(self._worker_answers, READY_SECONDS)
+        except BaseException:
+            self.stop()
+            raise
+
+    def roles(self) -> list[str]:
+        return ["web", "worker", "beat"] if self.backend == POSTGRESQL and self.delivers else ["web"]
+
+    def start_role(self, role: str) -> Process:
+        """Start one of `roles` (again): fault tests kill them one by one."""
+        self.processes[role] = Process(
+            role, self._command(role), log=self.directory / f"{role}.log", env=self.environment
+        )
+        return self.processes[role]
+
+    def _command(self, role: str) -> list[str | Path]:
+        if role == "worker":
+            return [*CELERY, "worker", "--concurrency", "2", "--loglevel", "WARNING"]
+        if role == "beat":
+            return [*CELERY, "beat", "--schedule", self.directory / "beat-schedule", "--loglevel", "WARNING"]
+        serve: list[str | Path] = [sys.executable, "manage.py", "serve", "--no-migrate"]
+        delivers_itself = self.delivers and self.backend == SQLITE
+        return serve if delivers_itself else [*serve, "--no-deliver"]
+
+    def is_ready(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        return False
+
+    def _worker_answers(self) -> bool:
+        command = [*CELERY, "inspect", "ping", "--timeout", "2"]
+        return subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True).returncode == 0
+
+    def manage(self, *arguments: str, stdin: str = "") -> str:
+        """`manage.py` with these arguments, as an operator calls it; what it printed on standard output."""
+        result = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            env=self.environment,
+            cwd=ROOT,
+            input=stdin,
+            capture_output=True,
+            text=True,
+        )
+        if result.returncode:
+            raise RuntimeError(f"manage.py {' '.join(arguments)} failed:\n{result.stdout}{result.stderr}")
+        return result.stdout
+
+    def stop(self) -> None:
+        """Beat first and web last, so that nothing is asked of a part that is gone."""
+        for process in reversed(self.processes.values()):
+            process.stop()
+        self.processes.clear()
+
+    def logs(self, lines: int = 40) -> dict[str, str]:
+        return {role: process.tail(lines) for role, process in self.processes.items()}

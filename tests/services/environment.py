@@ -1,0 +1,97 @@
+"""
+The environment of a suite: what pytest's own process and every process of the service under test are told.
+
+`tests.run` makes it for each suite. Who calls pytest by hand gets it from `tests.settings`, before Django reads it.
+"""
+
+import atexit
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.services.processes import free_port
+
+BACKEND_VARIABLE = "FIELDPOST_TEST_BACKEND"
+READY_VARIABLE = "FIELDPOST_TEST_READY"  # set where the environment is already one of tests
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+
+# Settings of a developer's shell, which must not reach a test (CONTRACT section 8).
+OUR_NAMES = {
+    *("SECRET_KEY", "DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
+    *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),
+    *("DJANGO_SETTINGS_MODULE", "FIELDPOST_SUPERVISOR_PID"),
+}
+OUR_PREFIXES = ("BURST_", "DATABASE_", "DELIVERY_", "EMAIL_", "EVENTS_", "REDIS_", "WEBHOOK_")
+
+
+def service_environment(
+    *,
+    data_dir: Path,
+    backend: str = SQLITE,
+    database_url: str = "",
+    redis_url: str = "",
+    email_url: str = "consolemail://",
+    web_concurrency: int = 1,
+    extra: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """
+    A complete environment on free ports; without `database_url` the database is SQLite in `data_dir`.
+    `backend` says which roles a service gets: Celery's on `postgresql`.
+
+    Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that nobody waits.
+    """
+    port = free_port()
+    settings = {
+        READY_VARIABLE: "1",
+        BACKEND_VARIABLE: backend,
+        "DATA_DIR": str(data_dir),
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "PORT": str(port),
+        "EVENTS_PORT": str(free_port()),
+        "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        "WEB_CONCURRENCY": str(web_concurrency),
+        "EMAIL_URL": email_url,
+        "DEFAULT_FROM_EMAIL": "Fieldpost <fieldpost@fieldpost.example>",
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "WEBHOOK_ALLOW_HTTP": "1",
+        "DELIVERY_SWEEP_SECONDS": "1",
+    }
+    if database_url:
+        settings["DATABASE_URL"] = database_url
+    if redis_url:
+        settings["REDIS_URL"] = redis_url
+    return _without_ours(os.environ) | settings | dict(extra or {})
+
+
+def _without_ours(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in OUR_NAMES and not name.startswith(OUR_PREFIXES)
+    }
+
+
+def prepare_environment() -> None:
+    """For pytest by hand: if nobody did before us, make this process's environment one of tests."""
+    if os.environ.get(READY_VARIABLE):
+        return  # tests.run did, or the pytest process that started this xdist worker
+    database_url, redis_url = "", ""
+    backend = os.environ.get(BACKEND_VARIABLE, SQLITE)
+    if backend == POSTGRESQL:
+        try:
+            database_url, redis_url = os.environ["DATABASE_URL"], os.environ["REDIS_URL"]
+        except KeyError as error:
+            raise SystemExit(
+                f"{error.args[0]} is not set: say which PostgreSQL and Redis the tests may use, "
+                "or let `python -m tests.run --only api-postgresql` start its own."
+            ) from None
+    data_dir = Path(tempfile.mkdtemp(prefix="fieldpost-data-"))
+    atexit.register(shutil.rmtree, data_dir, ignore_errors=True)
+    environment = service_environment(
+        data_dir=data_dir, backend=backend, database_url=database_url, redis_url=redis_url
+    )
+    os.environ.clear()
+    os.environ.update(environment)

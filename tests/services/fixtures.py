@@ -1,0 +1,94 @@
+"""Fixtures of every suite that talks to a running service: `service`, `api`, `receiver`, `smtp` and others."""
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.services.environment import BACKEND_VARIABLE
+from tests.services.processes import free_port
+from tests.services.receivers import MailReceiver, Receiver
+
+
+@pytest.fixture(scope="session")
+def backend() -> str:
+    """`sqlite` or `postgresql`."""
+    return os.environ[BACKEND_VARIABLE]
+
+
+@pytest.fixture(scope="session")
+def smtp() -> Iterator[MailReceiver]:
+    """Where all mail of the session goes; a test looks for its own recipient."""
+    with MailReceiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="session")
+def live_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """
+    Opens the running service's own database to this process: tests arrange by calling the code's functions here.
+
+    No test database is made beside it and nothing is rolled back, as the service could not see it; a test makes its
+    own organization instead.
+    """
+    with django_db_blocker.unblock():
+        yield
+
+
+@pytest.fixture(scope="session")
+def service(
+    backend: str, smtp: MailReceiver, live_database: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Application]:
+    """The running service: `base_url`, `port`, `processes` by role, `manage(...)`, `logs()`."""
+    environment = {**os.environ, "EMAIL_URL": smtp.url}
+    with Application(environment, tmp_path_factory.mktemp("service"), backend=backend) as application:
+        yield application
+
+
+@pytest.fixture
+def start_service(service: Application, backend: str, tmp_path: Path) -> Iterator[Callable[..., Application]]:
+    """
+    `start_service(TRUSTED_PROXY_COUNT="1")`: another web role with other settings over the same database.
+
+    It delivers nothing unless `delivers=True`; the session's service does already.
+    """
+    with ExitStack() as stack:
+
+        def start(*, delivers: bool = False, **settings: str) -> Application:
+            port = free_port()
+            addresses = {"PORT": str(port), "EVENTS_PORT": str(free_port()), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+            environment = service.environment | addresses | settings
+            directory = tmp_path / f"service-{port}"
+            application = Application(environment, directory, backend=backend, delivers=delivers, migrates=False)
+            return stack.enter_context(application)
+
+        yield start
+
+
+@pytest.fixture
+def api(service: Application) -> Iterator[Client]:
+    """A client of the service with a loopback address that no other test sends from."""
+    with Client(service.port) as client:
+        yield client
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A customer's HTTP server, fresh for each test."""
+    with Receiver() as server:
+        yield server
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what the service printed last."""
+    report = yield
+    service = getattr(item, "funcargs", {}).get("service")
+    if report.failed and isinstance(service, Application):
+        report.sections += [(f"the service's {role} printed last", log) for role, log in service.logs().items()]
+    return report

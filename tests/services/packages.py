@@ -1,0 +1,76 @@
+"""Programs that the tests need beside Python: installed on Debian by root, asked for in one sentence elsewhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300"]  # seconds to wait for another apt-get
+
+# What is looked for, and the Debian package that brings it.
+PACKAGES = {
+    "postgres": "postgresql",
+    "redis-server": "redis-server",
+    "node": "nodejs",
+    "npm": "npm",
+    "chromium": "chromium",
+}
+
+
+def postgresql_program(name: str) -> Path | None:
+    """Debian keeps initdb and postgres outside PATH, one directory for each version; the newest is taken."""
+    versions = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
+    newest = sorted(versions, key=lambda path: float(path.parts[4]))
+    if newest:
+        return newest[-1]
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+def missing(programs: Iterable[str]) -> list[str]:
+    def present(program: str) -> bool:
+        if program == "postgres":
+            return postgresql_program("postgres") is not None and postgresql_program("initdb") is not None
+        return shutil.which(program) is not None
+
+    return [program for program in programs if not present(program)]
+
+
+def ensure(programs: Iterable[str]) -> None:
+    """Every program is there afterwards, or the process ends with status 2 and a sentence that says what to install."""
+    absent = missing(programs)
+    if not absent:
+        return
+    packages = [PACKAGES[program] for program in absent]
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        print(f"Installing Debian packages: {' '.join(packages)}", flush=True)
+        _apt_get("update")
+        _apt_get("install", "--no-install-recommends", *packages)
+        absent = missing(programs)
+    if absent:
+        _refuse(absent)
+
+
+def _apt_get(*arguments: str) -> None:
+    result = subprocess.run(
+        [*APT, *arguments],
+        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if result.returncode:
+        print(result.stdout, file=sys.stderr)
+
+
+def _refuse(programs: list[str]) -> None:
+    packages = " ".join(PACKAGES[program] for program in programs)
+    print(
+        f"The tests need {', '.join(programs)}, and nothing is skipped for a missing part: "
+        f"install them (Debian and Ubuntu: sudo apt-get install {packages}) and start again.",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)

@@ -1,0 +1,109 @@
+"""Child processes: each in a group of its own, what they print in a file, stopped by id and never by name."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tests.services.waiting import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
+# Below the range from which Linux takes source ports (32768-60999): no outgoing connection can take one away again.
+PORTS = range(15_000, 32_000)
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 on which nothing listens now."""
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+class Process:
+    """A running program with its group. `log` holds what it printed, both streams in order."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        log: Path | None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path = ROOT,
+        user: str | None = None,
+    ) -> None:
+        """Start `command`, as `user` if given (that needs root). Without `log` it prints where we print."""
+        self.name = name
+        self.log = log
+        self._ended = False
+        output = log.open("ab") if log else None
+        try:
+            self.popen = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT if output else None,
+                env=dict(env) if env is not None else None,
+                cwd=cwd,
+                start_new_session=True,  # Ctrl-C reaches us alone, and we stop things in their order
+                user=user,
+                group=user,
+                extra_groups=[] if user else None,
+            )
+        finally:
+            if output:
+                output.close()
+
+    @property
+    def running(self) -> bool:
+        return self.popen.poll() is None
+
+    def send(self, number: signal.Signals) -> None:
+        """To the first process alone; it tells its children itself."""
+        self.popen.send_signal(number)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM, patience: float = STOP_SECONDS) -> None:
+        """Ask with `number`, wait, then kill what is left of the group."""
+        if self.running:
+            self.send(number)
+            with suppress(subprocess.TimeoutExpired):
+                self.popen.wait(patience)
+        self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL for the whole group, once: later the id may belong to somebody else."""
+        if not self._ended:
+            with suppress(ProcessLookupError):
+                os.killpg(self.popen.pid, signal.SIGKILL)
+            self._ended = True
+        self.popen.wait()
+
+    def tail(self, lines: int = 40) -> str:
+        text = self.log.read_text(errors="replace") if self.log and self.log.exists() else ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def wait_until(self, ready: Callable[[], object], timeout: float = 60.0) -> None:
+        """Poll `ready`; a process that ends meanwhile raises RuntimeError with the end of its log."""
+
+        def probe() -> bool:
+            if not self.running:
+                raise RuntimeError(f"{self.name} ended with status {self.popen.returncode}:\n{self.tail()}")
+            return bool(ready())
+
+        try:
+            eventually(probe, timeout, f"{self.name} is ready")
+        except AssertionError as error:
+            raise RuntimeError(f"{error}\n{self.tail()}") from None
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,174 @@
+"""The suites of `tests.run`: what each one is, its environment, one pytest process, and what came of it."""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.services.backing import Backing
+from tests.services.environment import POSTGRESQL, SQLITE, service_environment
+from tests.services.processes import ROOT, Process
+
+SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has failed
+STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started
+NOTHING_COLLECTED = 5  # pytest's exit status
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str  # as `--only` takes it
+    title: str
+    directory: str
+    backend: str = POSTGRESQL
+    optional: bool = True  # may have no tests yet
+    programs: tuple[str, ...] = ()  # beside those of the backing services
+
+
+# The first four go in two lanes side by side; the others measure, break or draw things and run alone.
+SIDE_BY_SIDE = (
+    Suite("unit-sqlite", "unit suite on SQLite", "tests/unit", SQLITE, optional=False),
+    Suite("api-sqlite", "api suite on SQLite without Redis", "tests/api", SQLITE, optional=False),
+    Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", "tests/unit", optional=False),
+    Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", "tests/api", optional=False),
+)
+ALONE = (
+    Suite("scale", "scale suite on PostgreSQL, Redis and Celery", "tests/scale"),
+    Suite("browser", "browser suite in Chromium", "tests/browser", programs=("chromium",)),
+    Suite("faults", "faults suite on PostgreSQL, Redis and Celery", "tests/faults"),
+)
+SUITES = SIDE_BY_SIDE + ALONE
+
+
+def exists(suite: Suite) -> bool:
+    return not suite.optional or any((ROOT / suite.directory).rglob("test_*.py"))
+
+
+@dataclass(frozen=True)
+class Result:
+    title: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0
+    note: str = ""
+    output: str = ""
+
+    @property
+    def failures(self) -> int:
+        """Never skip: a skipped test is a failure, and so is a suite that went wrong as a whole."""
+        return self.failed + self.skipped or bool(self.note)
+
+    def line(self) -> str:
+        counts = f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped in {self.seconds:.0f} s"
+        return f"{self.title}: {counts}{self.note and f' ({self.note})'}"
+
+
+class Runner:
+    """Runs suites, from several threads if need be, until it is closed; then what still runs is stopped."""
+
+    def __init__(self, backing: Backing | None, arguments: Sequence[str], *, live: bool) -> None:
+        """`arguments` are for pytest. A `live` run prints as it goes instead of keeping the output in the result."""
+        self._backing = backing
+        self._arguments = list(arguments)
+        self._live = live
+        self._lock = threading.Lock()
+        self._running: set[Process] = set()
+        self._closed = False
+
+    def run(self, suite: Suite) -> Result:
+        try:
+            with tempfile.TemporaryDirectory(prefix="fieldpost-suite-", ignore_cleanup_errors=True) as directory:
+                return self._run(suite, Path(directory))
+        except Exception:  # such as a database that could not be made: this suite has failed, the others go on
+            return Result(suite.title, note="it could not run", output=traceback.format_exc())
+
+    def _run(self, suite: Suite, directory: Path) -> Result:
+        environment = self._environment(suite, directory / "data")
+        report, log = directory / "report.xml", None if self._live else directory / "output"
+        command = [sys.executable, "-m", "pytest", suite.directory, f"--basetemp={directory / 'pytest'}"]
+        command += [f"--junitxml={report}", "-o", "junit_family=xunit1"]
+        if not self._live:
+            command += ["-p", "no:cacheprovider"]  # its files are not made for two at a time
+        start = time.monotonic()
+        with self._process(suite, [*command, *self._arguments], environment, log) as process:
+            note = _wait(process)
+        seconds = time.monotonic() - start
+        output = log.read_text(errors="replace") if log else ""
+        total, failed, skipped = _counts(report)
+        note = note or _note(process.popen.returncode, total, failed, skipped)
+        return Result(suite.title, total - failed - skipped, failed, skipped, seconds, note, output)
+
+    def _environment(self, suite: Suite, directory: Path) -> dict[str, str]:
+        directory.mkdir()
+        if suite.backend == SQLITE:
+            return service_environment(data_dir=directory, backend=SQLITE)
+        assert self._backing is not None
+        return service_environment(
+            data_dir=directory,
+            backend=POSTGRESQL,
+            database_url=self._backing.database(suite.name),
+            redis_url=self._backing.redis(SUITES.index(suite)),
+            web_concurrency=2,
+        )
+
+    @contextmanager
+    def _process(
+        self, suite: Suite, command: list[str], environment: dict[str, str], log: Path | None
+    ) -> Iterator[Process]:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the run was ended")
+            process = Process(suite.title, command, log=log, env=environment)
+            self._running.add(process)
+        try:
+            yield process
+        finally:
+            process.stop(patience=STOP_SECONDS)  # nothing if it ended by itself
+            with self._lock:
+                self._running.discard(process)
+
+    def close(self) -> None:
+        """Ends every suite; pytest lets its fixtures stop what they started (see `tests/conftest.py`)."""
+        with self._lock:
+            self._closed = True
+            running = list(self._running)
+        for process in running:
+            process.stop(patience=STOP_SECONDS)
+
+
+def _wait(process: Process) -> str:
+    try:
+        process.popen.wait(SUITE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"ended after {SUITE_SECONDS:.0f} s"
+    return ""
+
+
+def _note(status: int, total: int, failed: int, skipped: int) -> str:
+    """What is wrong with the suite beside failed tests."""
+    if status == NOTHING_COLLECTED or not total:
+        return "it collected nothing"
+    if status and not failed:
+        return f"pytest ended with status {status}"
+    return "skipped tests count as failed" if skipped else ""
+
+
+def _counts(report: Path) -> tuple[int, int, int]:
+    """Tests, those that failed (in themselves or their fixtures), those skipped or expected to fail."""
+    if not report.exists():
+        return 0, 0, 0
+    cases: dict[tuple[str, str, str], set[str]] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        # A failure of the test and one of its teardown are two entries with one name.
+        name = (case.get("file", ""), case.get("classname", ""), case.get("name", ""))
+        cases.setdefault(name, set()).update(child.tag for child in case)
+    failed = sum(1 for tags in cases.values() if tags & {"failure", "error"})
+    skipped = sum(1 for tags in cases.values() if "skipped" in tags and not tags & {"failure", "error"})
+    return len(cases), failed, skipped

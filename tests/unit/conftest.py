@@ -1,0 +1,59 @@
+"""Unit tests stay on this machine: they connect to loopback and Unix sockets alone and resolve no names."""
+
+import socket
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+
+_connect = socket.socket.connect
+_connect_ex = socket.socket.connect_ex
+_getaddrinfo = socket.getaddrinfo
+
+
+class OutsideConnection(RuntimeError):
+    """Not an OSError: code that expects networks to fail must not swallow it."""
+
+
+def is_loopback(host: str | bytes | None) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (None, "", "localhost"):
+        return True
+    try:
+        return ip_address(str(name).partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _check(family: int, address: Any) -> None:
+    if family in (socket.AF_INET, socket.AF_INET6) and not is_loopback(address[0]):
+        raise OutsideConnection(f"a unit test tried to reach {address[0]} port {address[1]}")
+
+
+def _is_address(host: str | bytes | None) -> bool:
+    try:
+        _getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(self: socket.socket, address: Any) -> None:
+        _check(self.family, address)
+        _connect(self, address)
+
+    def connect_ex(self: socket.socket, address: Any) -> int:
+        _check(self.family, address)
+        return _connect_ex(self, address)
+
+    def getaddrinfo(host: str | bytes | None, *arguments: Any, **options: Any) -> Any:
+        """Addresses in any spelling and localhost, as ever; every other name is unknown."""
+        if is_loopback(host) or _is_address(host):
+            return _getaddrinfo(host, *arguments, **options)
+        raise socket.gaierror(socket.EAI_NONAME, "unit tests resolve no names")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket.socket, "connect_ex", connect_ex)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)

@@ -1,0 +1,68 @@
+"""Fixtures of the tests of the channels."""
+
+import shutil
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from tests.unit.webhooks.raw_receiver import OPEN, RawReceiver
+from webhooks.channels import http
+
+REAL_GETADDRINFO = socket.getaddrinfo
+
+
+@pytest.fixture
+def only_loopback(settings, monkeypatch):
+    """Webhooks may call 127.0.0.1 over http on any port, and nothing else on this machine."""
+    settings.WEBHOOK_ALLOW_HTTP = True
+    settings.WEBHOOK_ALLOWED_NETWORKS = [OPEN]
+    settings.WEBHOOK_ALLOWED_PORTS = [443, 80, 8443, 8080]
+    settings.WEBHOOK_PROXY_URL = ""
+    monkeypatch.setattr(http, "MAX_SECONDS", 5.0)
+
+
+@pytest.fixture
+def receivers():
+    """Make receivers that are closed after the test."""
+    made = []
+
+    def make(*args, **kwargs):
+        made.append(RawReceiver(*args, **kwargs))
+        return made[-1]
+
+    yield make
+    for receiver in made:
+        receiver.listener.close()
+
+
+@pytest.fixture
+def names(monkeypatch):
+    """`names["a.example"] = [[first answer], [second answer], ...]`; the last one stays. Other names do not resolve."""
+    known: dict[str, list[list[str]]] = {}
+
+    def answer(host, port, *args, **kwargs):
+        addresses = known.get(host, [[host]])
+        current = addresses.pop(0) if len(addresses) > 1 else addresses[0]
+        found = [REAL_GETADDRINFO(each, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST) for each in current]
+        return [entry for entries in found for entry in entries]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    return known
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A self-signed certificate for hooks.example, and the context of a server that shows it."""
+    openssl = shutil.which("openssl")
+    assert openssl, "install openssl: the TLS tests make a certificate with it"
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    name = ["-subj", "/CN=hooks.example", "-addext", "subjectAltName=DNS:hooks.example"]
+    command = [openssl, "req", "-x509", *curve, *name, "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return cert, context

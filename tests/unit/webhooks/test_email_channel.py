@@ -1,0 +1,271 @@
+"""The mail channel against a real SMTP server, and against scripted ones that refuse, drip or fall silent."""
+
+import socket
+import time
+from email.utils import getaddresses
+
+import pytest
+from django.core import mail as outgoing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.services.receivers import MailReceiver
+from tests.unit.webhooks.raw_receiver import drip
+from webhooks.channels import email
+from webhooks.channels.email import Mail, message_id_for, send
+from webhooks.channels.outcome import Outcome
+
+SMTP = "django.core.mail.backends.smtp.EmailBackend"
+MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "bo@example.org", "<dlv_1@fieldpost.example>")
+
+
+def mail(**changes):
+    return Mail(**{name: changes.get(name, getattr(MAIL, name)) for name in Mail.__slots__})
+
+
+@pytest.fixture
+def smtp_settings(settings):
+    settings.EMAIL_BACKEND = SMTP
+    settings.EMAIL_HOST, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "127.0.0.1", "", ""
+    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
+    settings.EMAIL_TIMEOUT = 10
+    settings.DEFAULT_FROM_EMAIL = "Fieldpost <fieldpost@fieldpost.example>"
+    return settings
+
+
+@pytest.fixture
+def server(receivers, smtp_settings):
+    """An SMTP server by script: `server.replies["RCPT"] = "550 no"`, None for silence; `.verbs` is what it was told."""
+    receiver = receivers()
+    receiver.replies, receiver.verbs = {"DATA": "354 go on", "QUIT": "221 bye"}, []
+    receiver.handle = lambda connection: converse(receiver, connection)
+    smtp_settings.EMAIL_PORT = receiver.port
+    return receiver
+
+
+def converse(receiver, connection):
+    with connection, connection.makefile("rwb") as lines:
+        say(lines, "220 hello")
+        while line := lines.readline():
+            verb = line.split()[0].decode().upper()
+            receiver.verbs.append(verb)
+            say(lines, receiver.replies.get(verb, "250 fine"))
+            if verb == "DATA" and receiver.replies["DATA"].startswith("354"):
+                while lines.readline() not in (b".\r\n", b""):
+                    pass
+                say(lines, receiver.replies.get("END", "250 accepted"))
+
+
+def say(lines, reply):
+    if reply is None:
+        time.sleep(2)
+    else:
+        lines.write(reply.encode() + b"\r\n")
+        lines.flush()
+
+
+def test_send__real_server__gets_both_bodies_and_the_headers(smtp_settings):
+    with MailReceiver() as receiver:
+        smtp_settings.EMAIL_PORT = receiver.port
+        outcome = send(mail(subject="Grüße", text="Zoë\n.\n\r\n.\r\nMAIL FROM:<evil@example.com>\r\n" + "x" * 65_536))
+        [received] = receiver.mails
+    assert outcome == Outcome(True, None, outcome.duration_ms, "")
+    message = received.message
+    assert (received.sender, received.recipients) == ("fieldpost@fieldpost.example", ["ana@example.com"])
+    assert [message[name] for name in ("Subject", "To", "Reply-To")] == ["Grüße", "ana@example.com", "bo@example.org"]
+    assert message["Message-ID"] == "<dlv_1@fieldpost.example>"
+    assert message["Auto-Submitted"] == "auto-generated"
+    text = message.get_body(["plain"]).get_content()
+    assert text.replace("\r\n", "\n").startswith("Zoë\n.\n\n.\nMAIL FROM:<evil@example.com>\nxxx")
+    assert text.count("x") >= 65_536
+    assert message.get_body(["html"]).get_content().strip() == "<p>html</p>"
+
+
+@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA", "END"])
+@pytest.mark.parametrize(
+    ("code", "error", "permanent"),
+    [
+        (550, "mail_refused", True),
+        (554, "mail_refused", True),
+        (421, "mail_failed", False),
+        (451, "mail_failed", False),
+    ],
+)
+def test_send__refused_on_sender_recipient_or_data__5xx_is_for_good(server, verb, code, error, permanent):
+    server.replies[verb] = f"{code} because"
+    outcome = send(MAIL)
+    assert (outcome.succeeded, outcome.error, outcome.permanent) == (False, error, permanent)
+    assert (outcome.status, outcome.response_excerpt) == (code, "because")
+
+
+@pytest.mark.parametrize("reply", ["554 not today", "421 busy"])
+def test_send__server_refuses_everybody__is_not_the_mails_fault(server, reply):
+    server.handle = lambda connection: say(connection.makefile("rwb"), reply)
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent) == ("mail_failed", False)
+
+
+def test_send__our_own_login_is_refused__is_tried_again(server, smtp_settings):
+    server.replies |= {"EHLO": "250-me\r\n250 AUTH PLAIN", "AUTH": "535 wrong password"}
+    smtp_settings.EMAIL_HOST_USER, smtp_settings.EMAIL_HOST_PASSWORD = "user", "secret"
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent, outcome.response_excerpt) == ("mail_failed", False, "")
+    server.replies |= {"AUTH": "235 ok", "MAIL": "530 log in first"}
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent) == ("mail_failed", False)
+
+
+def test_send__nobody_listens__mail_failed(server):
+    server.listener.shutdown(socket.SHUT_RDWR)
+    server.listener.close()
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent) == ("mail_failed", False)
+
+
+@pytest.mark.parametrize("verb", ["EHLO", "RCPT", "END"])
+def test_send__silence_longer_than_the_socket_timeout__timeout(server, smtp_settings, verb):
+    smtp_settings.EMAIL_TIMEOUT = 0.2
+    server.replies |= {verb: None, "HELO": None}
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent) == ("timeout", False)
+    assert outcome.duration_ms < 1500
+
+
+def test_send__dripping_greeting__hung_up_at_the_deadline(server, monkeypatch):
+    monkeypatch.setattr(email, "MAX_SECONDS", 0.4)
+    ended = []
+
+    def handle(connection):
+        try:
+            drip(first=b"220 ")(connection)
+        except OSError:
+            ended.append(time.monotonic())
+
+    server.handle = handle
+    started = time.monotonic()
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.duration_ms < 1500) == ("timeout", True)
+    while not ended and time.monotonic() - started < 2:
+        time.sleep(0.01)
+    assert ended, "the server still drips: our end is open"
+
+
+def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_later(server, monkeypatch):
+    monkeypatch.setattr(email, "MAX_SECONDS", 0.2)
+    known = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kw: time.sleep(0.5) or known(*args, **kw))
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.duration_ms < 450) == ("timeout", True)
+    time.sleep(0.6)
+    assert server.verbs == []
+
+
+@pytest.mark.parametrize("goodbye", [None, "500 no"])
+def test_send__no_answer_to_quit__the_mail_is_sent(server, monkeypatch, goodbye):
+    monkeypatch.setattr(email, "QUIT_SECONDS", 0.2)
+    server.replies["QUIT"] = goodbye
+    outcome = send(MAIL)
+    assert (outcome.succeeded, outcome.duration_ms < 1500) == (True, True)
+
+
+@pytest.fixture
+def tls_server(server, certificate, names, smtp_settings, monkeypatch):
+    cert, context = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+    names["hooks.example"] = [["127.0.0.1"]]
+    smtp_settings.EMAIL_HOST, smtp_settings.EMAIL_USE_SSL = "hooks.example", True
+    context.sni_callback = None
+    server.handle = lambda connection: converse(server, context.wrap_socket(connection, server_side=True))
+    return server
+
+
+def test_send__over_tls__is_sent(tls_server):
+    assert send(MAIL).error == ""
+    assert "DATA" in tls_server.verbs
+
+
+def test_send__silent_handshake__timeout_at_the_deadline(tls_server, monkeypatch):
+    monkeypatch.setattr(email, "MAX_SECONDS", 0.4)
+    hung_up = []
+    tls_server.handle = lambda connection: hung_up.append([connection.recv(65536), connection.recv(65536)][-1])
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.duration_ms < 1500) == ("timeout", True)
+    time.sleep(0.1)
+    assert hung_up == [b""]
+
+
+@pytest.mark.parametrize(
+    "to", ["", "nobody", "a@b", "a@example.com,b@example.com", "a@example.com\r\nBcc: b@example.com"]
+)
+def test_send__recipient_that_is_no_address__refused_for_good(to):
+    outcome = send(mail(to=to))
+    assert (outcome.error, outcome.permanent, outgoing.outbox) == ("mail_refused", True, [])
+
+
+def test_send__line_break_in_the_message_id__refused_for_good():
+    outcome = send(mail(message_id="<a@b>\r\nBcc: b@example.com"))
+    assert (outcome.error, outcome.permanent, outgoing.outbox) == ("mail_refused", True, [])
+
+
+@pytest.mark.parametrize(
+    ("subject", "sent"),
+    [
+        ("  two \t words\r\nBcc: b@example.com ", "two words Bcc: b@example.com"),
+        ("a\x00b\x1b[31m\u2028c\u202ed\x85e", "a b [31m c d e"),
+        ("x" * 300, "x" * 200),
+        ("Grüße \U0001f468\u200d\U0001f469\u200d\U0001f467", "Grüße \U0001f468\u200d\U0001f469\u200d\U0001f467"),
+        ("\ud800", ""),
+    ],
+)
+def test_send__any_subject__is_one_line_of_at_most_200_characters(subject, sent):
+    assert send(mail(subject=subject)).succeeded
+    assert outgoing.outbox[0].subject == sent
+
+
+@pytest.mark.parametrize(
+    "address", ["bo@example.org", "bo+tag@sub.example.org", "o'neill@example.org", "bo@bücher.example"]
+)
+def test_send__reply_to_is_one_address__is_set(address):
+    assert send(mail(reply_to=address)).succeeded
+    assert outgoing.outbox[0].reply_to == [address]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "not an address",
+        "Bo <bo@example.org>",
+        "bo@example.org, eve@example.org",
+        "bo@example.org;eve@example.org",
+        "bo@example.org\r\nBcc: eve@example.org",
+        "bo@example.org\n",
+        '"bo\x01"@example.org',
+        '"a,b"@example.org',
+    ],
+)
+def test_send__reply_to_is_anything_else__is_left_out(address):
+    assert send(mail(reply_to=address)).succeeded
+    assert outgoing.outbox[0].reply_to == []
+
+
+ANY = st.text(max_size=60) | st.emails()
+
+
+@given(to=st.sampled_from(["ana@example.com"]) | ANY, subject=ANY, text=ANY, reply_to=ANY, message_id=ANY)
+def test_send__any_text_anywhere__an_outcome_and_headers_on_one_line(to, subject, text, reply_to, message_id):
+    outgoing.outbox = []
+    outcome = send(mail(to=to, subject=subject, text=text, reply_to=reply_to, message_id=message_id))
+    assert outcome.succeeded or (outcome.error, outcome.permanent) == ("mail_refused", True)
+    for message in outgoing.outbox:
+        message = message.message()
+        assert len(message.get_all("Subject")) == len(message.get_all("To")) == 1
+        assert "Bcc" not in message
+        assert len(getaddresses(message.get_all("Reply-To", []))) <= 1
+
+
+def test_message_id_for__public_url__is_stable_and_at_its_host(settings):
+    settings.PUBLIC_URL = "https://forms.example.com:8443"
+    assert message_id_for("dlv_1") == message_id_for("dlv_1") == "<dlv_1@forms.example.com>"
+    settings.PUBLIC_URL = "http://[::1]:8000"
+    assert message_id_for("dlv_1") == "<dlv_1@[::1]>"

@@ -1,0 +1,137 @@
+"""Where the HTTP channel connects to: never to a trap, and through no proxy but the configured one."""
+
+import socket
+import threading
+
+import pytest
+
+from tests.unit.webhooks.raw_receiver import BODY, HEADERS, OK, OPEN, TRAP, drip, failed_with, read_request, status
+from webhooks.channels import http
+from webhooks.channels.http import post
+
+REAL_GETADDRINFO = socket.getaddrinfo
+pytestmark = pytest.mark.usefixtures("only_loopback")
+
+
+@pytest.mark.parametrize("addresses", [[OPEN, TRAP], [TRAP, OPEN], [TRAP]])
+def test_post__name_with_a_private_record__refused_and_nobody_is_called(receivers, names, addresses):
+    trap = receivers(address=TRAP)
+    names["rebind.example"] = [addresses]
+    assert failed_with(post(trap.url("rebind.example"), BODY, HEADERS)) == "address_refused"
+    assert trap.connections == 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_post__name_that_changes_between_lookups__connects_to_what_was_checked(receivers, names, scheme):
+    trap = receivers(address=TRAP)
+    names["rebind.example"] = [[OPEN], [TRAP]]
+    url = trap.url("rebind.example", scheme)
+    assert failed_with(post(url, BODY, HEADERS)) == "connection_refused"  # nobody listens at the checked address
+    assert failed_with(post(url, BODY, HEADERS)) == "address_refused"
+    assert trap.connections == 0
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::ffff:127.0.0.66]", "2130706498", "0x7f.66", "127.66"])
+def test_post__loopback_in_another_spelling__refused(receivers, host):
+    trap = receivers(address=TRAP)
+    assert failed_with(post(trap.url(host), BODY, HEADERS)) == "address_refused"
+    assert trap.connections == 0
+
+
+def test_post__ipv6_loopback_in_an_allowed_network__reached(settings):
+    settings.WEBHOOK_ALLOWED_NETWORKS = ["::1/128"]
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        port = listener.getsockname()[1]
+        threading.Thread(target=answer_one, args=(listener,), daemon=True).start()
+        assert post(f"http://[::1]:{port}/", BODY, HEADERS).succeeded
+
+
+def answer_one(listener):
+    connection, _ = listener.accept()
+    with connection:
+        read_request(connection)
+        connection.sendall(OK)
+
+
+@pytest.mark.parametrize("line", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
+def test_post__redirect_to_metadata_or_a_trap__not_followed(receivers, monkeypatch, line):
+    asked = []
+
+    def noted(host, *args, **kwargs):
+        asked.append(host)
+        return REAL_GETADDRINFO(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", noted)
+    trap = receivers(address=TRAP)
+    for target in ("http://169.254.169.254/latest/meta-data/", trap.url(TRAP), "//169.254.169.254/", "/elsewhere"):
+        receiver = receivers(status(line, f"Location: {target}"))
+        outcome = post(receiver.url(), BODY, HEADERS)
+        assert (failed_with(outcome), outcome.status) == ("redirect", int(line[:3]))
+        assert receiver.connections == 1
+    assert set(asked) == {OPEN}
+    assert trap.connections == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("ftp://127.0.0.1/", "url_refused"),
+        ("http://user@127.0.0.1/", "url_refused"),
+        ("http://127.0.0.1/a b", "url_refused"),
+        ("http://93.184.215.14:25/", "address_refused"),
+        ("http://169.254.169.254/", "address_refused"),
+    ],
+)
+def test_post__forbidden_url__refused_without_a_connection(url, error):
+    assert failed_with(post(url, BODY, HEADERS)) == error
+
+
+def test_post__http_without_the_setting__refused(receivers, settings):
+    settings.WEBHOOK_ALLOW_HTTP = False
+    receiver = receivers()
+    assert failed_with(post(receiver.url(), BODY, HEADERS)) == "url_refused"
+    assert receiver.connections == 0
+
+
+def test_post__proxies_in_the_environment__ignored(receivers, monkeypatch):
+    trap, receiver = receivers(address=TRAP), receivers()
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, trap.url(TRAP))
+        monkeypatch.setenv(name.lower(), trap.url(TRAP))
+    assert post(receiver.url(), BODY, HEADERS).succeeded
+    assert trap.connections == 0
+
+
+def test_post__configured_proxy__carries_the_message(receivers, settings):
+    proxy = receivers(address=TRAP)  # the operator's own: its address needs no leave
+    settings.WEBHOOK_PROXY_URL = f"http://user:pass@{TRAP}:{proxy.port}"
+    assert post("http://soon.invalid/hook", BODY, HEADERS).succeeded
+    head, _, body = proxy.requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST http://soon.invalid/hook HTTP/1.1\r\n")
+    assert b"proxy-authorization: Basic dXNlcjpwYXNz" in head
+    assert body == BODY
+
+
+def test_post__configured_proxy_and_https__asks_for_a_tunnel(receivers, settings):
+    proxy = receivers(status("403 Forbidden"), address=TRAP)
+    settings.WEBHOOK_PROXY_URL = f"http://user:pass@{TRAP}:{proxy.port}"
+    assert failed_with(post("https://soon.invalid/hook", BODY, HEADERS)) == "connection_failed"
+    assert proxy.requests[0].startswith(b"CONNECT soon.invalid:443 HTTP/1.")
+    assert b"proxy-authorization: Basic dXNlcjpwYXNz" in proxy.requests[0]
+
+
+def test_post__configured_proxy__still_refuses_a_private_address_first(receivers, settings):
+    proxy = receivers(address=TRAP)
+    settings.WEBHOOK_PROXY_URL = proxy.url(TRAP, path="")
+    assert failed_with(post("http://169.254.169.254/", BODY, HEADERS)) == "url_refused"
+    assert proxy.connections == 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_post__configured_proxy_drips__timeout_at_the_deadline(receivers, settings, monkeypatch, scheme):
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+    proxy = receivers(drip(first=b"HTTP/1.1 200 OK\r\na: "), address=TRAP)
+    settings.WEBHOOK_PROXY_URL = proxy.url(TRAP, path="")
+    outcome = post(f"{scheme}://soon.invalid/", BODY, HEADERS)
+    assert failed_with(outcome) == "timeout"
+    assert outcome.duration_ms < 1500

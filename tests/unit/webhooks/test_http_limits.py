@@ -1,0 +1,99 @@
+"""The HTTP channel's limits on time and size: nobody holds a delivery for longer, or fills the memory."""
+
+import socket
+import time
+
+import pytest
+
+from tests.unit.webhooks.raw_receiver import BODY, HEADERS, OPEN, drip, failed_with, status
+from webhooks.channels import http
+from webhooks.channels.http import post
+
+pytestmark = pytest.mark.usefixtures("only_loopback")
+
+
+@pytest.mark.parametrize("answer", [lambda connection: time.sleep(2), drip(first=b"HTTP/1.1 200 OK\r\na: ")])
+def test_post__silent_or_dripping_headers__timeout_at_the_deadline(receivers, monkeypatch, answer):
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+    outcome = post(receivers(answer).url(), BODY, HEADERS)
+    assert (failed_with(outcome), outcome.status) == ("timeout", None)
+    assert 450 <= outcome.duration_ms < 1500
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 9999", b"Transfer-Encoding: chunked", b"X: until closed"])
+def test_post__dripping_body__ends_at_the_deadline_and_the_status_decides(receivers, monkeypatch, framing):
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+    byte = b"1\r\nx\r\n" if b"chunked" in framing else b"x"
+    receiver = receivers(drip(first=b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n\r\n", byte=byte))
+    outcome = post(receiver.url(), BODY, HEADERS)
+    assert (outcome.succeeded, set(outcome.response_excerpt)) == (True, {"x"})
+    assert 450 <= outcome.duration_ms < 1500
+
+
+def test_post__receiver_that_does_not_read__timeout_at_the_deadline(monkeypatch):
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+    with socket.create_server((OPEN, 0)) as listener:
+        outcome = post(f"http://{OPEN}:{listener.getsockname()[1]}/", b"x" * 32_000_000, HEADERS)
+    assert failed_with(outcome) == "timeout"
+    assert 450 <= outcome.duration_ms < 1500
+
+
+def test_post__host_that_does_not_take_connections__timeout_at_the_deadline(monkeypatch):
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+    with socket.socket() as listener:
+        listener.bind((OPEN, 0))
+        listener.listen(0)
+        waiting = [socket.socket() for _ in range(3)]  # fill the queue: from then on the kernel drops what arrives
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(listener.getsockname())
+        outcome = post(f"http://{OPEN}:{listener.getsockname()[1]}/", BODY, HEADERS)
+        for each in waiting:
+            each.close()
+    assert failed_with(outcome) == "timeout"
+    assert 450 <= outcome.duration_ms < 1500
+
+
+@pytest.mark.parametrize(
+    "first", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n"]
+)
+def test_post__huge_answer__reads_64_kib_and_keeps_4(receivers, monkeypatch, first):
+    sent = []
+
+    def flood(connection):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        connection.sendall(first)
+        while True:
+            sent.append(connection.send(b"x" * 65536))
+
+    outcome = post(receivers(flood).url(), BODY, HEADERS)
+    assert (outcome.succeeded, outcome.response_excerpt) == (True, "x" * 4096)
+    assert outcome.duration_ms < 1000
+    assert sum(sent) < 16_000_000  # what fits into the two sockets' buffers, not the gigabyte
+
+
+def test_post__answer_larger_than_the_limit__reads_exactly_64_kib(receivers, monkeypatch):
+    read = []
+    real = socket.SocketIO.readinto
+
+    def counted(raw, buffer):
+        read.append(real(raw, buffer))
+        return read[-1]
+
+    monkeypatch.setattr(socket.SocketIO, "readinto", counted)
+    post(receivers(status("200 OK", body=b"x" * 200_000)).url(), BODY, HEADERS)
+    assert sum(read) == 64 * 1024
+
+
+def test_post__endless_headers__stop_at_64_kib(receivers):
+    def flood(connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            connection.sendall(b"a: " + b"x" * 60_000 + b"\r\n")
+
+    assert post(receivers(flood).url(), BODY, HEADERS).duration_ms < 1000
+
+
+def test_post__compressed_answer__is_not_unpacked(receivers):
+    outcome = post(receivers(status("200 OK", "Content-Encoding: gzip", body=b"not gzip")).url(), BODY, HEADERS)
+    assert (outcome.succeeded, outcome.response_excerpt) == (True, "not gzip")

@@ -1,0 +1,297 @@
+"""
+Which addresses a webhook may call (RELIABILITY, "Outgoing requests"; CONTRACT section 7).
+
+A URL proves nothing: its name may lead anywhere, and somewhere else a second later. The judge is therefore `resolve()`,
+called at the socket, and the connection goes to exactly the addresses that it checked. `check_url()` asks the same
+question when a webhook is saved, so that its owner learns of a mistake at once.
+"""
+
+import queue
+import re
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+DNS_SECONDS = 5.0
+MAX_LOOKUPS_AT_ONCE = 64  # threads for one process; a name server that never answers keeps its thread for a while
+MAX_URL_CHARACTERS = 2_048
+MAX_HOST_CHARACTERS = 253  # RFC 1035, section 2.3.4; also keeps the quadratic IDNA codec short
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# The IANA special-purpose registries (iana-ipv4-special-registry, iana-ipv6-special-registry) and what clouds add.
+# Written out, because Python's `is_global` lets several of them pass and changes between patch releases.
+SPECIAL_NETWORKS: tuple[Network, ...] = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this host; Linux connects 0.0.0.0 to itself
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT; 100.100.100.200 is a cloud's metadata
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # Azure's host agent, a public address in name only
+        "169.254.0.0/16",  # link-local; 169.254.169.254 is the clouds' metadata
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # IETF protocols; 192.0.0.192 is a cloud's metadata
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # automatic multicast tunnels
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+        "::/96",  # unspecified, loopback, and IPv4-compatible addresses
+        "::ffff:0:0:0/96",  # IPv4-translated addresses (RFC 2765)
+        "64:ff9b::/96",  # NAT64: an IPv4 address in disguise
+        "64:ff9b:1::/48",  # NAT64 for local use
+        "100::/64",  # discard
+        "100:0:0:1::/64",  # dummy prefix
+        "2001::/23",  # IETF protocols: Teredo (2001::/32), ORCHID, ORCHIDv2 (2001:20::/28), benchmarks
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address in disguise
+        "2620:4f:8000::/48",  # AS112
+        "3ffe::/16",  # the former 6bone
+        "3fff::/20",  # documentation
+        "5f00::/16",  # segment routing
+        "fc00::/7",  # private
+        "fe80::/10",  # link-local
+        "fec0::/10",  # site-local
+        "ff00::/8",  # multicast
+    )
+)
+GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")  # RFC 4291: nothing outside of it is reached over the internet
+
+
+class NameNotResolved(Exception):
+    """The host has no address now, or none was found in time."""
+
+
+class AddressRefused(Exception):
+    """The host leads to an address that webhooks must not call."""
+
+
+class PortRefused(AddressRefused):
+    """The port is not in `WEBHOOK_ALLOWED_PORTS`, and the host is not inside `WEBHOOK_ALLOWED_NETWORKS`."""
+
+
+class UrlRefused(ValueError):
+    """A URL that no webhook may have: `code` for programs, `message` for its owner, saying what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class SocketAddress(NamedTuple):
+    """One checked answer of a look-up, as `socket.socket(family)` and `.connect(sockaddr)` take it."""
+
+    family: socket.AddressFamily
+    sockaddr: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A well-formed webhook URL in parts; `host` is ASCII without brackets, `target` is the path with the query."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def url(self) -> str:
+        """The same URL with an ASCII host and no default port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.target}"
+
+
+def is_refused(address: Address, allowed_networks: Sequence[Network] = ()) -> bool:
+    """Tell whether a webhook must not connect to the address; a range in `allowed_networks` is open."""
+    address = _unwrap(address)
+    if _is_inside(address, allowed_networks):
+        return False
+    if _is_inside(address, SPECIAL_NETWORKS) or not address.is_global or address.is_multicast:
+        return True
+    return address.version == 6 and address not in GLOBAL_UNICAST_V6
+
+
+def parse_networks(cidrs: Sequence[str]) -> tuple[Network, ...]:
+    """Read `WEBHOOK_ALLOWED_NETWORKS`. Raises ValueError for one that is not a CIDR range, host bits set included."""
+    return tuple(ip_network(cidr.strip()) for cidr in cidrs)
+
+
+def resolve(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAddress]:
+    """
+    Look the host up once and return its addresses, all of them checked, in the system's order.
+
+    `host` is a name or an address without brackets, `timeout` is in seconds. Raises NameNotResolved, or AddressRefused
+    (PortRefused) when any single answer is refused: a name with one public and one private address is a trap.
+    """
+    answers = look_up(host, port, timeout)
+    allowed_networks = _allowed_networks(tuple(settings.WEBHOOK_ALLOWED_NETWORKS))
+    addresses = [_address_of(answer) for answer in answers]
+    if any(is_refused(address, allowed_networks) for address in addresses):
+        raise AddressRefused(host)
+    is_all_open = all(_is_inside(_unwrap(address), allowed_networks) for address in addresses)
+    if port not in settings.WEBHOOK_ALLOWED_PORTS and not is_all_open:
+        raise PortRefused(host)
+    return answers
+
+
+def look_up(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAddress]:
+    """
+    Return what getaddrinfo says, unchecked: for hosts that the operator chose. Raises NameNotResolved.
+
+    getaddrinfo knows no timeout, so it runs in a thread that is left behind when it takes too long.
+    """
+    end = time.monotonic() + timeout
+    if not _lookup_slots.acquire(timeout=timeout):
+        raise NameNotResolved(host)
+    answer: queue.SimpleQueue[list[SocketAddress]] = queue.SimpleQueue()
+    try:
+        threading.Thread(target=_ask, args=(host, port, answer), name="webhook-dns", daemon=True).start()
+    except RuntimeError as error:  # the host has no thread left
+        _lookup_slots.release()
+        raise NameNotResolved(host) from error
+    try:
+        found = answer.get(timeout=max(0.0, end - time.monotonic()))
+    except queue.Empty:
+        found = []
+    if not found:
+        raise NameNotResolved(host)
+    return found
+
+
+_lookup_slots = threading.BoundedSemaphore(MAX_LOOKUPS_AT_ONCE)
+
+
+def _ask(host: str, port: int, answer: queue.SimpleQueue[list[SocketAddress]]) -> None:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answer.put([SocketAddress(family, sockaddr) for family, _, _, _, sockaddr in found])
+    except (OSError, ValueError):  # ValueError: NUL characters and labels that IDNA cannot encode
+        answer.put([])
+    finally:
+        _lookup_slots.release()
+
+
+@lru_cache(maxsize=8)
+def _allowed_networks(cidrs: tuple[str, ...]) -> tuple[Network, ...]:
+    try:
+        return parse_networks(cidrs)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS: {error}") from error
+
+
+def _address_of(answer: SocketAddress) -> Address:
+    try:
+        return ip_address(answer.sockaddr[0])
+    except ValueError as error:
+        raise AddressRefused("an address of an unknown family") from error
+
+
+def _unwrap(address: Address) -> Address:
+    """::ffff:127.0.0.1 is 127.0.0.1 to the network, so it is judged as that."""
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _is_inside(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def check_url(url: str) -> None:
+    """
+    Raise UrlRefused, and nothing else, unless a webhook may have this URL. Looks the host up: takes up to 5 seconds.
+
+    A name that does not resolve now is accepted, for it may tomorrow, but then its port must be in the list.
+    """
+    destination = parse_url(url)
+    try:
+        resolve(destination.host, destination.port)
+    except (NameNotResolved, PortRefused):
+        if destination.port not in settings.WEBHOOK_ALLOWED_PORTS:
+            ports = ", ".join(map(str, settings.WEBHOOK_ALLOWED_PORTS))
+            message = f"Port {destination.port} is not allowed. Use one of these: {ports}."
+            raise UrlRefused("port_not_allowed", message) from None
+    except AddressRefused:
+        message = "The host leads to a private or special address. Use one that is reachable from the internet."
+        raise UrlRefused("address_not_allowed", message) from None
+
+
+def parse_url(url: str) -> Destination:
+    """Split a webhook URL and check its form, without any look-up. Raises UrlRefused."""
+    if len(url) > MAX_URL_CHARACTERS:
+        raise UrlRefused("url_too_long", f"Shorten the URL to at most {MAX_URL_CHARACTERS:,} characters.")
+    if not url.isprintable() or " " in url or "\\" in url:
+        message = "Remove blanks, backslashes and invisible characters from the URL, or percent-encode them."
+        raise UrlRefused("invalid_characters", message)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _malformed() from None
+    _check_form(parts)
+    if "@" in parts.netloc:
+        message = "Remove the user name and password from the URL; deliveries are signed instead."
+        raise UrlRefused("userinfo_not_allowed", message)
+    if "#" in url:
+        raise UrlRefused("fragment_not_allowed", "Remove the part from # on: it is never sent to a server.")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Destination(parts.scheme, _ascii_host(parts), DEFAULT_PORTS[parts.scheme] if port is None else port, target)
+
+
+def _check_form(parts: SplitResult) -> None:
+    if not parts.scheme or not parts.netloc or parts.port == 0:
+        raise _malformed()
+    schemes = ["https://", "http://"] if settings.WEBHOOK_ALLOW_HTTP else ["https://"]
+    if f"{parts.scheme}://" not in schemes:
+        raise UrlRefused("scheme_not_allowed", f"Use a URL that begins with {' or '.join(schemes)}.")
+
+
+def _ascii_host(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    if bracketed := re.fullmatch(r"\[([0-9A-Fa-f:.]+)\](:\d*)?", parts.netloc):  # no %: zones are local matters
+        return str(_ipv6(bracketed[1]))
+    # IDNA 2003, which Python speaks, writes these two as "ss" and as another sigma: a domain of somebody else.
+    if len(host) > MAX_HOST_CHARACTERS or "ß" in host or "ς" in host:
+        raise _invalid_host()
+    try:
+        host = host.encode("idna").decode("ascii").lower()
+    except UnicodeError:
+        raise _invalid_host() from None
+    if not re.fullmatch(r"[0-9a-z_.-]+", host):
+        raise _invalid_host()
+    return host
+
+
+def _ipv6(host: str) -> IPv6Address:
+    try:
+        return IPv6Address(host)
+    except ValueError:
+        raise _invalid_host() from None
+
+
+def _malformed() -> UrlRefused:
+    return UrlRefused("invalid_url", "Write a full URL such as https://example.com/webhook.")
+
+
+def _invalid_host() -> UrlRefused:
+    return UrlRefused("invalid_host", "Write the host in letters, digits, dots and hyphens (its xn-- form if needed).")

@@ -1,0 +1,234 @@
+"""
+Sends one notification mail (CONTRACT section 7; RELIABILITY, "mail headers").
+
+Everything a stranger typed reaches a header only after it was made harmless, and a mail that can never be sent says so:
+a header with a line break is a poison message, not something to retry.
+"""
+
+import logging
+import queue
+import re
+import smtplib
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail.backends.smtp import EmailBackend
+from django.core.validators import validate_email
+from django.template.loader import render_to_string
+
+from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, ErrorClass, Outcome
+
+MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts anew at every socket operation
+QUIT_SECONDS = 1.0  # the mail is accepted by then, so that waiting for a goodbye serves nobody
+MAX_SUBJECT_CHARACTERS = 200
+# 5xx about our own login, not about the mail (RFC 4954, section 6): the operator mends that, and the mail is still due.
+LOGIN_CODES = frozenset({530, 534, 535, 538})
+# Controls, line and paragraph separators, marks that reverse the reading direction, lone surrogates.
+_UNFIT_FOR_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """
+    One mail to one address. `message_id` is the whole `<...@host>` of `message_id_for()`, the same at every attempt;
+    `subject` and `reply_to` may be anything: they are collapsed, or left out, when the mail is sent.
+    """
+
+    to: str
+    subject: str
+    text: str
+    html: str
+    reply_to: str
+    message_id: str
+
+
+def message_id_for(delivery_id: str) -> str:
+    """Return the Message-ID of a delivery, at the host of PUBLIC_URL (RFC 5322, section 3.6.4)."""
+    host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
+    return f"<{delivery_id}@[{host}]>" if ":" in host else f"<{delivery_id}@{host}>"
+
+
+def render_submission(
+    record: dict[str, Any],
+    *,
+    form_name: str,
+    form_url: str | None,
+    to: str,
+    message_id: str,
+    reply_to: str,
+    subject: str,
+) -> Mail:
+    """
+    Make the mail that tells of a submission.
+
+    `record` is the submission record of CONTRACT section 5 (`data` and `createdAt` are used, values are kept whole);
+    `form_url` is our own page to read it on, None for no link; without a `subject` the form's name makes one.
+    """
+    context = {
+        "form_name": form_name,
+        "form_url": form_url,
+        "values": list(record["data"].items()),
+        "received_at": datetime.fromisoformat(record["createdAt"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "submission_id": record["id"],
+    }
+    return Mail(
+        to=to,
+        subject=_one_line(subject) or _one_line(f"New submission: {form_name}"),
+        text=render_to_string("mail/submission.txt", context),
+        html=render_to_string("mail/submission.html", context),
+        reply_to=reply_to,
+        message_id=message_id,
+    )
+
+
+def send(mail: Mail) -> Outcome:
+    """
+    Send the mail and return what became of it, after 30 seconds at the latest. Never raises.
+
+    It runs in a thread of its own, since looking up the mail server knows no timeout at all.
+    """
+    started = time.monotonic()
+    deadline = Deadline(MAX_SECONDS)
+    result: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+    thread = threading.Thread(target=lambda: result.put(_submit(mail, deadline)), name="mail", daemon=True)
+    try:
+        thread.start()
+        outcome = result.get(timeout=deadline.remaining)
+    except queue.Empty:
+        deadline.cut()
+        outcome = _failed(ErrorClass.TIMEOUT)
+    except RuntimeError:  # the host has no thread left
+        outcome = _failed(ErrorClass.MAIL_FAILED)
+    deadline.close()
+    return replace(outcome, duration_ms=round((time.monotonic() - started) * 1000))
+
+
+def _submit(mail: Mail, deadline: Deadline) -> Outcome:
+    """Return the outcome without its duration."""
+    try:
+        message = _message(mail)
+        message.message()  # builds it once on trial: what a header cannot hold is the mail's fault, not the server's
+    except ValueError:  # BadHeaderError, a bad address, text that cannot be encoded
+        return _failed(ErrorClass.MAIL_REFUSED, permanent=True)
+    try:
+        message.connection = _connection(deadline)
+        if message.send() == 0:
+            return _failed(ErrorClass.MAIL_FAILED)
+    except Exception as error:
+        return _failure_of(error, deadline)
+    return Outcome(True, None, 0, "")
+
+
+def _message(mail: Mail) -> EmailMultiAlternatives:
+    if not _is_single_address(mail.to):
+        raise ValueError("not an address")
+    message = EmailMultiAlternatives(
+        subject=_one_line(mail.subject),
+        body=mail.text,
+        to=[mail.to],
+        reply_to=[mail.reply_to] if _is_single_address(mail.reply_to) else [],
+        # RFC 3834: holiday notices must not answer a machine.
+        headers={"Message-ID": mail.message_id, "Auto-Submitted": "auto-generated"},
+    )
+    message.attach_alternative(mail.html, "text/html")
+    return message
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_UNFIT_FOR_SUBJECT.sub(" ", text).split())[:MAX_SUBJECT_CHARACTERS].rstrip()
+
+
+def _is_single_address(address: str) -> bool:
+    """A plain `name@host`: quoted local parts are valid, but they may hold controls and commas."""
+    if re.search(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]', address):
+        return False
+    try:
+        validate_email(address)
+    except ValidationError:
+        return False
+    return True
+
+
+def _failed(error: ErrorClass, status: int | None = None, excerpt: str = "", *, permanent: bool = False) -> Outcome:
+    return Outcome(False, status, 0, error.value, excerpt, permanent=permanent)
+
+
+def _failure_of(error: Exception, deadline: Deadline) -> Outcome:
+    # smtplib reports a timeout while it reads as a lost connection.
+    if deadline.is_over or isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
+        return _failed(ErrorClass.TIMEOUT)
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return _refusal(*next(iter(error.recipients.values())))
+    if isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError):
+        return _refusal(error.smtp_code, error.smtp_error)
+    if not isinstance(error, OSError):  # SMTPException is one
+        logger.error("A mail failed in an unforeseen way", exc_info=error)
+    return _failed(ErrorClass.MAIL_FAILED)
+
+
+def _refusal(code: int, reply: bytes | str) -> Outcome:
+    """5xx means never, 4xx means not now (RFC 5321, section 4.2.1)."""
+    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
+    permanent = 500 <= code < 600 and code not in LOGIN_CODES
+    error = ErrorClass.MAIL_REFUSED if permanent else ErrorClass.MAIL_FAILED
+    return _failed(error, code, text.replace("\0", "")[:EXCERPT_BYTES], permanent=permanent)
+
+
+def _connection(deadline: Deadline) -> BaseEmailBackend:
+    connection = get_connection()
+    if type(connection) is EmailBackend:
+        return _WatchedBackend(deadline)
+    return connection  # another backend has timeouts of its own, and the thread is left behind at the deadline
+
+
+class _WatchedSMTP(smtplib.SMTP):
+    """Puts its socket under the deadline as soon as it is connected, before the server has said a word."""
+
+    def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
+        self._deadline = deadline
+        super().__init__(*args, **kwargs)
+
+    def _get_socket(self, *args: Any) -> socket.socket:
+        line: socket.socket = super()._get_socket(*args)  # type: ignore[misc]  # smtplib's hook, not in the stubs
+        self._deadline.watch(line)
+        return line
+
+
+class _WatchedTLSSMTP(smtplib.SMTP_SSL, _WatchedSMTP):
+    """SMTP_SSL asks the next class for its socket, so that the handshake is watched as well."""
+
+    def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
+        self._deadline = deadline
+        smtplib.SMTP_SSL.__init__(self, *args, **kwargs)
+
+
+class _WatchedBackend(EmailBackend):
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    @property
+    def connection_class(self) -> Callable[..., smtplib.SMTP]:  # type: ignore[override]  # Django only calls it
+        return partial(_WatchedTLSSMTP if self.use_ssl else _WatchedSMTP, self._deadline)
+
+    def _close_connection(self, connection: smtplib.SMTP) -> None:
+        """Say goodbye, but let nothing that happens meanwhile undo a mail that was accepted."""
+        if connection.sock is not None:
+            connection.sock.settimeout(QUIT_SECONDS)
+        with suppress(OSError):
+            super()._close_connection(connection)  # type: ignore[misc]  # Django's own, not in the stubs
+        connection.close()

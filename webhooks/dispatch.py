@@ -1,0 +1,147 @@
+"""
+From submissions to deliveries: who must be told about what was received.
+
+A row without `dispatched_at` is owed its consequences. One short transaction makes its deliveries, moves the tallies
+and sets the mark, so a crash leaves either all of it or none. No network call happens here.
+"""
+
+import logging
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from config.api.errors import DATABASE_AWAY
+from forms_app.models import Form
+from submissions.models import Submission
+from submissions.tally import apply_moves, key_of, new_moves
+from webhooks.messages import message_id, submission_message
+from webhooks.models import Delivery, Webhook
+from webhooks.named import NamedWebhooks
+
+ROWS_A_BATCH = 200
+KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
+
+logger = logging.getLogger(__name__)
+
+
+def dispatch_all() -> int:
+    """Dispatch until nothing is owed; return how many submissions there were."""
+    dispatched = 0
+    while batch := dispatch_batch():
+        dispatched += batch
+    return dispatched
+
+
+def dispatch_batch() -> int:
+    """
+    Dispatch some of the oldest rows and return how many.
+
+    When one of them cannot be dispatched, the others go one by one, and it stays owed and is logged.
+    """
+    waiting = Submission.objects.undispatched().order_by("id")
+    try:
+        with transaction.atomic():
+            rows = list(waiting.select_for_update(skip_locked=True, no_key=True)[:ROWS_A_BATCH])
+            _dispatch(rows)
+            return len(rows)
+    except DATABASE_AWAY:
+        raise
+    except Exception:
+        logger.exception("dispatching a batch failed; going on one by one")
+        return sum(_dispatch_one(pk) for pk in waiting.values_list("pk", flat=True)[:ROWS_A_BATCH])
+
+
+def _dispatch_one(pk: uuid.UUID) -> int:
+    try:
+        with transaction.atomic():
+            rows = list(
+                Submission.objects.undispatched().filter(pk=pk).select_for_update(skip_locked=True, no_key=True)
+            )
+            _dispatch(rows)
+            return len(rows)
+    except DATABASE_AWAY:
+        raise
+    except Exception:
+        logger.exception("submission %s cannot be dispatched", pk)
+        return 0
+
+
+def _dispatch(rows: Sequence[Submission]) -> None:
+    if not rows:
+        return
+    _make_deliveries([row for row in rows if not row.spam])
+    _count(rows)
+    for spam, counted_as in ((False, KEPT), (True, SPAM)):
+        ids = [row.pk for row in rows if row.spam is spam]
+        # The condition again: where the row lock is not one (SQLite ignores it), the mark still is.
+        Submission.objects.undispatched().filter(pk__in=ids).update(dispatched_at=Now(), counted_as=counted_as)
+
+
+def _count(rows: Iterable[Submission]) -> None:
+    moves = new_moves()
+    for row in rows:
+        if row.counted_as == Submission.CountedAs.NOTHING:
+            moves[key_of(row.form_id, row.created_at)].update({"received": 1, SPAM if row.spam else KEPT: 1})
+    apply_moves(moves)
+
+
+def _make_deliveries(rows: Sequence[Submission]) -> None:
+    forms = Form.objects.in_bulk({row.form_id for row in rows})
+    webhooks = _active_webhooks(forms)
+    named = NamedWebhooks()
+    deliveries: list[Delivery] = []
+    for row in rows:
+        form = forms[row.form_id]
+        targets = [webhook for webhook in webhooks[form.pk] if _existed_for(webhook, row)]
+        targets += [webhook for webhook in named.of(row, form) if webhook not in targets and _may_hear(webhook, row)]
+        body = submission_message(row, form.name) if targets else ""
+        deliveries += [_to_webhook(row, webhook, body) for webhook in targets]
+        deliveries += [_to_address(row, address) for address in form.notification_recipients]
+    # A submission that comes back from spam may have its deliveries already.
+    Delivery.objects.bulk_create(deliveries, ignore_conflicts=True, batch_size=500)
+    released = [row.pk for row in rows if row.released_at]
+    if released:
+        canceled = Delivery.objects.filter(submission__in=released, status=Delivery.Status.CANCELED)
+        canceled.update(status=Delivery.Status.PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
+
+
+def _active_webhooks(forms: dict[uuid.UUID, Form]) -> dict[uuid.UUID, list[Webhook]]:
+    by_form: dict[uuid.UUID, list[Webhook]] = defaultdict(list)
+    for webhook in Webhook.objects.filter(form__in=forms, status=Webhook.Status.ACTIVE).order_by("id"):
+        by_form[webhook.form_id].append(webhook)
+    return by_form
+
+
+def _existed_for(webhook: Webhook, row: Submission) -> bool:
+    """Tell whether the webhook existed when the submission was accepted, or marked as not spam."""
+    return webhook.created_at <= (row.released_at or row.created_at)
+
+
+def _may_hear(webhook: Webhook, row: Submission) -> bool:
+    return webhook.status == Webhook.Status.PENDING or _existed_for(webhook, row)
+
+
+def _to_webhook(row: Submission, webhook: Webhook, body: str) -> Delivery:
+    is_held = webhook.status == Webhook.Status.PENDING
+    return Delivery(
+        organization_id=row.organization_id,
+        webhook=webhook,
+        submission=row,
+        message_id=message_id(row.pk),
+        body=body,
+        status=Delivery.Status.HELD if is_held else Delivery.Status.PENDING,
+        next_attempt_at=None if is_held else Now(),
+    )
+
+
+def _to_address(row: Submission, address: str) -> Delivery:
+    return Delivery(
+        organization_id=row.organization_id,
+        recipient=address,
+        submission=row,
+        message_id=message_id(row.pk),
+        next_attempt_at=Now(),
+    )

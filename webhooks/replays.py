@@ -1,0 +1,57 @@
+"""Sending again: one delivery, or a range of them. The message keeps its id and its body."""
+
+import datetime as dt
+from typing import Any
+
+from django.db.models.functions import Now
+
+from config.api.errors import Conflict
+from config.nudge import nudge
+from submissions.querysets import first_id_of
+from submissions.submit import DISPATCH_TASK
+from config.api.times import day_start
+from webhooks.endpoints import refuse_inactive
+from webhooks.models import Delivery, Webhook
+
+AGAIN: dict[str, Any] = {
+    "status": Delivery.Status.PENDING,
+    "attempt_count": 0,
+    "finished_at": None,
+}
+
+
+def retry_delivery(delivery: Delivery) -> Delivery:
+    """Make one delivery due now, in a fresh round. Raises Conflict while it is being sent or cannot be."""
+    if delivery.webhook is not None:
+        refuse_inactive(delivery.webhook)
+    if delivery.submission is not None and delivery.submission.spam:
+        raise Conflict("This submission is marked as spam. Mark it as not spam first.")
+    again = Delivery.objects.filter(pk=delivery.pk).not_leased()
+    if not again.update(**AGAIN, next_attempt_at=Now(), lease_token=None, lease_until=None):
+        raise Conflict("This delivery is being sent right now. Look at its result first.")
+    nudge(DISPATCH_TASK)
+    return Delivery.objects.select_related("webhook").get(pk=delivery.pk)
+
+
+def replay(
+    webhook: Webhook, *, since: dt.date | None, until: dt.date | None, statuses: list[str], dry_run: bool
+) -> tuple[int, int]:
+    """
+    Send again what a webhook was told of submissions received from `since` to `until` (UTC days, inclusive).
+
+    Returns how many deliveries match and how many are due now: none in a dry run. Raises Conflict unless the webhook
+    is active.
+    """
+    refuse_inactive(webhook)
+    matching = webhook.deliveries.filter(
+        kind=Delivery.Kind.SUBMISSION, status__in=statuses, submission__spam=False
+    ).not_leased()
+    if since:
+        matching = matching.filter(submission_id__gte=first_id_of(day_start(since)))
+    if until and until < dt.date.max:
+        matching = matching.filter(submission_id__lt=first_id_of(day_start(until + dt.timedelta(days=1))))
+    if dry_run:
+        return matching.count(), 0
+    replayed = matching.update(**AGAIN, next_attempt_at=Now(), lease_token=None, lease_until=None)
+    nudge(DISPATCH_TASK)
+    return replayed, replayed

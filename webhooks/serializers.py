@@ -1,0 +1,134 @@
+"""How webhooks, deliveries and replays are read and shown (CONTRACT section 7)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.fields import PublicIdField, TimeField
+from config.api.ids import Prefix
+from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
+from webhooks.models import MAX_URL, Attempt, Delivery, Event, Webhook
+
+REPLAYABLE = [Delivery.Status.FAILED, Delivery.Status.DELIVERED, Delivery.Status.CANCELED]
+
+
+class WebhookRecord(serializers.ModelSerializer[Webhook]):
+    """A webhook as the API shows it; its secret is not part of it."""
+
+    id = PublicIdField(Prefix.WEBHOOK)
+    formId = PublicIdField(Prefix.FORM, source="form_id")
+    events = serializers.ListField(child=serializers.ChoiceField(Event.choices))
+    disabledReason = serializers.SerializerMethodField()
+    createdAt = TimeField(source="created_at")
+
+    class Meta:
+        model = Webhook
+        fields = ("id", "formId", "url", "events", "status", "disabledReason", "createdAt")
+
+    def get_disabledReason(self, webhook: Webhook) -> str | None:
+        """Return why it is disabled; None while it is not."""
+        return webhook.disabled_reason or None
+
+
+class WebhookRecordWithSecret(WebhookRecord):
+    """The answer of creation and rotation: the only time that the signing secret is shown."""
+
+    secret = serializers.CharField()
+
+    class Meta(WebhookRecord.Meta):
+        fields = (*WebhookRecord.Meta.fields, "secret")
+
+
+class EventsField(serializers.ListField):
+    """A list of event names without repetition, at least one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        child = serializers.ChoiceField(Event.choices)
+        super().__init__(child=child, allow_empty=False, max_length=20, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class NewWebhook(StrictSerializer):
+    """The body of `POST /api/webhooks`."""
+
+    formId = IdField(Prefix.FORM, source="form_id")
+    url = TextField(max_length=MAX_URL)
+    events = EventsField()
+
+
+class WebhookChanges(StrictSerializer):
+    """The body of `PATCH /api/webhooks/{id}`. Setting a pending one active sends it what waited."""
+
+    url = TextField(max_length=MAX_URL, required=False)
+    events = EventsField(required=False)
+    status = serializers.ChoiceField([Webhook.Status.ACTIVE, Webhook.Status.DISABLED], required=False)
+
+
+class ReplayRange(StrictSerializer):
+    """The body of `POST /api/webhooks/{id}/replay`; what failed, unless another status is named."""
+
+    to = DateField(required=False)
+    status = serializers.ChoiceField([*REPLAYABLE, "all"], default=Delivery.Status.FAILED)
+    dryRun = FlagField(default=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add `from`, a keyword of Python's."""
+        return {"from": DateField(required=False), **super().get_fields()}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an empty range."""
+        if "from" in attrs and "to" in attrs and attrs["from"] > attrs["to"]:
+            raise serializers.ValidationError({"from": ["Lies after `to`. Swap the two dates."]}, code="after_to")
+        return attrs
+
+
+class ReplayRecord(serializers.Serializer[Any]):
+    """How many deliveries a replay matches, and how many are sent again."""
+
+    matched = serializers.IntegerField()
+    replayed = serializers.IntegerField()
+    dryRun = serializers.BooleanField()
+
+
+class AttemptRecord(serializers.ModelSerializer[Attempt]):
+    """One attempt: when, HTTP status, milliseconds, error class, the first 4 KiB of the answer."""
+
+    at = TimeField(source="started_at")
+    status = serializers.IntegerField(allow_null=True)
+    durationMs = serializers.IntegerField(source="duration_ms")
+    error = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Attempt
+        fields = ("at", "status", "durationMs", "error", "response")
+
+    def get_error(self, attempt: Attempt) -> str | None:
+        """Return the error class; None for a success."""
+        return attempt.error or None
+
+
+class DeliveryRecord(serializers.ModelSerializer[Delivery]):
+    """A delivery as the log shows it."""
+
+    id = PublicIdField(Prefix.DELIVERY)
+    webhookId = PublicIdField(Prefix.WEBHOOK, source="webhook_id", allow_null=True)
+    submissionId = PublicIdField(Prefix.SUBMISSION, source="submission_id", allow_null=True)
+    messageId = serializers.CharField(source="message_id")
+    test = serializers.SerializerMethodField()
+    nextAttemptAt = TimeField(source="next_attempt_at", allow_null=True)
+    createdAt = TimeField(source="created_at")
+    finishedAt = TimeField(source="finished_at", allow_null=True)
+    attempts = AttemptRecord(many=True)
+
+    class Meta:
+        model = Delivery
+        fields = (
+            "id", "webhookId", "submissionId", "messageId", "test", "status", "nextAttemptAt", "createdAt",
+            "finishedAt", "attempts",
+        )  # fmt: skip
+
+    def get_test(self, delivery: Delivery) -> bool:
+        """Tell whether this is a test event."""
+        return delivery.kind == Delivery.Kind.TEST

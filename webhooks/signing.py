@@ -1,0 +1,40 @@
+"""Signed webhook messages (https://www.standardwebhooks.com, CONTRACT section 7)."""
+
+import math
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from secrets import token_bytes
+
+from standardwebhooks import Webhook
+
+SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with, not one of them
+SECRET_BYTES = 32  # the specification asks for 24 to 64
+USER_AGENT = "Fieldpost-Webhooks/1.0"
+
+
+def new_secret() -> str:
+    """Return `whsec_` and the base64 of 32 random bytes."""
+    return SECRET_PREFIX + b64encode(token_bytes(SECRET_BYTES)).decode("ascii")
+
+
+def headers_for(message_id: str, body: bytes, secrets: Sequence[str], sent_at: datetime) -> dict[str, str]:
+    """
+    Return the headers of one attempt, signed once with every secret: two of them while a rotation's grace lasts.
+
+    `body` is the UTF-8 JSON exactly as it is sent; `sent_at` is aware and becomes epoch seconds. Raises ValueError for
+    a naive time and for no secret at all.
+    """
+    if sent_at.tzinfo is None:
+        raise ValueError("sent_at must be aware")
+    if not secrets:
+        raise ValueError("a message needs at least one secret")
+    utc = sent_at.astimezone(UTC)  # the library relabels whatever it is given as UTC, without converting
+    text = body.decode("utf-8")
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(math.floor(utc.timestamp())),
+        "webhook-signature": " ".join(Webhook(secret).sign(message_id, utc, text) for secret in secrets),
+    }

@@ -1,0 +1,26 @@
+"""Celery's tasks: hints to look at the tables. Losing one costs a sweep, having two costs a look."""
+
+from celery import shared_task
+
+from config.nudge import take_nudge
+from submissions.retention import purge_idempotency_keys, purge_submissions
+from webhooks.deliverer import Deliverer
+from webhooks.retention import purge_log
+
+BUDGET_SECONDS = 30  # then the task ends, so that a worker can be stopped
+
+
+@shared_task
+def deliver_due() -> None:
+    """Dispatch and deliver until nothing is due."""
+    take_nudge()
+    if Deliverer().run(until_idle=True, budget_seconds=BUDGET_SECONDS):
+        deliver_due.delay()
+
+
+@shared_task
+def clean_up() -> None:
+    """Delete what is kept no longer."""
+    purge_submissions()
+    purge_idempotency_keys()
+    purge_log()

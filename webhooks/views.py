@@ -1,0 +1,138 @@
+"""`/api/webhooks` and `/api/deliveries`."""
+
+from typing import Any
+
+import django_filters
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.filters import IdFilter
+from config.api.ids import Prefix
+from config.api.ownership import find_owned, path_id
+from config.api.schema import enveloped
+from config.api.views import KeyedViewSet, deleted, success
+from forms_app.models import Form
+from keys.models import Permission
+from webhooks.endpoints import change_webhook, register_webhook, rotate_secret, send_test
+from webhooks.models import Delivery, Webhook
+from webhooks.replays import replay, retry_delivery
+from webhooks.serializers import (
+    REPLAYABLE,
+    DeliveryRecord,
+    NewWebhook,
+    ReplayRange,
+    ReplayRecord,
+    WebhookChanges,
+    WebhookRecord,
+    WebhookRecordWithSecret,
+)
+
+WRITE = Permission.WEBHOOKS_WRITE
+
+
+class WebhookFilters(django_filters.FilterSet):
+    """`?formId=` and `?status=`."""
+
+    formId = IdFilter(prefix=Prefix.FORM, field_name="form_id")
+    status = django_filters.ChoiceFilter(choices=Webhook.Status.choices, empty_label=None)
+
+    class Meta:
+        model = Webhook
+        fields: list[str] = []
+
+
+class WebhookViewSet(KeyedViewSet):
+    """Webhooks of the caller's forms."""
+
+    id_prefix = Prefix.WEBHOOK
+    queryset = Webhook.objects.select_related("form").order_by("-id")
+    organization_lookup = "form__organization_id"
+    record_serializer_class = WebhookRecord
+    filterset_class = WebhookFilters
+    resource = "webhooks"
+    permission_for = dict.fromkeys(
+        ("list", "create", "retrieve", "partial_update", "destroy", "test", "rotate_secret", "replay"), WRITE
+    )
+
+    @extend_schema(request=NewWebhook, responses={201: enveloped(WebhookRecordWithSecret)})
+    def create(self, request: Request) -> Response:
+        """Attach an endpoint to a form; the answer shows its signing secret this once."""
+        values = self.read(NewWebhook)
+        form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
+        made = register_webhook(form=form, url=values["url"], events=values["events"])
+        return self.show(made, "Webhook created. Keep its secret: it is not shown again.", status=201, secret=made.secret)
+
+    @extend_schema(request=WebhookChanges, responses=enveloped(WebhookRecord))
+    def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Change a webhook's URL, events or status."""
+        values = self.read(WebhookChanges)
+        return self.show(change_webhook(self.find(), values), "Webhook changed.")
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Delete a webhook with its log."""
+        webhook: Webhook = self.act()
+        Webhook.objects.filter(pk=webhook.pk).delete()
+        return deleted(Prefix.WEBHOOK, webhook.pk, "Webhook deleted.")
+
+    @extend_schema(request=None, responses={201: enveloped(DeliveryRecord)})
+    def test(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Send a test event."""
+        delivery = send_test(self.act())
+        return success(DeliveryRecord(delivery).data, "Test event queued. Its log tells what came of it.", status=201)
+
+    @extend_schema(request=None, responses=enveloped(WebhookRecordWithSecret))
+    def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Make a new signing secret; for 24 hours both sign."""
+        rotated = rotate_secret(self.act())
+        return self.show(rotated, "Secret rotated. For 24 hours the old one signs as well.", secret=rotated.secret)
+
+    @extend_schema(request=ReplayRange, responses=enveloped(ReplayRecord))
+    def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Send a range of deliveries again, or only count them (`dryRun`)."""
+        values = self.read(ReplayRange, required=False)
+        statuses = list(REPLAYABLE) if values["status"] == "all" else [values["status"]]
+        dry_run = values["dryRun"]
+        matched, replayed = replay(
+            self.find(), since=values.get("from"), until=values.get("to"), statuses=statuses, dry_run=dry_run
+        )
+        data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
+        return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
+
+
+class DeliveryFilters(django_filters.FilterSet):
+    """`?status=`."""
+
+    status = django_filters.ChoiceFilter(choices=Delivery.Status.choices, empty_label=None)
+
+    class Meta:
+        model = Delivery
+        fields: list[str] = []
+
+
+class DeliveryViewSet(KeyedViewSet):
+    """The delivery log of a webhook, and retrying one of its deliveries."""
+
+    id_prefix = Prefix.DELIVERY
+    queryset = Delivery.objects.select_related("webhook", "submission").prefetch_related("attempts").order_by("-id")
+    record_serializer_class = DeliveryRecord
+    filterset_class = DeliveryFilters
+    resource = "webhooks"
+    permission_for = {"list": WRITE, "retry": WRITE}
+
+    def get_queryset(self) -> Any:
+        """Return the deliveries of the webhook in the path. Raises as `find_owned` does."""
+        queryset = super().get_queryset()
+        if getattr(self, "swagger_fake_view", False):
+            return queryset
+        pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
+        return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
+
+    def list(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Return a page of a webhook's deliveries with every attempt, newest first."""
+        return super().list(request)
+
+    @extend_schema(request=None, responses=enveloped(DeliveryRecord))
+    def retry(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Send one delivery again, now."""
+        return self.show(retry_delivery(self.act()), "Delivery queued again.")
