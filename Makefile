@@ -15,7 +15,7 @@ test: .venv/.dev
 	@$(BIN)/python -m tests.run
 
 # A random key, and no data/env of a developer.
-SAFE = DATA_DIR=build/check SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')
+SAFE = DATA_DIR=build/check EMAIL_URL=smtp://mail.example:587 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')
 
 # The settings of a production, so that its system checks have something to say; nothing of it is connected to.
 check: .venv/.dev
@@ -25,7 +25,7 @@ check: .venv/.dev
 	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run
 	$(SAFE) PUBLIC_URL=https://fieldpost.example EVENTS_URL=https://fieldpost.example ALLOWED_HOSTS=fieldpost.example \
 	  DATABASE_URL=postgres://fieldpost@database.example/fieldpost REDIS_URL=redis://redis.example:6379/0 \
-	  EMAIL_URL=smtp://mail.example:587 DEFAULT_FROM_EMAIL=fieldpost@fieldpost.example \
+	  DEFAULT_FROM_EMAIL=fieldpost@fieldpost.example \
 	  $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 fix: .venv/.dev

@@ -5,7 +5,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 
 TAG = "fieldpost"
@@ -49,7 +50,7 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return [Error("DEMO is on for a public address; it is for a laptop.", hint=hint, id="fieldpost.E004")]
     if parts.scheme == "http" and not is_local and not settings.DEBUG:
         hint = "Serve over https and say so in PUBLIC_URL: cookies and access keys travel in the clear otherwise."
-        return [Warning("PUBLIC_URL is plain http.", hint=hint, id="fieldpost.W001")]
+        return [checks.Warning("PUBLIC_URL is plain http.", hint=hint, id="fieldpost.W001")]
     return []
 
 
@@ -71,13 +72,11 @@ def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage
             ipaddress.ip_network(network)
         except ValueError:
             hint = "Write it like 10.0.0.0/8."
-            found.append(
-                Error(f"WEBHOOK_ALLOWED_NETWORKS: {network!r} is no network.", hint=hint, id="fieldpost.E006")
-            )
+            found.append(Error(f"WEBHOOK_ALLOWED_NETWORKS: {network!r} is no network.", hint=hint, id="fieldpost.E006"))
     if settings.DELIVERY_LEASE_SECONDS <= LONGEST_ATTEMPT_SECONDS:
         hint = "Leave it at 60 outside tests."
         message = "DELIVERY_LEASE_SECONDS is not longer than an attempt may take; deliveries can be sent twice."
-        found.append(Warning(message, hint=hint, id="fieldpost.W002"))
+        found.append(checks.Warning(message, hint=hint, id="fieldpost.W002"))
     return found
 
 
@@ -87,4 +86,4 @@ def check_mail(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.DEBUG or settings.DEMO or "console" not in settings.EMAIL_BACKEND:
         return []
     hint = "Set EMAIL_URL, such as smtp+tls://user:password@mail.example.com:587."
-    return [Warning("EMAIL_URL is not set; mails are only printed.", hint=hint, id="fieldpost.W003")]
+    return [checks.Warning("EMAIL_URL is not set; mails are only printed.", hint=hint, id="fieldpost.W003")]

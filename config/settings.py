@@ -28,7 +28,9 @@ PORT = env.int("PORT", default=8000)
 EVENTS_PORT = env.int("EVENTS_PORT", default=PORT + 1)
 PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://127.0.0.1:{PORT}").rstrip("/")
 EVENTS_URL = env.str("EVENTS_URL", default=f"http://127.0.0.1:{EVENTS_PORT}").rstrip("/")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(PUBLIC_URL).hostname or "localhost", "localhost", "127.0.0.1"])
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", default=[urlsplit(PUBLIC_URL).hostname or "localhost", "localhost", "127.0.0.1"]
+)
 WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=1)  # web worker processes on this host
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies that append to X-Forwarded-For
 IS_HTTPS = PUBLIC_URL.startswith("https://")
@@ -37,7 +39,12 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False  # the spec's paths have none, and a redirect would drop a POST's body
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]  # our backend is Django's RedisCache with add and incr in one trip
+SILENCED_SYSTEM_CHECKS = [
+    "django_ratelimit.W001",  # our backend is Django's RedisCache with add and incr in one trip
+    "security.W005",  # HSTS for subdomains, and below for the preload list, is their owner's decision, not ours
+    "security.W021",
+    "security.W008",  # the proxy redirects to https: a redirect here would drop the body of a POST
+]
 
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -1,14 +1,14 @@
 """Every address. The API's paths have no trailing slash and no version (SPEC sections 4 and 9)."""
 
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
 from config.api.views import UnknownPath
 from config.health import healthz, readyz
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("", include("keys.urls")),
     path("", include("forms_app.urls")),
     path("", include("submissions.urls")),

@@ -57,9 +57,7 @@ def ensure_demo() -> Demo:
         name=NAME, owner=user, plan=Plan.ENTERPRISE
     )
     form = Form.objects.filter(organization=organization, name=FORM_NAME, status=Form.Status.PUBLISHED).first()
-    form = form or create_form(
-        organization=organization, name=FORM_NAME, fields=FIELDS, status=Form.Status.PUBLISHED
-    )
+    form = form or create_form(organization=organization, name=FORM_NAME, fields=FIELDS, status=Form.Status.PUBLISHED)
     return Demo(email=EMAIL, password=password, key=_ensure_key(organization), form=form)
 
 

@@ -1,5 +1,7 @@
 """The first screen: an organization's forms and what arrived last. The rest of the dashboard builds on it."""
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,7 +18,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     """Show the person's first organization."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     organization = Organization.objects.filter(memberships__user=user).order_by("created_at").first()
-    context = {"organization": organization, "forms": [], "submissions": []}
+    context: dict[str, Any] = {"organization": organization, "forms": [], "submissions": []}
     if organization:
         forms = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
         context["forms"] = list(forms.with_submission_count().order_by("-is_default", "name"))

@@ -12,7 +12,9 @@ from keys.models import Organization
 STATES = Form.Status
 
 
-def create_form(*, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Any) -> Form:
+def create_form(
+    *, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Any
+) -> Form:
     """Make a form, a draft unless `status` says published."""
     published_at = now() if status == STATES.PUBLISHED else None
     return Form.objects.create(

@@ -46,4 +46,9 @@ def is_allowed(origin: str, allowed: Sequence[str]) -> bool:
 
 def _matches_wildcard(origin: str, pattern: str) -> bool:
     scheme, found, suffix = pattern.partition("://*")
-    return bool(found) and origin.startswith(f"{scheme}://") and origin.endswith(suffix) and not origin.startswith(f"{scheme}://*")
+    return (
+        bool(found)
+        and origin.startswith(f"{scheme}://")
+        and origin.endswith(suffix)
+        and not origin.startswith(f"{scheme}://*")
+    )

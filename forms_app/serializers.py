@@ -49,9 +49,9 @@ class FieldDefinitionSerializer(StrictSerializer):
     """One field of a form."""
 
     name = NameField(max_length=MAX_NAME, required=False)
-    label = NameField()
+    label = NameField()  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
     type = FieldTypeField()
-    required = FlagField(default=False)
+    required = FlagField(default=False)  # type: ignore[assignment]
     options = serializers.ListField(child=NameField(), required=False, allow_empty=False, max_length=MAX_OPTIONS)
     placeholder = TextField(max_length=500, required=False, allow_blank=True)
 
@@ -67,7 +67,9 @@ class FieldDefinitionSerializer(StrictSerializer):
         if attrs["type"] == FieldType.SELECT and not has_options:
             raise serializers.ValidationError({"options": ["A Select needs a list of options."]}, code="required")
         if has_options and attrs["type"] not in TYPES_WITH_OPTIONS:
-            raise serializers.ValidationError({"options": ["Only Select and Checkbox have options."]}, code="not_allowed")
+            raise serializers.ValidationError(
+                {"options": ["Only Select and Checkbox have options."]}, code="not_allowed"
+            )
         return attrs
 
 
@@ -127,6 +129,7 @@ class NewForm(FormChanges):
 
     name = NameField()
     status = serializers.ChoiceField([Form.Status.DRAFT, Form.Status.PUBLISHED], default=Form.Status.DRAFT)
+
 
 @extend_schema_field(FieldDefinitionSerializer(many=True))
 class FieldsField(serializers.JSONField):

@@ -11,7 +11,8 @@ from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
 from forms_app.forms import archive_form, change_form, create_form, publish_form, unpublish_form
 from forms_app.models import Form
-from forms_app.serializers import FormRecord, FormChanges, NewForm
+from forms_app.serializers import FormChanges, FormRecord, NewForm
+from keys.authentication import caller_key
 from keys.models import Permission
 
 EVERY_STATUS = "all"
@@ -61,7 +62,7 @@ class FormViewSet(KeyedViewSet):
     def create(self, request: Request) -> Response:
         """Create a form, as a draft unless its status says published."""
         values = self.read(NewForm)
-        form = create_form(organization=request.auth.organization, **values)
+        form = create_form(organization=caller_key(request).organization, **values)
         return self.show_form(form, "Form created.", status=201)
 
     @extend_schema(request=FormChanges, responses=enveloped(FormRecord))

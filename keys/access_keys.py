@@ -1,6 +1,7 @@
 """What can be done with access keys: issue, regenerate, revoke. Each acts on the very next request, everywhere."""
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
@@ -89,7 +90,7 @@ def refuse_stronger(key: AccessKey, by: Actor) -> None:
         raise Unauthorized
 
 
-def note_use(key_id: object, *, from_browser: bool) -> None:
+def note_use(key_id: uuid.UUID, *, from_browser: bool) -> None:
     """Write when a key was last used, and that a secret one came from a browser. Callers decide how often."""
     moment = now()
     seen = {"browser_seen_at": moment} if from_browser else {}

@@ -2,7 +2,8 @@
 
 import datetime as dt
 import logging
-from typing import Any
+import uuid
+from typing import Any, cast
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import Error as DatabaseError
@@ -42,6 +43,11 @@ class AccessKeyAuthentication(BaseAuthentication):
         return "AccessKey"
 
 
+def caller_key(request: Request) -> AccessKey:
+    """Return the key of a request that has passed the gates."""
+    return cast(AccessKey, request.auth)
+
+
 def find_key(token: str) -> AccessKey | None:
     """Return the usable key of a token with its organization, or None. A wrong checksum costs no query."""
     if not tokens.is_well_formed(token):
@@ -49,7 +55,7 @@ def find_key(token: str) -> AccessKey | None:
     return AccessKey.objects.usable().select_related("organization").filter(digest=tokens.digest(token)).first()
 
 
-def note_use_sometimes(key_id: object, last_used_at: dt.datetime | None, *, from_browser: bool = False) -> None:
+def note_use_sometimes(key_id: uuid.UUID, last_used_at: dt.datetime | None, *, from_browser: bool = False) -> None:
     """Note a use at most every ten minutes; failing at it never fails a request."""
     if last_used_at is not None and now() - last_used_at < USE_NOTED_EVERY:
         return

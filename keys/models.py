@@ -145,7 +145,7 @@ class AccessKey(models.Model):
     class Kind(models.TextChoices):
         """Secret keys are for servers; publishable ones stand in pages and can only submit."""
 
-        SECRET = "secret", "Secret"  # noqa: S105 - a kind, not a password
+        SECRET = "secret", "Secret"
         PUBLISHABLE = "publishable", "Publishable"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -171,7 +171,7 @@ class AccessKey(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="publishable_key_is_readable_and_powerless",
-                condition=models.Q(kind="secret", publishable_token="")  # noqa: S106 - secret keys store no token
+                condition=models.Q(kind="secret", publishable_token="")
                 | models.Q(kind="publishable", admin=False) & ~models.Q(publishable_token=""),
             ),
         ]

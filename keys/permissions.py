@@ -10,6 +10,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config.api.errors import Forbidden, Unauthorized
+from keys.authentication import caller_key
 from keys.models import AccessKey
 
 ADMIN = "admin"  # the flag, where a permission's name would stand
@@ -20,9 +21,8 @@ class HasAccessKeyPermission(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Return True, or raise."""
-        key: AccessKey = request.auth
         needed = view.permission_for.get(view.action)
-        check_permission(key, resource=view.resource, needed=needed)
+        check_permission(caller_key(request), resource=view.resource, needed=needed)
         return True
 
 

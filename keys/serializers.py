@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.serializers import DateField, NameField, StrictSerializer
 from config.api.ids import Prefix
+from config.api.serializers import DateField, NameField, StrictSerializer
 from keys.access_keys import ALL_PERMISSIONS
 from keys.models import AccessKey, Permission
 
@@ -23,7 +23,18 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
 
     class Meta:
         model = AccessKey
-        fields = ("id", "name", "kind", "admin", "permissions", "expiresAt", "hint", "createdAt", "lastUsedAt", "revokedAt")
+        fields: tuple[str, ...] = (
+            "id",
+            "name",
+            "kind",
+            "admin",
+            "permissions",
+            "expiresAt",
+            "hint",
+            "createdAt",
+            "lastUsedAt",
+            "revokedAt",
+        )
 
 
 class AccessKeyRecordWithKey(AccessKeyRecord):
@@ -32,14 +43,16 @@ class AccessKeyRecordWithKey(AccessKeyRecord):
     key = serializers.CharField()
 
     class Meta(AccessKeyRecord.Meta):
-        fields = (*AccessKeyRecord.Meta.fields, "key")
+        fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
 
 
 class NewAccessKey(StrictSerializer):
     """The body of `POST /api/keys`."""
 
     name = NameField()
-    permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices), required=False, max_length=20)
+    permissions = serializers.ListField(
+        child=serializers.ChoiceField(Permission.choices), required=False, max_length=20
+    )
     expiresAt = DateField(source="expires_on", required=False, allow_null=True)
     kind = serializers.ChoiceField(AccessKey.Kind.choices, default=AccessKey.Kind.SECRET)
 

@@ -26,7 +26,9 @@ def _refuse_origin(request: HttpRequest, form: FoundForm, *, secret_key: bool) -
     if is_allowed(origin, [*form.allowed_origins, own_origin()]):
         return None
     shown = clean_text(origin)[:200] or "none"
-    return OriginNotAllowed(f"This form does not take submissions from this origin: {shown}. Add it to the form's list.")
+    return OriginNotAllowed(
+        f"This form does not take submissions from this origin: {shown}. Add it to the form's list."
+    )
 
 
 def own_origin() -> str:

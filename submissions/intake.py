@@ -91,7 +91,9 @@ def _problems(body: Mapping[str, Any]) -> Iterator[Detail]:
         elif len(clean_name(name)) > MAX_NAME:
             yield Detail(shown, "too_long", f"A field's name is longer than {MAX_NAME} characters: {shown}…")
         elif isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value)):
-            yield Detail(shown, "invalid_type", f"{shown} must be a string, a number, a boolean, null or a list of these.")
+            yield Detail(
+                shown, "invalid_type", f"{shown} must be a string, a number, a boolean, null or a list of these."
+            )
         elif _length(value) > MAX_VALUE:
             yield Detail(shown, "too_long", f"{shown} is longer than {MAX_VALUE:,} characters.")
 

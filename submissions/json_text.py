@@ -1,7 +1,7 @@
 """A model field that keeps JSON as the text it was."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
@@ -18,6 +18,10 @@ class JsonTextField(models.TextField):
     Not Django's JSONField: PostgreSQL's jsonb forgets the order of an object's names, and a form's inputs have one
     (CSV columns come in first-seen order). Nothing is looked up inside these columns.
     """
+
+    if TYPE_CHECKING:  # what django-stubs takes for the attribute's type
+        _pyi_private_set_type: Any
+        _pyi_private_get_type: Any
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
         """Return the value behind the stored text."""

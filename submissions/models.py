@@ -48,9 +48,12 @@ class Submission(models.Model):
             models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="submission_undispatched"),
         ]
         constraints = [
-            models.CheckConstraint(name="submission_counted_as_is_known", condition=models.Q(counted_as__in=["", "kept", "spam"])),
             models.CheckConstraint(
-                name="submission_dispatched_is_counted", condition=models.Q(dispatched_at=None) | ~models.Q(counted_as="")
+                name="submission_counted_as_is_known", condition=models.Q(counted_as__in=["", "kept", "spam"])
+            ),
+            models.CheckConstraint(
+                name="submission_dispatched_is_counted",
+                condition=models.Q(dispatched_at=None) | ~models.Q(counted_as=""),
             ),
         ]
 

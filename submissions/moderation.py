@@ -1,5 +1,8 @@
 """Marking as spam, as not spam, and deleting: each moves the tallies in the same transaction."""
 
+import uuid
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from config.api.times import now
@@ -42,7 +45,7 @@ def _mark(submission: Submission, *, spam: bool) -> Submission:
     return row
 
 
-def delete_submissions(ids: list[object]) -> int:
+def delete_submissions(ids: Sequence[uuid.UUID]) -> int:
     """
     Delete submissions and return how many there were.
 

@@ -26,7 +26,7 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
 
     id = PublicIdField(Prefix.SUBMISSION)
     formId = PublicIdField(Prefix.FORM, source="form_id")
-    data = serializers.DictField(child=serializers.CharField())
+    data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # hides .data, unused here
     spamReasons = serializers.ListField(child=serializers.CharField(), source="spam_reasons")
     meta = MetaRecord()
     createdAt = TimeField(source="created_at")

@@ -15,6 +15,7 @@ from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.authentication import caller_key
 from keys.models import Permission
 from submissions import tally
 from submissions.exports import EXPORTS, ExportQuery, stream_export
@@ -42,7 +43,7 @@ class SubmissionViewSet(KeyedViewSet):
         "export": Permission.SUBMISSIONS_EXPORT,
     }
 
-    def filter_queryset(self, queryset: QuerySet[Submission]) -> QuerySet[Submission]:
+    def filter_queryset(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
         """Apply the filters; a foreign or unknown form is told, not an empty list."""
         filterset = self.filterset = SubmissionFilters(data=self.request.query_params, queryset=queryset)
         filtered = super().filter_queryset(queryset)
@@ -86,7 +87,7 @@ class SubmissionViewSet(KeyedViewSet):
         """Stream everything that the filters leave, oldest first, as CSV, JSON or NDJSON."""
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
         chosen = self.query(ExportQuery)["format"]
-        key: Any = request.auth
+        key = caller_key(request)
         record_event(organization=key.organization, by=key, action="submissions.exported", subject=chosen)
         return stream_export(rows, chosen, form=self._exported_form())
 

@@ -111,7 +111,7 @@ def record(results: Sequence[Result]) -> None:
 
 
 def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]:
-    ids = {result.claim.delivery.webhook_id for result in results} - {None}
+    ids = {pk for result in results if (pk := result.claim.delivery.webhook_id)}
     rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True, of=("self",))
     return {webhook.pk: webhook for webhook in rows.select_related("form")}
 

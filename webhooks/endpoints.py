@@ -1,4 +1,4 @@
-"""What can be done with webhooks: register, change, activate, disable, rotate, test. API and dashboard call the same."""
+"""What can be done with webhooks: register, change, disable, rotate, test. API and dashboard call the same."""
 
 import datetime as dt
 from collections.abc import Iterable

@@ -3,7 +3,6 @@
 import datetime as dt
 import uuid
 
-
 from django.db import models
 from django.db.models.functions import Now
 

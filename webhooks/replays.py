@@ -6,10 +6,10 @@ from typing import Any
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict
+from config.api.times import day_start
 from config.nudge import nudge
 from submissions.querysets import first_id_of
 from submissions.submit import DISPATCH_TASK
-from config.api.times import day_start
 from webhooks.endpoints import refuse_inactive
 from webhooks.models import Delivery, Webhook
 

@@ -1,6 +1,9 @@
 """The log keeps every attempt for 30 days (CONTRACT section 7)."""
 
 import datetime as dt
+from typing import Any
+
+from django.db.models import QuerySet
 
 from config.api.times import now
 from webhooks.models import Attempt, Delivery
@@ -12,11 +15,12 @@ ROWS_A_BATCH = 1000
 def purge_log() -> int:
     """Delete attempts, and ended deliveries, of more than 30 days ago; return how many rows. In batches."""
     oldest_kept = now() - LOG_KEPT
+    attempts = _purge(Attempt.objects.filter(started_at__lt=oldest_kept))
+    return attempts + _purge(Delivery.objects.filter(finished_at__lt=oldest_kept))
+
+
+def _purge(expired: QuerySet[Any]) -> int:
     purged = 0
-    for expired in (
-        Attempt.objects.filter(started_at__lt=oldest_kept),
-        Delivery.objects.filter(finished_at__lt=oldest_kept),
-    ):
-        while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):
-            purged += expired.model._default_manager.filter(pk__in=batch).delete()[0]
+    while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):
+        purged += expired.filter(pk__in=batch).delete()[0]
     return purged

@@ -23,7 +23,7 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
 
     class Meta:
         model = Webhook
-        fields = ("id", "formId", "url", "events", "status", "disabledReason", "createdAt")
+        fields: tuple[str, ...] = ("id", "formId", "url", "events", "status", "disabledReason", "createdAt")
 
     def get_disabledReason(self, webhook: Webhook) -> str | None:
         """Return why it is disabled; None while it is not."""
@@ -36,7 +36,7 @@ class WebhookRecordWithSecret(WebhookRecord):
     secret = serializers.CharField()
 
     class Meta(WebhookRecord.Meta):
-        fields = (*WebhookRecord.Meta.fields, "secret")
+        fields: tuple[str, ...] = (*WebhookRecord.Meta.fields, "secret")
 
 
 class EventsField(serializers.ListField):

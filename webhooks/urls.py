@@ -16,6 +16,6 @@ urlpatterns = [
         name="webhook-rotate-secret",
     ),
     path("webhooks/<str:id>/replay", WebhookViewSet.as_view({"post": "replay"}), name="webhook-replay"),
-    path("webhooks/<str:id>/deliveries", DeliveryViewSet.as_view({"get": "list"}), name="webhook-deliveries"),
+    path("webhooks/<str:id>/deliveries", DeliveryViewSet.as_view({"get": "of_webhook"}), name="webhook-deliveries"),
     path("deliveries/<str:id>/retry", DeliveryViewSet.as_view({"post": "retry"}), name="delivery-retry"),
 ]

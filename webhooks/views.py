@@ -61,7 +61,9 @@ class WebhookViewSet(KeyedViewSet):
         values = self.read(NewWebhook)
         form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
         made = register_webhook(form=form, url=values["url"], events=values["events"])
-        return self.show(made, "Webhook created. Keep its secret: it is not shown again.", status=201, secret=made.secret)
+        return self.show(
+            made, "Webhook created. Keep its secret: it is not shown again.", status=201, secret=made.secret
+        )
 
     @extend_schema(request=WebhookChanges, responses=enveloped(WebhookRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -118,7 +120,8 @@ class DeliveryViewSet(KeyedViewSet):
     record_serializer_class = DeliveryRecord
     filterset_class = DeliveryFilters
     resource = "webhooks"
-    permission_for = {"list": WRITE, "retry": WRITE}
+    list_actions = ("of_webhook",)
+    permission_for = {"of_webhook": WRITE, "retry": WRITE}
 
     def get_queryset(self) -> Any:
         """Return the deliveries of the webhook in the path. Raises as `find_owned` does."""
@@ -128,9 +131,9 @@ class DeliveryViewSet(KeyedViewSet):
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
 
-    def list(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+    def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return a page of a webhook's deliveries with every attempt, newest first."""
-        return super().list(request)
+        return self.list(request)
 
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
     def retry(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

@@ -67,13 +67,13 @@ class RedisCounterCache(RedisCache):
         """Return the number that the preceding `add` of this thread counted."""
         return int(self._counts.last)
 
-    def _count(self, key: str, timeout: int | None, version: int | None) -> int:
+    def _count(self, key: str, timeout: float | None, version: int | None) -> int:
         full_key = self.make_and_validate_key(key, version=version)
         if not breaker.is_open():
             try:
                 pipeline = self._cache.get_client(full_key, write=True).pipeline(transaction=False)
                 pipeline.incr(full_key)
-                pipeline.expire(full_key, timeout or 0, nx=True)
+                pipeline.expire(full_key, int(timeout or 0), nx=True)
                 return int(pipeline.execute()[0])
             except REDIS_AWAY as error:
                 breaker.trip(error)

@@ -79,7 +79,9 @@ def form_details(form: forms.BaseForm) -> list[Detail]:
     """Return a Detail for each error of a Django form."""
     errors = form.errors.get_json_data().items()
     return [
-        Detail(name, leaf["code"] or "invalid", f"{name}: {leaf['message']}") for name, leaves in errors for leaf in leaves
+        Detail(name, leaf["code"] or "invalid", f"{name}: {leaf['message']}")
+        for name, leaves in errors
+        for leaf in leaves
     ]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
@@ -41,7 +40,7 @@ def snapshot() -> Iterator[str]:
 class Pagination(BasePagination):
     """DRF's pagination interface; a view may bring a cheaper exact count as `count_rows(queryset)`."""
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any]:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the page's rows. Raises ValidationFailed for a page or limit out of range."""
         given = {name: request.query_params[name] for name in PARAMETERS if name in request.query_params}
         query = validate(PageQuery(data=given))
@@ -73,7 +72,7 @@ class Pagination(BasePagination):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the OpenAPI schema of the answer's body."""
-        from_schema = dict.fromkeys(("page", "limit", "total", "pages"), {"type": "integer"})
+        from_schema = {name: {"type": "integer"} for name in ("page", "limit", "total", "pages")}
         pagination = {"type": "object", "properties": from_schema, "required": list(from_schema)}
         properties = {
             "success": {"type": "boolean", "const": True},

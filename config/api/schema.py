@@ -4,6 +4,7 @@ The OpenAPI schema: envelopes, errors and headers told once for every operation.
 drf-spectacular reads the viewsets; what they share (CONTRACT section 1) is added here.
 """
 
+from functools import cache
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -29,6 +30,7 @@ RATE_HEADERS = {
 }
 
 
+@cache
 def enveloped(serializer: type[serializers.BaseSerializer[Any]], *, many: bool = False) -> Any:
     """Return the schema of the success envelope around a record (SPEC section 2)."""
     name = serializer.__name__

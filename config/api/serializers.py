@@ -95,7 +95,9 @@ class StrictSerializer(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="invalid")
         unknown = [name for name in data if name not in self.fields]
-        errors: dict[str, Any] = {name: [ErrorDetail(f"There is no field of this name: {name[:128]}", UNKNOWN)] for name in unknown}
+        errors: dict[str, Any] = {
+            name: [ErrorDetail(f"There is no field of this name: {name[:128]}", UNKNOWN)] for name in unknown
+        }
         try:
             values = super().to_internal_value(data)
         except serializers.ValidationError as error:
@@ -126,7 +128,9 @@ def flatten(errors: Any, path: str = "") -> Iterator[Detail]:
     """Yield a Detail for each leaf of DRF's nested errors; paths look like `fields.0.name`."""
     if isinstance(errors, Mapping):
         for name, below in errors.items():
-            yield from flatten(below, path if name == "non_field_errors" else f"{path}.{clean_text(str(name))}".lstrip("."))
+            yield from flatten(
+                below, path if name == "non_field_errors" else f"{path}.{clean_text(str(name))}".lstrip(".")
+            )
     elif isinstance(errors, list | tuple):
         for place, below in enumerate(errors):
             leaf = isinstance(below, str)

@@ -1,15 +1,14 @@
 """
 The base of every keyed endpoint: the gates in their order, the envelope, the headers.
 
-key (401), limit (429), permission (403), plan, size and media type, JSON and types (400), ids (404, 403), state, values:
-the first that fails answers (CONTRACT section 1).
+key (401), limit (429), permission (403), plan, size and media type, JSON and types (400), ids (404, 403), state,
+values: the first that fails answers (CONTRACT section 1).
 """
 
 import uuid
 from typing import Any, ClassVar, Protocol, cast
 
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from rest_framework import exceptions, serializers
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -58,7 +57,6 @@ class KeyedView(APIView):
 
     content_negotiation_class = AlwaysJson
     http_method_names = ["get", "post", "patch", "delete", "head"]
-    action: str | None
     format_kwarg = None  # DRF's suffix for formats, which `initial` would set
     usage: ratelimit.Usage | None = None
 
@@ -69,7 +67,7 @@ class KeyedView(APIView):
             caller = cast(Caller | None, request.auth)
         except exceptions.AuthenticationFailed:
             caller = None
-        django_request = cast(HttpRequest, request._request)
+        django_request = request._request
         if caller is None or caller.is_publishable:
             # A page's key is public: what a stranger does with it here must not use up its owner's hour.
             self.usage = ratelimit.count_address(django_request)
@@ -92,15 +90,17 @@ class KeyedView(APIView):
         """The organization on whose behalf the caller acts."""
         return cast(Caller, self.request.auth).organization_id
 
-    def read(self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any) -> dict[str, Any]:
+    def read(
+        self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any
+    ) -> dict[str, Any]:
         """Return the validated body. Raises the errors of the gates from size to types."""
-        body = json_body(cast(HttpRequest, self.request._request), required=required)
+        body = json_body(self.request._request, required=required)
         refuse_unknown_parameters(self.request.query_params, [])
         return validate(serializer_class(data=body, context=context))
 
     def query(self, serializer_class: type[QuerySerializer]) -> dict[str, Any]:
         """Return the validated query parameters that `serializer_class` names; others are checked elsewhere."""
-        names = serializer_class().fields
+        names = [str(name) for name in serializer_class().fields]
         given = {name: self.request.query_params[name] for name in names if name in self.request.query_params}
         return validate(serializer_class(data=given))
 
@@ -110,19 +110,25 @@ class NoFields(StrictSerializer):
 
 
 class KeyedViewSet(KeyedView, GenericViewSet[Any]):
-    """A viewset over objects of one kind that belong to organizations."""
+    """
+    A viewset over objects of one kind that belong to organizations.
+
+    `queryset` is every organization's: lists narrow it in `get_queryset`, single objects pass `find_owned`.
+    """
 
     id_prefix: ClassVar[str]
+    queryset: QuerySet[Any]
     lookup_field = "id"
     pagination_class = Pagination
     filter_backends = [StrictFilterBackend]
     record_serializer_class: type[serializers.BaseSerializer[Any]]
+    list_actions: ClassVar[tuple[str, ...]] = ("list",)
     extra_parameters: ClassVar[list[str]] = []  # of actions other than the list
 
     @property
     def query_parameters(self) -> list[str]:
         """Names that an action reads beside its filters."""
-        return [*PARAMETERS] if self.action == "list" else self.extra_parameters
+        return [*PARAMETERS] if self.action in self.list_actions else self.extra_parameters
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
         """Return how this resource is shown; bodies are read by `read`."""
@@ -134,7 +140,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
 
     def get_queryset(self) -> QuerySet[Any]:
         """Return the caller's objects. Subclasses say how their model names the organization."""
-        queryset = cast(QuerySet[Any], self.queryset)
+        queryset = self.queryset.all()
         if getattr(self, "swagger_fake_view", False):
             return queryset.none()
         return queryset.filter(**{self.organization_lookup: self.organization_id})
@@ -149,7 +155,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         """Return the object of the path. Raises ValidationFailed, NotFound or Unauthorized."""
         refuse_unknown_parameters(self.request.query_params, [])
         pk = path_id(self.id_prefix, self.kwargs["id"])
-        return find_owned(cast(QuerySet[Any], self.queryset), pk, self.organization_id)
+        return find_owned(self.queryset.all(), pk, self.organization_id)
 
     def act(self) -> Any:
         """Return the object of the path for an action without a body, after making sure that there is none."""

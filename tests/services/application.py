@@ -113,5 +113,11 @@ class Application:
             process.stop()
         self.processes.clear()
 
-    def logs(self, lines: int = 40) -> dict[str, str]:
-        return {role: process.tail(lines) for role, process in self.processes.items()}
+    def logs(self) -> dict[str, str]:
+        """What each role printed since `forget_logs`, its last lines; roles that were silent are left out."""
+        tails = {role: process.tail() for role, process in self.processes.items()}
+        return {role: tail for role, tail in tails.items() if tail}
+
+    def forget_logs(self) -> None:
+        for process in self.processes.values():
+            process.forget()

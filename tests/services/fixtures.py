@@ -86,9 +86,12 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test shows what the service printed last."""
+    """A failed test shows what the service printed meanwhile."""
     report = yield
     service = getattr(item, "funcargs", {}).get("service")
-    if report.failed and isinstance(service, Application):
-        report.sections += [(f"the service's {role} printed last", log) for role, log in service.logs().items()]
+    if isinstance(service, Application):
+        if report.failed:
+            report.sections += [(f"the service's {role} printed", log) for role, log in service.logs().items()]
+        if report.when == "teardown":
+            service.forget_logs()
     return report

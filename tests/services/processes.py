@@ -42,6 +42,7 @@ class Process:
         """Start `command`, as `user` if given (that needs root). Without `log` it prints where we print."""
         self.name = name
         self.log = log
+        self._shown = 0
         self._ended = False
         output = log.open("ab") if log else None
         try:
@@ -86,8 +87,13 @@ class Process:
         self.popen.wait()
 
     def tail(self, lines: int = 40) -> str:
-        text = self.log.read_text(errors="replace") if self.log and self.log.exists() else ""
+        """The last lines printed since `forget`."""
+        text = self.log.read_bytes()[self._shown :].decode(errors="replace") if self.log else ""
         return "\n".join(text.splitlines()[-lines:])
+
+    def forget(self) -> None:
+        """What was printed so far belongs to a test that is over."""
+        self._shown = self.log.stat().st_size if self.log else 0
 
     def wait_until(self, ready: Callable[[], object], timeout: float = 60.0) -> None:
         """Poll `ready`; a process that ends meanwhile raises RuntimeError with the end of its log."""

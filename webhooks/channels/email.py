@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -125,12 +125,11 @@ def _submit(mail: Mail, deadline: Deadline) -> Outcome:
     except ValueError:  # BadHeaderError, a bad address, text that cannot be encoded
         return _failed(ErrorClass.MAIL_REFUSED, permanent=True)
     try:
-        message.connection = _connection(deadline)
-        if message.send() == 0:
-            return _failed(ErrorClass.MAIL_FAILED)
+        with closing(_connection(deadline)) as message.connection:  # Django leaves it open after a refused login
+            sent = message.send()
     except Exception as error:
         return _failure_of(error, deadline)
-    return Outcome(True, None, 0, "")
+    return Outcome(True, None, 0, "") if sent != 0 else _failed(ErrorClass.MAIL_FAILED)
 
 
 def _message(mail: Mail) -> EmailMultiAlternatives:

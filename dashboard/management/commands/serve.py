@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from granian import Granian
 from granian.constants import Interfaces
+from granian.log import LogLevels
 
 from config.processes import SUPERVISOR_VARIABLE
 from dashboard.demo import Demo, ensure_demo
@@ -71,7 +72,7 @@ def make_server(host: str) -> Any:
         websockets=False,
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_AFTER_SECONDS,
-        log_level="warning",
+        log_level=LogLevels.warning,
     )
 
 
@@ -120,7 +121,7 @@ def wait_until_ready(host: str) -> bool:
     pause = threading.Event()
     for _ in range(READY_SECONDS * 5):
         try:
-            with urllib.request.urlopen(f"http://{address}:{settings.PORT}/readyz", timeout=2) as answer:  # noqa: S310
+            with urllib.request.urlopen(f"http://{address}:{settings.PORT}/readyz", timeout=2) as answer:
                 return bool(answer.status == 200)
         except OSError:
             pause.wait(0.2)

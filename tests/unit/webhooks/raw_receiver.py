@@ -26,18 +26,22 @@ class RawReceiver:
             while True:
                 connection, _ = self.listener.accept()
                 self.connections += 1
-                threading.Thread(target=self.handle, args=(connection,), daemon=True).start()
+                threading.Thread(target=self.take, args=(connection,), daemon=True).start()
+
+    def take(self, connection):
+        with suppress(OSError), connection:  # OSError: senders that hang up are what tests are about
+            if self.context is None:
+                self.handle(connection)
+            else:
+                with self.context.wrap_socket(connection, server_side=True) as secure:
+                    self.handle(secure)
 
     def handle(self, connection):
-        with suppress(OSError), connection:
-            if self.context is not None:
-                connection = self.context.wrap_socket(connection, server_side=True)
-            self.requests.append(read_request(connection))
-            if callable(self.answer):
-                self.answer(connection)
-            else:
-                connection.sendall(self.answer)
-            connection.close()
+        self.requests.append(read_request(connection))
+        if callable(self.answer):
+            self.answer(connection)
+        else:
+            connection.sendall(self.answer)
 
     def url(self, host=OPEN, scheme="http", path="/hook"):
         return f"{scheme}://{host}:{self.port}{path}"
