@@ -111,15 +111,15 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         # IMMEDIATE: with DEFERRED, read-then-write transactions fail at once as "locked" instead of waiting.
         default["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": pragmas}
         snapshot["OPTIONS"] |= {"transaction_mode": "DEFERRED", "timeout": 20, "init_command": "PRAGMA query_only=ON;"}
-        default["CONN_MAX_AGE"] = None  # a file: opening it again for each request costs more than the INSERT
+        max_age = None  # a file: opening it again for each request costs more than the INSERT
     else:
         from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
         timeouts = {"connect_timeout": 5, "application_name": "fieldpost"}
         default["OPTIONS"] = timeouts | default["OPTIONS"]
         snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
-        default["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)  # seconds
-        default["CONN_HEALTH_CHECKS"] = False  # one more round trip a request; a broken connection is retried instead
+        max_age = env.int("CONN_MAX_AGE", default=600)  # seconds; no health checks: one more round trip a request
+    default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
     return {"default": default, SNAPSHOT: snapshot}
 
 

@@ -8,12 +8,17 @@ from config.api.client_address import client_address
 from config.api.errors import ApiError, OriginNotAllowed
 from config.api.text import clean_text
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
-from submissions.lookup import FoundForm
+from submissions.lookup import Found, FoundForm
 
 
-def refuse_page(request: HttpRequest, form: FoundForm, *, secret_key: bool) -> ApiError | None:
-    """Return why a page's submission is refused, or None. Counts it against the bursts when its origin is right."""
-    return _refuse_origin(request, form, secret_key=secret_key) or _refuse_burst(request, form)
+def refuse_page(request: HttpRequest, found: Found, form: FoundForm | None) -> ApiError | None:
+    """
+    Return why a page's submission is refused, or None. Counts it against the bursts when its origin is right.
+
+    `form` is None when the page names no form of the key's organization: such requests share one burst.
+    """
+    refusal = _refuse_origin(request, form, secret_key=not found.is_publishable) if form else None
+    return refusal or _refuse_burst(request, str(form.id if form else found.organization_id))
 
 
 def _refuse_origin(request: HttpRequest, form: FoundForm, *, secret_key: bool) -> ApiError | None:
@@ -36,8 +41,7 @@ def own_origin() -> str:
     return origin_of(settings.PUBLIC_URL) or parse_origin_pattern(settings.PUBLIC_URL)
 
 
-def _refuse_burst(request: HttpRequest, form: FoundForm) -> ApiError | None:
-    form_id = str(form.id)
+def _refuse_burst(request: HttpRequest, form_id: str) -> ApiError | None:
     by_address = f"{client_address(request)} {form_id}"
     for group, value, rate in (
         ("burst-address", by_address, settings.BURST_PER_ADDRESS_AND_FORM),

@@ -119,8 +119,8 @@ class Attempt:
     def _count(self, found: Found, form: FoundForm | None) -> None:
         """Count against the organization, or, for a page that is refused, against its visitor's address alone."""
         from_page = "HTTP_ORIGIN" in self.request.META
-        if form and (from_page or found.is_publishable):
-            refusal = refuse_page(self.request, form, secret_key=not found.is_publishable)
+        if from_page or found.is_publishable:
+            refusal = refuse_page(self.request, found, form)
             if refusal:
                 self._refuse_at_address(refusal)
         self.usage = ratelimit.count_organization(self.request, str(found.organization_id), found.hourly_limit)
@@ -193,7 +193,7 @@ class SubmitView(KeyedView):
             response = attempt.answer()
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
             response = error_response(error)
-        ratelimit.add_headers(response, attempt.usage)
+        ratelimit.add_headers(response, attempt.usage or ratelimit.count_address(request))
         return response
 
     @extend_schema(

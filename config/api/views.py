@@ -58,6 +58,7 @@ class KeyedView(APIView):
     content_negotiation_class = AlwaysJson
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # DRF's suffix for formats, which `initial` would set
+    needs_key: ClassVar[bool] = True
     usage: ratelimit.Usage | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -82,6 +83,9 @@ class KeyedView(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Add the limit's headers to every answer, errors too."""
         response = super().finalize_response(request, response, *args, **kwargs)
+        if self.usage is None and self.needs_key:
+            # Without a database nobody knows whose key it is; then the address's count stands in.
+            self.usage = ratelimit.count_address(request._request)
         ratelimit.add_headers(response, self.usage)
         return response
 
@@ -191,6 +195,7 @@ class UnknownPath(KeyedView):
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options", "trace"]
     permission_classes = []
+    needs_key = False
     schema = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
