@@ -234,7 +234,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # Files, language, time, logs -----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "build" / "static"
+STATIC_ROOT = DATA_DIR / "static"  # `collectstatic` fills it; without, the apps' own files are served
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins
 LANGUAGE_CODE = "en"

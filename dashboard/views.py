@@ -20,6 +20,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     organization = Organization.objects.filter(memberships__user=user).order_by("created_at").first()
     context: dict[str, Any] = {"organization": organization, "forms": [], "submissions": []}
     if organization:
+        context["hourly_limit"] = f"{organization.hourly_limit:,}"
         forms = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
         context["forms"] = list(forms.with_submission_count().order_by("-is_default", "name"))
         latest = Submission.objects.filter(organization=organization, spam=False).select_related("form")

@@ -24,6 +24,8 @@ THREADS = 8  # a web process; each has its own database connection
 KILL_AFTER_SECONDS = 20  # a worker that does not end by itself
 RESTART_PAUSE_SECONDS = 1.0
 READY_SECONDS = 60
+PORT_TRIES = 8
+PORT_TRY_SECONDS = 0.25
 
 
 class Command(BaseCommand):
@@ -38,7 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
         refuse_busy_port(options["host"], settings.PORT)
-        Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # in DATA_DIR
         if not options["no_migrate"]:
             call_command("migrate", verbosity=0)
         demo = ensure_demo() if settings.DEMO else None
@@ -106,13 +108,23 @@ class DelivererProcess:
 
 
 def refuse_busy_port(host: str, port: int) -> None:
-    """Raise CommandError when something else listens already; granian would only log it."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise CommandError(f"Cannot listen on {host}:{port}: {error}. Choose another with PORT=8080.") from None
+    """
+    Raise CommandError when something else listens already; granian would only log it.
+
+    Waits a little first: the workers of a `serve` that was killed notice it within half a second.
+    """
+    pause = threading.Event()
+    for tries_left in reversed(range(PORT_TRIES)):
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+                return
+            except OSError as error:
+                if not tries_left:
+                    message = f"Cannot listen on {host}:{port}: {error}. Choose another port, such as PORT=8080."
+                    raise CommandError(message) from None
+        pause.wait(PORT_TRY_SECONDS)
 
 
 def wait_until_ready(host: str) -> bool:
