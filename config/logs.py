@@ -1,5 +1,7 @@
 """JSON logs with the request's id; never keys, secrets or submitted values (RELIABILITY, "logs")."""
 
+import re
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
@@ -13,15 +15,24 @@ SHARED_PROCESSORS: list[Any] = [
 ]
 
 
+_DETAIL = re.compile(r"DETAIL:.*?(?=\n(?:CONTEXT:|HINT:)|\n\n(?:The above|During handling)|\Z)", re.DOTALL)
+
+
+def leave_out_rows(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Take PostgreSQL's DETAIL out of tracebacks: it quotes the failing row, and so what people have submitted."""
+    if "exception" in event:
+        event["exception"] = _DETAIL.sub("DETAIL: (left out)", event["exception"])
+    return event
+
+
 def logging_config(*, level: str, human: bool) -> dict[str, Any]:
     """Return Django's `LOGGING`: one line of JSON an event, or a readable line for a person at a terminal."""
     if human:
-        renderers: list[Any] = [
-            # Plain: the default traceback shows local variables, and those hold keys and submitted values.
-            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-        ]
+        # Its own tracebacks would show local variables, and those hold keys and submitted values.
+        renderer: Any = structlog.dev.ConsoleRenderer(colors=False)
     else:
-        renderers = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        renderer = structlog.processors.JSONRenderer()
+    renderers = [structlog.processors.format_exc_info, leave_out_rows, renderer]
     return {
         "version": 1,
         "disable_existing_loggers": False,

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import environ
 
+from config.error_reports import start_error_reports
 from config.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -225,6 +226,7 @@ CELERY_TASK_ACKS_LATE = False  # messages are hints; the table is the truth
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # for ever: a worker outlives a Redis that is away for the night
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # kombu waits for ever by default: a black-holed Redis would hang the publisher.
     "socket_timeout": 5,
@@ -243,3 +245,6 @@ USE_TZ = True
 USE_I18N = False
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOGGING = logging_config(level=LOG_LEVEL, human=DEBUG or DEMO)
+SENTRY_DSN = env.str("SENTRY_DSN", default="")
+if SENTRY_DSN:
+    start_error_reports(SENTRY_DSN)

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from forms_app.models import Form
-from keys.models import Organization, User
+from keys.models import AccessKey, Organization, User
 from submissions.models import Submission
 
 LATEST = 20
@@ -20,6 +20,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     organization = Organization.objects.filter(memberships__user=user).order_by("created_at").first()
     context: dict[str, Any] = {"organization": organization, "forms": [], "submissions": []}
     if organization:
+        publishable = AccessKey.objects.usable().filter(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
+        context["publishable_keys"] = list(publishable.order_by("id"))
         context["hourly_limit"] = f"{organization.hourly_limit:,}"
         forms = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
         context["forms"] = list(forms.with_submission_count().order_by("-is_default", "name"))

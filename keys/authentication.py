@@ -35,7 +35,8 @@ class AccessKeyAuthentication(BaseAuthentication):
         key = find_key(token)
         if key is None:
             raise AuthenticationFailed
-        note_use_sometimes(key.pk, key.last_used_at)
+        if key.last_used_at is None or now() - key.last_used_at >= USE_NOTED_EVERY:
+            note_use_safely(key.pk)
         return AnonymousUser(), key
 
     def authenticate_header(self, request: Request) -> str:
@@ -55,10 +56,8 @@ def find_key(token: str) -> AccessKey | None:
     return AccessKey.objects.usable().select_related("organization").filter(digest=tokens.digest(token)).first()
 
 
-def note_use_sometimes(key_id: uuid.UUID, last_used_at: dt.datetime | None, *, from_browser: bool = False) -> None:
-    """Note a use at most every ten minutes; failing at it never fails a request."""
-    if last_used_at is not None and now() - last_used_at < USE_NOTED_EVERY:
-        return
+def note_use_safely(key_id: uuid.UUID, *, from_browser: bool = False) -> None:
+    """Note a use; failing at it never fails a request. Callers do so at most every ten minutes."""
     try:
         note_use(key_id, from_browser=from_browser)
     except DatabaseError as error:

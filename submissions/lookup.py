@@ -34,14 +34,15 @@ class Found:
 
     key_id: uuid.UUID
     is_publishable: bool
-    was_noted_lately: bool
+    was_used_lately: bool
+    was_in_page_lately: bool
     organization_id: uuid.UUID
     hourly_limit: int
     form: FoundForm | None
 
 
 _SELECT = """
-SELECT k.id, k.kind, k.last_used_at > %s, o.id, o.plan, o.rate_limit,
+SELECT k.id, k.kind, k.last_used_at > %s, k.browser_seen_at > %s, o.id, o.plan, o.rate_limit,
        f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message
 FROM {keys} k JOIN {organizations} o ON o.id = k.organization_id LEFT JOIN {forms} f ON {condition}
 WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_on IS NULL OR k.expires_on >= %s)
@@ -64,9 +65,9 @@ def find_key_and_form(*, digest: str, form_id: uuid.UUID | None) -> Found | None
     moment = connection.ops.adapt_datetimefield_value(now() - USE_NOTED_EVERY)
     today = connection.ops.adapt_datefield_value(dt.datetime.now(dt.UTC).date())
     if form_id is None:
-        row = _fetch(_DEFAULT_FORM, [moment, digest, today])
+        row = _fetch(_DEFAULT_FORM, [moment, moment, digest, today])
     else:
-        row = _fetch(_NAMED_FORM, [moment, database_id(form_id), digest, today])
+        row = _fetch(_NAMED_FORM, [moment, moment, database_id(form_id), digest, today])
     return None if row is None else _found(row)
 
 
@@ -86,11 +87,12 @@ def _fetch_once(sql: str, parameters: list[Any]) -> Any:
 
 
 def _found(row: Any) -> Found:
-    key_id, kind, noted, organization_id, plan, rate_limit, form_id, *form = row
+    key_id, kind, used, in_page, organization_id, plan, rate_limit, form_id, *form = row
     return Found(
         key_id=as_uuid(key_id),
         is_publishable=kind == AccessKey.Kind.PUBLISHABLE,
-        was_noted_lately=bool(noted),
+        was_used_lately=bool(used),
+        was_in_page_lately=bool(in_page),
         organization_id=as_uuid(organization_id),
         hourly_limit=hourly_limit(plan, rate_limit),
         form=_form(form_id, *form) if form_id else None,

@@ -68,6 +68,14 @@ def store_once(form: FoundForm, intake: Intake, meta: dict[str, str | None], *, 
     return _earlier(form.id, key, body_sha256)
 
 
+def find_earlier(form_id: uuid.UUID, *, key: str, raw_body: bytes) -> Stored | None:
+    """Return what this idempotency key has stored with this very body, or None."""
+    body_sha256 = hashlib.sha256(raw_body).hexdigest()
+    known = IdempotencyKey.objects.filter(form_id=form_id, key=key, body_sha256=body_sha256)
+    pk = known.values_list("submission_id", flat=True).first()
+    return None if pk is None else Stored(pk, made_at(pk), replayed=True)
+
+
 def _earlier(form_id: uuid.UUID, key: str, body_sha256: str) -> Stored:
     earlier = IdempotencyKey.objects.values_list("body_sha256", "submission_id").get(form_id=form_id, key=key)
     if earlier[0] != body_sha256:

@@ -11,7 +11,7 @@ import uuid
 from typing import Any, NoReturn
 
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -32,25 +32,45 @@ from config.api.errors import (
 )
 from config.api.ids import Prefix, encode_id
 from config.api.parsing import JSON_MEDIA_TYPE, media_type, parse_object, read_body
-from config.api.schema import enveloped
+from config.api.schema import enveloped, id_schema
 from config.api.text import clean_text
 from config.api.times import format_time
 from config.api.views import KeyedView
 from config.nudge import nudge
+from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
 from forms_app.models import Form
 from forms_app.validation import check_values
 from keys import tokens
-from keys.authentication import META_NAME, note_use_sometimes
+from keys.authentication import META_NAME, note_use_safely
 from submissions.browser import refuse_page
-from submissions.intake import Intake, parse_form_id, take_in
+from submissions.intake import MAX_VALUE, Intake, parse_form_id, take_in
 from submissions.lookup import Found, FoundForm, find_key_and_form
 from submissions.serializers import SubmittedRecord
-from submissions.store import Stored, store, store_once
+from submissions.store import Stored, find_earlier, store, store_once
 
 DISPATCH_TASK = "webhooks.tasks.deliver_due"
 DEFAULT_MESSAGE = "Submission received."
 MAX_IDEMPOTENCY_KEY = 255
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
+_SCALARS = ["string", "number", "boolean", "null"]
+_ANY_VALUE = {
+    "anyOf": [
+        {"type": _SCALARS, "maxLength": MAX_VALUE},
+        {"type": "array", "items": {"type": _SCALARS, "maxLength": MAX_VALUE}},
+    ]
+}
+SUBMITTED_BODY = {
+    "type": "object",
+    "description": "Field names and their values. Names that begin with an underscore here steer the submission.",
+    "properties": {
+        "_formId": {"description": "The form, instead of `?formId=`.", **id_schema(Prefix.FORM)},
+        **dict.fromkeys(sorted(CONTROL_FIELDS - {"_formId"}), _ANY_VALUE),
+    },
+    "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
+    "minProperties": 1,
+    "additionalProperties": _ANY_VALUE,
+    "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},
+}
 _PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 
 
@@ -83,7 +103,6 @@ class Attempt:
             raise NotFound("There is no form with this id.")
         if own_form is None:
             raise Unauthorized
-        check_acceptable(own_form, intake)
         stored = self._store(own_form, intake, key)
         nudge(DISPATCH_TASK)
         return created(stored, own_form)
@@ -126,8 +145,9 @@ class Attempt:
         self.usage = ratelimit.count_organization(self.request, str(found.organization_id), found.hourly_limit)
         if self.usage.is_over:
             raise self.usage.refusal()
-        if not found.was_noted_lately:
-            note_use_sometimes(found.key_id, None, from_browser=from_page and not found.is_publishable)
+        secret_in_page = from_page and not found.is_publishable
+        if not found.was_used_lately or (secret_in_page and not found.was_in_page_lately):
+            note_use_safely(found.key_id, from_browser=secret_in_page)
 
     def _refuse_at_address(self, refusal: ApiError) -> NoReturn:
         self.usage = ratelimit.count_address(self.request)
@@ -141,6 +161,14 @@ class Attempt:
         return key
 
     def _store(self, form: FoundForm, intake: Intake, key: str | None) -> Stored:
+        try:
+            check_acceptable(form, intake)
+        except ApiError:
+            # What was answered 201 is answered so again, even if the form takes nothing like it any more.
+            earlier = find_earlier(form.id, key=key, raw_body=self.raw_body) if key else None
+            if earlier is None:
+                raise
+            return earlier
         meta = request_meta(self.request)
         if key is None:
             return store(form, intake, meta)
@@ -200,20 +228,15 @@ class SubmitView(KeyedView):
         operation_id="submit",
         parameters=[
             OpenApiParameter("formId", str, description="The form; the organization's default form without it."),
-            OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER, description="Makes retries safe."),
+            OpenApiParameter(
+                "Idempotency-Key",
+                {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+                OpenApiParameter.HEADER,
+                description="Makes retries safe: the same key and body store one submission.",
+            ),
         ],
-        request={
-            JSON_MEDIA_TYPE: {
-                "type": "object",
-                "minProperties": 1,
-                "maxProperties": 200,
-                "additionalProperties": {
-                    "anyOf": [{"type": kind} for kind in ("string", "number", "boolean", "null")]
-                    + [{"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}]
-                },
-            }
-        },
-        responses={201: OpenApiResponse(enveloped(SubmittedRecord))},
+        request={JSON_MEDIA_TYPE: SUBMITTED_BODY},
+        responses={201: enveloped(SubmittedRecord)},
     )
     def post(self, request: Request) -> Response:
         """Store a submission: a JSON object of field names and values."""

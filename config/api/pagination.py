@@ -10,12 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from rest_framework import serializers
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.serializers import QuerySerializer, validate
+from config.api.serializers import QueryNumberField, QuerySerializer, validate
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100
@@ -26,8 +25,8 @@ PARAMETERS = ("page", "limit")
 class PageQuery(QuerySerializer):
     """The two parameters of every list."""
 
-    page = serializers.IntegerField(min_value=1, default=1)
-    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    page = QueryNumberField(min_value=1, default=1)
+    limit = QueryNumberField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
 
 
 @contextmanager

@@ -74,6 +74,18 @@ class WholeNumberField(serializers.IntegerField):
         return data
 
 
+class QueryNumberField(serializers.IntegerField):
+    """A whole number in a query: digits alone, where int() would also take `1_0`, `1.0` and blanks."""
+
+    default_error_messages = {"invalid": "Must be a whole number."}
+
+    def to_internal_value(self, data: Any) -> int:
+        text = str(data)
+        if not (text.isascii() and text.removeprefix("-").isdigit()):
+            self.fail("invalid")
+        return super().to_internal_value(text)
+
+
 class IdField(serializers.CharField):
     """A public id of one kind; gives the UUID."""
 

@@ -1,5 +1,6 @@
 """`serve`: every role on one machine. Web by granian under WSGI, and the deliverer beside it."""
 
+import logging
 import os
 import socket
 import subprocess
@@ -8,6 +9,7 @@ import threading
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management import call_command
@@ -64,6 +66,8 @@ class Command(BaseCommand):
 
 def make_server(host: str) -> Any:
     """Return granian, set up for WSGI."""
+    # It warns of more threads than cores; ours wait for the database's disk most of the time.
+    logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     return Granian(
         "config.wsgi:application",
         address=host,
@@ -130,10 +134,12 @@ def refuse_busy_port(host: str, port: int) -> None:
 def wait_until_ready(host: str) -> bool:
     """Return whether the service answers within a minute."""
     address = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    known_host = {"Host": urlsplit(settings.PUBLIC_URL).netloc}  # ALLOWED_HOSTS may leave 127.0.0.1 out
+    request = urllib.request.Request(f"http://{address}:{settings.PORT}/readyz", headers=known_host)
     pause = threading.Event()
     for _ in range(READY_SECONDS * 5):
         try:
-            with urllib.request.urlopen(f"http://{address}:{settings.PORT}/readyz", timeout=2) as answer:
+            with urllib.request.urlopen(request, timeout=2) as answer:  # noqa: S310 - our own address
                 return bool(answer.status == 200)
         except OSError:
             pause.wait(0.2)
