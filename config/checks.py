@@ -73,6 +73,9 @@ def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage
         except ValueError:
             hint = "Write it like 10.0.0.0/8."
             found.append(Error(f"WEBHOOK_ALLOWED_NETWORKS: {network!r} is no network.", hint=hint, id="fieldpost.E006"))
+    if settings.WEBHOOK_PROXY_URL and urlsplit(settings.WEBHOOK_PROXY_URL).scheme not in ("http", "https"):
+        hint = "Write it like http://proxy.internal:3128."
+        found.append(Error("WEBHOOK_PROXY_URL is not an http or https URL.", hint=hint, id="fieldpost.E007"))
     if settings.DELIVERY_LEASE_SECONDS <= LONGEST_ATTEMPT_SECONDS:
         hint = "Leave it at 60 outside tests."
         message = "DELIVERY_LEASE_SECONDS is not longer than an attempt may take; deliveries can be sent twice."

@@ -49,5 +49,7 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
             # Every 4xx would be a warning with a path; the refused are told by the answer itself.
             "django.request": {"level": "ERROR"},
             "django.server": {"level": "ERROR"},
+            # It quotes the URL of a receiver that sends malformed headers, and such URLs may hold a customer's token.
+            "urllib3": {"level": "ERROR"},
         },
     }

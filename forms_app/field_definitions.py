@@ -64,7 +64,7 @@ def fill_in_names(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _free_name(slug: str, place: int, taken: set[str]) -> str:
-    if slug and slug not in taken:
+    if slug and slug not in taken and slug not in CAPTCHA_FIELDS:  # under such a name nothing would be stored
         return slug
     while f"field_{place}" in taken:
         place += 1

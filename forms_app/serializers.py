@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.ids import Prefix
+from config.api.schema import ruled
 from config.api.serializers import FlagField, NameField, StrictSerializer, TextField, WholeNumberField
 from config.api.text import clean_text
 from forms_app.field_definitions import (
@@ -27,6 +28,9 @@ from forms_app.validation import is_web_address
 MAX_ORIGINS = 50
 MAX_OPTIONS = 200
 MAX_RETENTION_DAYS = 3650  # ten years
+# How an origin may be written, for the schema; `parse_origin_pattern` is what decides.
+ORIGIN = r"^[Hh][Tt][Tt][Pp][Ss]?://(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:([0-9]{1,4}|[1-5][0-9]{4}))?$"
+TYPES_WITHOUT_OPTIONS = [kind for kind in FieldType.values if kind not in TYPES_WITH_OPTIONS]
 
 
 class FieldTypeField(serializers.ChoiceField):
@@ -45,6 +49,13 @@ class FieldTypeField(serializers.ChoiceField):
         return known
 
 
+@ruled(
+    anyOf=[
+        {"properties": {"type": {"const": "Select"}}, "required": ["options"]},
+        {"properties": {"type": {"const": "Checkbox"}}},
+        {"properties": {"type": {"enum": TYPES_WITHOUT_OPTIONS}, "options": False}},
+    ]
+)
 class FieldDefinitionSerializer(StrictSerializer):
     """One field of a form."""
 
@@ -81,6 +92,13 @@ class NamesFields(serializers.Serializer[Any]):
         return {name.rstrip("_"): field for name, field in super().get_fields().items()}
 
 
+@ruled(
+    properties={
+        "fields": {"maxItems": MAX_FIELDS},
+        "allowedOrigins": {"items": {"type": "string", "maxLength": 300, "pattern": ORIGIN}},
+        "redirectUrl": {"anyOf": [{"type": "string", "format": "uri"}, {"type": ["string", "null"], "maxLength": 0}]},
+    }
+)
 class FormChanges(NamesFields, StrictSerializer):
     """The body of `PATCH /api/forms/{id}`. Not DRF's `partial`: that would make fields of fields optional as well."""
 

@@ -1,6 +1,5 @@
 """Do submitted values fit a form's declared fields? Pure: strings in, details out (CONTRACT section 5)."""
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -8,9 +7,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator, URLValidator
 
 from config.api.errors import Detail
+from config.api.times import parse_date
 from forms_app.field_definitions import FieldDefinition, FieldType
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+# Only one way to match: `\d+\.?\d*` would try every split of a long run of digits, in quadratic time.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _email = EmailValidator()
 _url = URLValidator(schemes=["http", "https"])
 
@@ -24,10 +25,7 @@ def _passes(validator: Callable[[str], None], value: str) -> bool:
 
 
 def _is_date(value: str) -> bool:
-    try:
-        return len(value) == 10 and bool(dt.date.fromisoformat(value))
-    except ValueError:
-        return False
+    return parse_date(value) is not None
 
 
 # type -> (code, what to do, check)
@@ -48,9 +46,9 @@ def check_values(
     `values` are the stored strings; `lists` the members of those that came as a list. Blank optional values pass.
     """
     for field in fields:
-        value = values.get(field["name"], "").strip()
-        if value:
-            problem = _problem(field, lists.get(field["name"]) or [value])
+        members = lists.get(field["name"], [values.get(field["name"], "")])
+        if any(member.strip() for member in members):
+            problem = _problem(field, members)
         else:
             problem = ("required", "is required") if field["required"] else None
         if problem:

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.ids import Prefix
+from config.api.schema import ruled
 from config.api.serializers import DateField, NameField, StrictSerializer
 from keys.access_keys import ALL_PERMISSIONS
 from keys.models import AccessKey, Permission
@@ -46,6 +47,7 @@ class AccessKeyRecordWithKey(AccessKeyRecord):
         fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
 
 
+@ruled(anyOf=[{"properties": {"kind": {"const": "secret"}}}, {"properties": {"permissions": {"maxItems": 0}}}])
 class NewAccessKey(StrictSerializer):
     """The body of `POST /api/keys`."""
 

@@ -2,15 +2,18 @@
 
 import django_filters
 from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema_field
 
 from config.api.errors import invalid
 from config.api.filters import DateFilter, IdFilter
 from config.api.ids import Prefix
+from config.api.schema import NO_NUL
 from submissions.models import Submission
 from submissions.querysets import SubmissionQuerySet
 
 SPAM_CHOICES = [("false", "Not spam"), ("true", "Spam"), ("all", "Both")]
 MIN_QUERY = 3  # characters; fewer would match nearly everything and no index could help
+MAX_QUERY = 200  # characters
 
 
 class SubmissionFilters(django_filters.FilterSet):
@@ -18,7 +21,7 @@ class SubmissionFilters(django_filters.FilterSet):
 
     formId = IdFilter(prefix=Prefix.FORM, field_name="form_id")
     spam = django_filters.ChoiceFilter(choices=SPAM_CHOICES, method="by_spam", empty_label=None)
-    q = django_filters.CharFilter(method="by_text", min_length=MIN_QUERY, max_length=200, strip=False)
+    q = django_filters.CharFilter(method="by_text", min_length=MIN_QUERY, max_length=MAX_QUERY, strip=False)
 
     class Meta:
         model = Submission
@@ -32,6 +35,7 @@ class SubmissionFilters(django_filters.FilterSet):
         """Keep what was received since or until a UTC day."""
         return queryset.since_day(value) if name == "from" else queryset.until_day(value)  # type: ignore[arg-type]
 
+    @extend_schema_field({"type": "string", "minLength": MIN_QUERY, "maxLength": MAX_QUERY, "pattern": NO_NUL})
     def by_text(self, queryset: SubmissionQuerySet, name: str, value: str) -> SubmissionQuerySet:
         """Keep what holds the text."""
         return queryset.containing(value)

@@ -59,11 +59,12 @@ _ANY_VALUE = {
         {"type": "array", "items": {"type": _SCALARS, "maxLength": MAX_VALUE}},
     ]
 }
+FORM_ID_SCHEMA = id_schema(Prefix.FORM, may_be_empty=True)
 SUBMITTED_BODY = {
     "type": "object",
     "description": "Field names and their values. Names that begin with an underscore here steer the submission.",
     "properties": {
-        "_formId": {"description": "The form, instead of `?formId=`.", **id_schema(Prefix.FORM)},
+        "_formId": {"description": "The form, instead of `?formId=`.", **FORM_ID_SCHEMA},
         **dict.fromkeys(sorted(CONTROL_FIELDS - {"_formId"}), _ANY_VALUE),
     },
     "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
@@ -227,7 +228,9 @@ class SubmitView(KeyedView):
     @extend_schema(
         operation_id="submit",
         parameters=[
-            OpenApiParameter("formId", str, description="The form; the organization's default form without it."),
+            OpenApiParameter(
+                "formId", FORM_ID_SCHEMA, description="The form; the organization's default form without it."
+            ),
             OpenApiParameter(
                 "Idempotency-Key",
                 {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},

@@ -24,6 +24,9 @@ from submissions.models import Submission
 from submissions.moderation import delete_submissions, mark_not_spam, mark_spam
 from submissions.serializers import SpamMark, SubmissionRecord
 
+# Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
+BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
+
 
 class SubmissionViewSet(KeyedViewSet):
     """Submissions to the caller's forms."""
@@ -76,10 +79,11 @@ class SubmissionViewSet(KeyedViewSet):
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
 
     @extend_schema(
+        filters=True,
         parameters=[OpenApiParameter("format", str, enum=list(EXPORTS), default="csv")],
         responses={
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
-            (200, "application/json"): OpenApiResponse(SubmissionRecord(many=True)),
+            (200, "application/json"): OpenApiResponse(BARE_ARRAY),
             (200, "application/x-ndjson"): OpenApiResponse({"type": "string"}),
         },
     )

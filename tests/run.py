@@ -19,7 +19,8 @@ from tests.services.environment import POSTGRESQL
 from tests.services.packages import ensure
 from tests.suites import ALONE, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
 
-ALL_SUITES_PROGRAMS = ("node", "npm")  # the published clients of other services run against ours
+# The published clients of other services run against ours; certificates for the TLS tests.
+ALL_SUITES_PROGRAMS = ("node", "npm", "openssl")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -70,9 +70,29 @@ class Deliverer:
         self._finished += [future.result() for future in done]
         recorded = len(self._finished)
         if recorded:
+            self._write_down()
+        return recorded
+
+    def _write_down(self) -> None:
+        """Record what has finished; one that cannot be recorded is left to its lease and does not stop the others."""
+        try:
             record(self._finished)
             self._finished = []
-        return recorded
+        except DATABASE_AWAY:
+            raise
+        except Exception:
+            logger.exception("recording a batch failed; going on one by one")
+            while self._finished:
+                self._write_down_one(self._finished[-1])
+                self._finished.pop()
+
+    def _write_down_one(self, result: Result) -> None:
+        try:
+            record([result])
+        except DATABASE_AWAY:
+            raise
+        except Exception:
+            logger.exception("the result of delivery %s cannot be recorded", result.claim.delivery.pk)
 
     def _pause(self) -> None:
         """Wait for an answer, or for new work, which is looked for again soon."""

@@ -18,8 +18,9 @@ from django.db.models import Count
 from django.db.models.functions import Now
 
 from config.api.times import now
+from submissions.models import Submission
 from submissions.tally import Moves, apply_moves, key_of, new_moves
-from webhooks.channels.outcome import Outcome
+from webhooks.channels.outcome import ErrorClass, Outcome
 from webhooks.endpoints import FAILING, GONE, disable, tell_owners_of_disabling
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.schedule import delay_after, is_beyond_hope
@@ -95,17 +96,21 @@ def record(results: Sequence[Result]) -> None:
     """
     Write down what came of attempts: the log, the next time or the end, the webhook's health, the tallies.
 
-    Locks webhooks, then deliveries, then tallies, each in key order: the order of every transaction here.
+    Locks webhooks, submissions, deliveries, then tallies, each in key order: the order of every transaction here. What
+    was deleted meanwhile has nothing to be written about.
     """
     with transaction.atomic():
         webhooks = _lock_webhooks(results)
+        spam = _lock_submissions(results)
         moves = new_moves()
-        for result in sorted(results, key=lambda r: r.claim.delivery.pk):
-            _record_one(result, moves)
-        Attempt.objects.bulk_create([_attempt(result) for result in results if not _was_canceled(result)])
-        for result in results:
+        made, canceled = _split(_still_there(results))
+        for result in canceled:
+            _cancel(result, spam=spam, webhooks=webhooks)
+        standing = [result for result in made if _record_one(result, moves)]
+        Attempt.objects.bulk_create([_attempt(result) for result in made])
+        for result in standing:
             webhook = webhooks.get(result.claim.delivery.webhook_id)
-            if webhook and result.claim.delivery.kind != Delivery.Kind.TEST and not _was_canceled(result):
+            if webhook and result.claim.delivery.kind != Delivery.Kind.TEST:
                 _note_health(webhook, result.outcome)
         apply_moves(moves)
 
@@ -116,17 +121,45 @@ def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]
     return {webhook.pk: webhook for webhook in rows.select_related("form")}
 
 
-def _was_canceled(result: Result) -> bool:
-    return result.outcome.error == "canceled"
+def _lock_submissions(results: Sequence[Result]) -> set[uuid.UUID]:
+    """Lock the submissions, which whoever deletes or marks one does first, and return those that are spam now."""
+    ids = {pk for result in results if (pk := result.claim.delivery.submission_id)}
+    rows = Submission.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    return {pk for pk, spam in rows.values_list("pk", "spam") if spam}
 
 
-def _record_one(result: Result, moves: Moves) -> None:
+def _still_there(results: Sequence[Result]) -> list[Result]:
+    """Return the results whose delivery was not deleted with its webhook or its submission, in key order."""
+    ids = {result.claim.delivery.pk for result in results}
+    there = set(Delivery.objects.filter(pk__in=ids).values_list("pk", flat=True))
+    return sorted((r for r in results if r.claim.delivery.pk in there), key=lambda r: r.claim.delivery.pk)
+
+
+def _split(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+    """Return the attempts that were made, and those that were canceled before anything was sent."""
+    made = [result for result in results if result.outcome.error != ErrorClass.CANCELED]
+    return made, [result for result in results if result.outcome.error == ErrorClass.CANCELED]
+
+
+def _cancel(result: Result, *, spam: set[uuid.UUID], webhooks: dict[uuid.UUID | None, Webhook]) -> None:
+    """Cancel a delivery, or give it back when it was marked as not spam, or activated, since it was claimed."""
+    delivery = result.claim.delivery
+    webhook = webhooks.get(delivery.webhook_id)
+    changes: dict[str, object] = {"lease_token": None, "lease_until": None}
+    if delivery.submission_id in spam or (webhook and webhook.status != Webhook.Status.ACTIVE):
+        changes |= {"status": Delivery.Status.CANCELED, "next_attempt_at": None, "finished_at": Now()}
+    Delivery.objects.filter(pk=delivery.pk, lease_token=result.claim.token).update(**changes)
+
+
+def _record_one(result: Result, moves: Moves) -> bool:
+    """Write the outcome on its delivery; tell whether the claim still stood."""
     delivery, outcome = result.claim.delivery, result.outcome
     changes = _changes(delivery, outcome)
     held = Delivery.objects.filter(pk=delivery.pk, lease_token=result.claim.token)
-    stands = held.update(lease_token=None, lease_until=None, **changes)
+    stands = bool(held.update(lease_token=None, lease_until=None, **changes))
     if stands and changes["status"] in (DELIVERED, FAILED) and delivery.submission:
         _count_end(delivery, str(changes["status"]), moves)
+    return stands
 
 
 def _changes(delivery: Delivery, outcome: Outcome) -> dict[str, object]:
@@ -134,8 +167,6 @@ def _changes(delivery: Delivery, outcome: Outcome) -> dict[str, object]:
     failures = delivery.attempt_count + 1
     if outcome.succeeded:
         return {"status": DELIVERED, "attempt_count": failures, "next_attempt_at": None, "finished_at": Now()}
-    if outcome.error == "canceled":
-        return {"status": Delivery.Status.CANCELED, "next_attempt_at": None, "finished_at": Now()}
     delay = None
     if not (outcome.permanent or outcome.gone or delivery.kind == Delivery.Kind.TEST):
         delay = delay_after(failures, retry_after_seconds=outcome.retry_after_seconds)

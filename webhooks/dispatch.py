@@ -42,6 +42,8 @@ def dispatch_batch() -> int:
     When one of them cannot be dispatched, the others go one by one, and it stays owed and is logged.
     """
     waiting = Submission.objects.undispatched().order_by("id")
+    if not waiting.exists():  # most looks find nothing, and on SQLite a transaction here would lock out the writers
+        return 0
     try:
         with transaction.atomic():
             rows = list(waiting.select_for_update(skip_locked=True, no_key=True)[:ROWS_A_BATCH])
@@ -90,13 +92,14 @@ def _count(rows: Iterable[Submission]) -> None:
 
 def _make_deliveries(rows: Sequence[Submission]) -> None:
     forms = Form.objects.in_bulk({row.form_id for row in rows})
-    webhooks = _active_webhooks(forms)
-    named = NamedWebhooks()
+    webhooks = _registered_webhooks(forms)
+    named = NamedWebhooks(rows)
     deliveries: list[Delivery] = []
     for row in rows:
         form = forms[row.form_id]
         targets = [webhook for webhook in webhooks[form.pk] if _existed_for(webhook, row)]
-        targets += [webhook for webhook in named.of(row, form) if webhook not in targets and _may_hear(webhook, row)]
+        urls = {webhook.url for webhook in targets}
+        targets += [webhook for webhook in named.of(row, form) if webhook.url not in urls and _may_hear(webhook, row)]
         body = submission_message(row, form.name) if targets else ""
         deliveries += [_to_webhook(row, webhook, body) for webhook in targets]
         deliveries += [_to_address(row, address) for address in form.notification_recipients]
@@ -105,12 +108,14 @@ def _make_deliveries(rows: Sequence[Submission]) -> None:
     released = [row.pk for row in rows if row.released_at]
     if released:
         canceled = Delivery.objects.filter(submission__in=released, status=Delivery.Status.CANCELED)
+        canceled = canceled.exclude(webhook__status=Webhook.Status.DISABLED)
         canceled.update(status=Delivery.Status.PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
 
 
-def _active_webhooks(forms: dict[uuid.UUID, Form]) -> dict[uuid.UUID, list[Webhook]]:
+def _registered_webhooks(forms: dict[uuid.UUID, Form]) -> dict[uuid.UUID, list[Webhook]]:
     by_form: dict[uuid.UUID, list[Webhook]] = defaultdict(list)
-    for webhook in Webhook.objects.filter(form__in=forms, status=Webhook.Status.ACTIVE).order_by("id"):
+    registered = Webhook.objects.filter(form__in=forms).exclude(status=Webhook.Status.PENDING)
+    for webhook in registered.order_by("id"):
         by_form[webhook.form_id].append(webhook)
     return by_form
 
@@ -124,16 +129,22 @@ def _may_hear(webhook: Webhook, row: Submission) -> bool:
     return webhook.status == Webhook.Status.PENDING or _existed_for(webhook, row)
 
 
+# What is owed to a webhook that gets nothing now: a pending one is sent it when it is activated; a disabled one was
+# there when the submission was accepted, so replay must find it.
+_WAITING = {Webhook.Status.PENDING: Delivery.Status.HELD, Webhook.Status.DISABLED: Delivery.Status.CANCELED}
+
+
 def _to_webhook(row: Submission, webhook: Webhook, body: str) -> Delivery:
-    is_held = webhook.status == Webhook.Status.PENDING
+    status = _WAITING.get(Webhook.Status(webhook.status), Delivery.Status.PENDING)
     return Delivery(
         organization_id=row.organization_id,
         webhook=webhook,
         submission=row,
         message_id=message_id(row.pk),
         body=body,
-        status=Delivery.Status.HELD if is_held else Delivery.Status.PENDING,
-        next_attempt_at=None if is_held else Now(),
+        status=status,
+        next_attempt_at=Now() if status == Delivery.Status.PENDING else None,
+        finished_at=Now() if status == Delivery.Status.CANCELED else None,
     )
 
 

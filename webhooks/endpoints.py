@@ -75,6 +75,17 @@ def _move(webhook: Webhook, status: str) -> None:
     transaction.on_commit(lambda: nudge(DISPATCH_TASK))
 
 
+def delete_webhook(webhook: Webhook) -> None:
+    """
+    Delete a webhook with its log.
+
+    Locks it first: what dispatch is adding to that log, or a worker recording in it, is then done or is refused.
+    """
+    with transaction.atomic():
+        list(Webhook.objects.select_for_update().filter(pk=webhook.pk).values_list("pk"))
+        Webhook.objects.filter(pk=webhook.pk).delete()
+
+
 def disable(webhook: Webhook, reason: str) -> None:
     """Stop telling an endpoint; what is owed to it is canceled and can be replayed. Runs inside a transaction."""
     webhook.status, webhook.disabled_reason = DISABLED, reason

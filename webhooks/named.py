@@ -5,6 +5,8 @@ A page's key is public, so nobody holding it can make us call an address: a URL 
 the event as well; any other becomes a pending webhook of the form, and what is owed to it is held.
 """
 
+from collections.abc import Iterable
+
 from django.db import transaction
 
 from forms_app.models import Form
@@ -17,9 +19,15 @@ MAX_PENDING = 20  # pending webhooks of one form
 
 
 class NamedWebhooks:
-    """Finds or makes the webhooks that the submissions of a batch name, each looked up once."""
+    """
+    Finds or makes the webhooks that the submissions of a batch name, each looked up once.
 
-    def __init__(self) -> None:
+    Locks their forms, in key order: of two dispatchers the second counts the pending webhooks that the first made.
+    """
+
+    def __init__(self, rows: Iterable[Submission]) -> None:
+        naming = {row.form_id for row in rows if row.controls.get(CONTROL)}
+        list(Form.objects.filter(pk__in=naming).order_by("pk").select_for_update(no_key=True).values_list("pk"))
         self._known: dict[tuple[object, str], list[Webhook]] = {}
 
     def of(self, row: Submission, form: Form) -> list[Webhook]:
@@ -47,7 +55,8 @@ def _registered(form: Form, url: str) -> list[Webhook]:
 
 
 def _pending(form: Form, url: str) -> list[Webhook]:
-    existing = Webhook.objects.filter(form=form, url=url).first()
+    # Locked, so that an activation under way is over, or waits and then sends what is held for it now.
+    existing = Webhook.objects.filter(form=form, url=url).select_for_update(no_key=True).first()
     if existing is None and Webhook.objects.filter(form=form, status=Webhook.Status.PENDING).count() < MAX_PENDING:
         with transaction.atomic():
             existing, _ = Webhook.objects.get_or_create(

@@ -4,6 +4,8 @@ import json
 import logging
 import time
 
+from django.utils.html import linebreaks
+
 from config.api.ids import Prefix, encode_id
 from config.api.times import now
 from forms_app.field_definitions import FieldType
@@ -57,7 +59,7 @@ def _mail(delivery: Delivery) -> email.Mail:
             to=delivery.recipient,
             subject=notice["subject"],
             text=notice["text"],
-            html="",
+            html=linebreaks(notice["text"], autoescape=True),  # an empty part would be what most programs show
             reply_to="",
             message_id=message_id,
         )

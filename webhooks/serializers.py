@@ -6,10 +6,19 @@ from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.ids import Prefix
+from config.api.schema import ruled
 from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
 from webhooks.models import MAX_URL, Attempt, Delivery, Event, Webhook
 
-REPLAYABLE = [Delivery.Status.FAILED, Delivery.Status.DELIVERED, Delivery.Status.CANCELED]
+FAILED, DELIVERED, CANCELED = Delivery.Status.FAILED, Delivery.Status.DELIVERED, Delivery.Status.CANCELED
+UNDELIVERED = "undelivered"
+REPLAYABLE: dict[str, list[str]] = {
+    UNDELIVERED: [FAILED, CANCELED],
+    FAILED: [FAILED],
+    CANCELED: [CANCELED],
+    DELIVERED: [DELIVERED],
+    "all": [FAILED, CANCELED, DELIVERED],
+}
 
 
 class WebhookRecord(serializers.ModelSerializer[Webhook]):
@@ -50,6 +59,7 @@ class EventsField(serializers.ListField):
         return list(dict.fromkeys(super().to_internal_value(data)))
 
 
+@ruled(properties={"url": {"format": "uri"}})
 class NewWebhook(StrictSerializer):
     """The body of `POST /api/webhooks`."""
 
@@ -58,6 +68,7 @@ class NewWebhook(StrictSerializer):
     events = EventsField()
 
 
+@ruled(properties={"url": {"format": "uri"}})
 class WebhookChanges(StrictSerializer):
     """The body of `PATCH /api/webhooks/{id}`. Setting a pending one active sends it what waited."""
 
@@ -67,10 +78,10 @@ class WebhookChanges(StrictSerializer):
 
 
 class ReplayRange(StrictSerializer):
-    """The body of `POST /api/webhooks/{id}/replay`; what failed, unless another status is named."""
+    """The body of `POST /api/webhooks/{id}/replay`; what was not delivered, unless another status is named."""
 
     to = DateField(required=False)
-    status = serializers.ChoiceField([*REPLAYABLE, "all"], default=Delivery.Status.FAILED)
+    status = serializers.ChoiceField([*REPLAYABLE], default=UNDELIVERED)
     dryRun = FlagField(default=False)
 
     def get_fields(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class WebhookViewSet(KeyedViewSet):
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
-        statuses = list(REPLAYABLE) if values["status"] == "all" else [values["status"]]
+        statuses = REPLAYABLE[values["status"]]
         dry_run = values["dryRun"]
         matched, replayed = replay(
             self.find(), since=values.get("from"), until=values.get("to"), statuses=statuses, dry_run=dry_run

@@ -14,6 +14,7 @@ from config.api.ids import InvalidId, decode_id
 from config.api.pagination import PARAMETERS
 from config.api.serializers import MAX_DETAILS
 from config.api.text import clean_text
+from config.api.times import parse_date
 
 
 class IdFormField(forms.CharField):
@@ -49,7 +50,7 @@ class DateFormField(forms.DateField):
 
     def to_python(self, value: Any) -> Any:
         """Return the date. Raises forms.ValidationError."""
-        if isinstance(value, str) and value and len(value) != 10:
+        if isinstance(value, str) and value and parse_date(value) is None:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
         return super().to_python(value)
 

@@ -17,6 +17,7 @@ from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
 
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32
+MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is refused for its size
 MAX_DIGITS = 4300  # CPython's own bound for int(); a longer literal would raise ValueError
 
 
@@ -110,6 +111,8 @@ def read_body(request: HttpRequest) -> bytes:
     """Return the body. Raises PayloadTooLarge beyond 256 KiB, by Content-Length or while reading."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdigit() or int(length) > settings.MAX_BODY_BYTES:
+        if length.isdigit() and int(length) <= MAX_DRAINED_BYTES:
+            _drain(request.META["wsgi.input"])
         raise PayloadTooLarge
     if "HTTP_TRANSFER_ENCODING" not in request.META:
         return request.body
@@ -117,8 +120,16 @@ def read_body(request: HttpRequest) -> bytes:
     stream: IO[bytes] = request.META["wsgi.input"]
     body = stream.read(settings.MAX_BODY_BYTES + 1)
     if len(body) > settings.MAX_BODY_BYTES:
+        _drain(stream)
         raise PayloadTooLarge
     return body
+
+
+def _drain(stream: IO[bytes]) -> None:
+    """Read what is left, within reason: a client whose connection is closed while it sends never sees the 413."""
+    left = MAX_DRAINED_BYTES
+    while left > 0 and (part := stream.read(65_536)):
+        left -= len(part)
 
 
 class StrictJSONParser(BaseParser):

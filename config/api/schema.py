@@ -1,21 +1,30 @@
 """
 The OpenAPI schema: envelopes, errors and headers told once for every operation.
 
-drf-spectacular reads the viewsets; what they share (CONTRACT section 1) is added here.
+drf-spectacular reads the viewsets; what they share (CONTRACT section 1) is added here. A test lets schemathesis hold
+the running service to every word of it.
 """
 
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import inline_serializer
 from rest_framework import serializers
+
+from config.api.ids import SUFFIX_LENGTH, Prefix
+
+Schema = dict[str, Any]
+S = TypeVar("S", bound=type[serializers.BaseSerializer[Any]])
 
 ERRORS = {
     "400": "A parameter, a field or the body is invalid; `details` says which.",
     "401": "Invalid or missing access key.",
     "403": "The key may not do this, or the object belongs to another organization.",
     "404": "No such object.",
+    "405": "The path does not take this method; Allow names those it takes.",
     "409": "The object is in a state that does not allow this.",
     "413": "The body is larger than 256 KiB.",
     "415": "The body is not JSON.",
@@ -23,11 +32,104 @@ ERRORS = {
     "500": "A bug; the message carries the request id.",
     "503": "The database is away or busy; try again after Retry-After seconds.",
 }
-RATE_HEADERS = {
-    "X-RateLimit-Limit": "Requests allowed in this window.",
-    "X-RateLimit-Remaining": "Requests left in this window.",
-    "X-RateLimit-Reset": "UTC epoch second at which the window ends.",
+WRITING_ERRORS = ("409", "413", "415")  # what a GET never answers
+
+
+def _header(description: str, **schema: Any) -> Schema:
+    return {"description": description, "required": True, "schema": schema}
+
+
+HEADERS = {
+    "X-RateLimit-Limit": _header("Requests allowed in this window.", type="integer", minimum=1),
+    "X-RateLimit-Remaining": _header("Requests left in this window.", type="integer", minimum=0),
+    "X-RateLimit-Reset": _header("UTC epoch second at which the window ends.", type="integer", minimum=0),
+    "X-Request-Id": _header("Names this request in our logs.", type="string", minLength=1),
+    "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
+    "Allow": _header("The methods that the path takes.", type="string", minLength=1),
+    "WWW-Authenticate": _header("Names the scheme.", type="string", minLength=1),
 }
+EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
+ALSO = {"401": ["WWW-Authenticate"], "405": ["Allow"], "429": ["Retry-After"], "503": ["Retry-After"]}
+OPTIONAL_BODIES = ("webhooks_replay",)
+PATH_PREFIXES = {
+    "forms": Prefix.FORM,
+    "submissions": Prefix.SUBMISSION,
+    "keys": Prefix.ACCESS_KEY,
+    "webhooks": Prefix.WEBHOOK,
+    "deliveries": Prefix.DELIVERY,
+}
+NOT_BLANK = r"[^\s\u0000\u001c-\u001f\u0085]"  # what Python calls blank is a little more than what ECMAScript does
+NO_NUL = r"^[^\u0000]*$"
+
+
+def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
+    """Return the schema of a public id of one kind."""
+    pattern = rf"{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}"
+    return {"type": "string", "pattern": f"^({pattern})?$" if may_be_empty else f"^{pattern}$"}
+
+
+def ruled(**rules: Any) -> Callable[[S], S]:
+    """Decorate a StrictSerializer with what its fields alone do not tell: JSON Schema keywords for the whole object."""
+
+    def decorate(serializer: S) -> S:
+        serializer.schema_rules = rules  # type: ignore[attr-defined] # read by StrictSerializerSchema below
+        return serializer
+
+    return decorate
+
+
+class StrictSerializerSchema(OpenApiSerializerExtension):
+    """Bodies refuse unknown names, and may have rules of their own."""
+
+    target_class = "config.api.serializers.StrictSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        """Return the object's schema."""
+        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        rules = getattr(self.target, "schema_rules", {})
+        properties = dict(schema.get("properties", {}))
+        for name, rule in rules.get("properties", {}).items():
+            properties[name] = {**properties[name], **rule}
+        # Asked of the fields: drf-spectacular takes every PATCH for partial, and ours say themselves what may lack.
+        required = [name for name, field in self.target.fields.items() if field.required]
+        told = {"required": required} if required else {}
+        return {**schema, **told, "additionalProperties": False, **rules, "properties": properties}
+
+
+class TextFieldSchema(OpenApiSerializerFieldExtension):
+    """Text is trimmed and loses U+0000 before anything is asked of it."""
+
+    target_class = "config.api.serializers.TextField"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        """Return the string's schema."""
+        # Only the type: drf-spectacular adds "null" itself, and would here a second time.
+        schema = {**auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True), "type": "string"}
+        return schema if self.target.allow_blank else {**schema, "pattern": NOT_BLANK}
+
+
+class IdFieldSchema(OpenApiSerializerFieldExtension):
+    """Ids tell their kind."""
+
+    target_class = "config.api.serializers.IdField"
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        """Return the id's schema."""
+        return id_schema(self.target.prefix)
+
+
+class NonEmptyListSchema(OpenApiSerializerFieldExtension):
+    """drf-spectacular forgets `allow_empty=False`."""
+
+    target_class = "rest_framework.serializers.ListField"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        """Return the array's schema."""
+        schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
+        return schema if self.target.allow_empty else {**schema, "minItems": 1}
 
 
 @cache
@@ -56,16 +158,23 @@ class EnvelopeAutoSchema(AutoSchema):
         """Return the success answers of an operation."""
         action = getattr(self.view, "action", None)
         if action == "destroy":
-            return enveloped(DeletedRecord)
+            return {200: enveloped(DeletedRecord)}
         declared = super().get_response_serializers()
         if action == "retrieve" and isinstance(declared, serializers.BaseSerializer):
             return enveloped(type(declared))
         return declared
 
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        """Tell whether the answer is a page of records; a viewset may have lists that are not called `list`."""
+        lists = getattr(self.view, "list_actions", ())
+        return getattr(self.view, "action", None) in lists or super()._is_list_view(serializer)
+
     def get_operation_id(self) -> str:
         """Return a short name such as `forms_publish`."""
-        parts = [part for part in self.path.strip("/").split("/") if not part.startswith("{")][1:]
+        parts = [part.replace("-", "_") for part in self.path.strip("/").split("/") if not part.startswith("{")][1:]
         action = getattr(self.view, "action", None) or self.method.lower()
+        if action in getattr(self.view, "list_actions", ()):
+            action = "list"
         return "_".join([*parts, action]) if action not in parts else "_".join(parts)
 
 
@@ -74,37 +183,78 @@ def only_documented_paths(endpoints: list[tuple[str, str, str, Any]], **kwargs: 
     return [e for e in endpoints if e[0].startswith("/api/") and e[0] not in ("/api/schema", "/api/docs")]
 
 
-def finish_schema(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the error answers and the headers that every operation has."""
-    result["components"]["schemas"]["Error"] = _error_schema()
-    for item in result["paths"].values():
+def finish_schema(result: Schema, **kwargs: Any) -> Schema:
+    """Add what every operation has: error answers, headers, the kinds of ids. Tell that answers are whole."""
+    components = result["components"]
+    for name, schema in components["schemas"].items():
+        if name.endswith(("Record", "Answer", "WithKey", "WithSecret", "RecordList")):
+            schema |= {"required": sorted(schema["properties"]), "additionalProperties": False}
+            if "success" in schema["properties"]:
+                schema["properties"]["success"] = {"type": "boolean", "const": True}
+    components["schemas"]["Error"] = _error_schema()
+    components["headers"] = HEADERS
+    components["responses"] = {f"Error{status}": _error_response(status) for status in ERRORS}
+    for path, item in result["paths"].items():
         for method, operation in item.items():
             if method in ("get", "post", "patch", "delete"):
-                _finish_operation(operation)
+                _finish_operation(path, method, operation)
+    _drop(result, "x-spec-enum-id")
     return result
 
 
-def _finish_operation(operation: dict[str, Any]) -> None:
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    for status, description in ERRORS.items():
-        operation["responses"].setdefault(status, {"description": description, "content": content})
+def _finish_operation(path: str, method: str, operation: Schema) -> None:
+    for parameter in operation.get("parameters", []):
+        parameter["schema"] = _parameter_schema(path, parameter)
     for response in operation["responses"].values():
-        headers = response.setdefault("headers", {})
-        for name, description in RATE_HEADERS.items():
-            headers[name] = {"description": description, "schema": {"type": "integer"}}
-        headers["X-Request-Id"] = {"description": "Names this request in our logs.", "schema": {"type": "string"}}
+        response["headers"] = {**_header_references(EVERYWHERE), **response.get("headers", {})}
+    for status in ERRORS:
+        if method != "get" or status not in WRITING_ERRORS:
+            operation["responses"][status] = {"$ref": f"#/components/responses/Error{status}"}
     if "requestBody" in operation:
+        operation["requestBody"]["required"] = operation["operationId"] not in OPTIONAL_BODIES
         operation["requestBody"]["content"] = {
             kind: value for kind, value in operation["requestBody"]["content"].items() if kind == "application/json"
         }
 
 
-def _error_schema() -> dict[str, Any]:
+def _parameter_schema(path: str, parameter: Schema) -> Schema:
+    """Return a parameter's schema; these names mean the same wherever they occur."""
+    if parameter["in"] == "path":
+        return id_schema(PATH_PREFIXES[path.split("/")[2]])
+    if parameter["name"] == "formId" and "pattern" not in parameter["schema"]:
+        return id_schema(Prefix.FORM)
+    if parameter["name"] in ("from", "to"):
+        return {"type": "string", "format": "date"}
+    return dict(parameter["schema"])
+
+
+def _header_references(names: Iterable[str]) -> Schema:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _error_response(status: str) -> Schema:
+    return {
+        "description": ERRORS[status],
+        "headers": _header_references([*EVERYWHERE, *ALSO.get(status, [])]),
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
+
+
+def _drop(value: Any, name: str) -> None:
+    """Remove a name wherever it occurs: a mark of drf-spectacular's for a hook that is not ours."""
+    if isinstance(value, dict):
+        value.pop(name, None)
+    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _drop(below, name)
+
+
+def _error_schema() -> Schema:
     text = {"type": "string", "minLength": 1}
     detail = {
         "type": "object",
         "properties": {"field": {"type": "string"}, "code": text, "message": text},
         "required": ["field", "code", "message"],
+        "additionalProperties": False,
     }
     return {
         "type": "object",
@@ -112,7 +262,7 @@ def _error_schema() -> dict[str, Any]:
             "success": {"type": "boolean", "const": False},
             "error": text,
             "message": text,
-            "details": {"type": "array", "items": detail},
+            "details": {"type": "array", "items": detail, "minItems": 1},
         },
         "required": ["success", "error", "message"],
         "additionalProperties": False,

@@ -15,6 +15,7 @@ from rest_framework.exceptions import ErrorDetail
 from config.api.errors import Detail, ValidationFailed
 from config.api.ids import InvalidId, decode_id
 from config.api.text import clean_name, clean_text
+from config.api.times import parse_date
 
 MAX_DETAILS = 50  # enough to mend a form; ten thousand unknown names are one mistake
 UNKNOWN = "unknown_field"
@@ -25,10 +26,18 @@ class TextField(serializers.CharField):
 
     default_error_messages = {"invalid": "Must be a string."}
 
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """Clean first: DRF looks for blank texts before `to_internal_value`, and U+0000 alone is one."""
+        return super().run_validation(self.clean(data) if isinstance(data, str) else data)
+
+    def clean(self, text: str) -> str:
+        """Return what is stored of a text."""
+        return clean_text(text)
+
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
-        return super().to_internal_value(clean_text(data))
+        return super().to_internal_value(data)
 
 
 class NameField(TextField):
@@ -37,8 +46,9 @@ class NameField(TextField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": 200, **kwargs})
 
-    def to_internal_value(self, data: Any) -> str:
-        return super().to_internal_value(clean_name(data) if isinstance(data, str) else data)
+    def clean(self, text: str) -> str:
+        """Return the one spelling of a name."""
+        return clean_name(text)
 
 
 class FlagField(serializers.BooleanField):
@@ -58,9 +68,10 @@ class DateField(serializers.DateField):
     default_error_messages = {"invalid": "Must be a date in the form YYYY-MM-DD."}
 
     def to_internal_value(self, value: Any) -> dt.date:
-        if not isinstance(value, str) or len(value) != 10:
+        day = parse_date(value) if isinstance(value, str) else None
+        if day is None:
             self.fail("invalid")
-        return super().to_internal_value(value)
+        return day
 
 
 class WholeNumberField(serializers.IntegerField):
@@ -108,7 +119,8 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="invalid")
         unknown = [name for name in data if name not in self.fields]
         errors: dict[str, Any] = {
-            name: [ErrorDetail(f"There is no field of this name: {name[:128]}", UNKNOWN)] for name in unknown
+            name: [ErrorDetail(f"There is no field of this name: {clean_text(name)[:128]}", UNKNOWN)]
+            for name in unknown
         }
         try:
             values = super().to_internal_value(data)

@@ -3,6 +3,10 @@
 import re
 import unicodedata
 
+# Composed or not, no name may be as long (200 characters are the most, and one decomposes into 4), and normalizing
+# sorts accents in quadratic time: a body full of them would take a minute.
+LONGEST_NAME = 800  # characters
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -20,4 +24,6 @@ def clean_text(value: str) -> str:
 def clean_name(value: str) -> str:
     """Return a cleaned name in Unicode's composed form (NFC), so that one name has one spelling."""
     value = clean_text(value)
-    return value if value.isascii() else unicodedata.normalize("NFC", value)
+    if value.isascii() or len(value) > LONGEST_NAME:
+        return value
+    return unicodedata.normalize("NFC", value)

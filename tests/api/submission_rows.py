@@ -7,7 +7,7 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
-from config.api.ids import Prefix, decode_id, encode_id, made_at
+from config.api.ids import Prefix, decode_id, encode_id, made_at, new_id
 from config.api.times import format_time
 from submissions.models import Submission
 from submissions.querysets import search_text
@@ -15,20 +15,22 @@ from tests.api.arrange import Tenant
 from tests.services.client import Client
 from tests.services.waiting import eventually
 
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
 USER_AGENT = "Acceptance/1.0"
 
 
 def id_at(moment: dt.datetime) -> uuid.UUID:
-    """Return a UUIDv7 of exactly this moment (whole milliseconds)."""
-    return uuid.UUID(str(uuid7(nanoseconds=int(moment.timestamp() * 1000) * 1_000_000)))
+    """Return a UUIDv7 of exactly this moment (whole milliseconds). Two of one moment are in no order."""
+    milliseconds = (moment - EPOCH) // dt.timedelta(milliseconds=1)
+    return uuid7(nanoseconds=milliseconds * 1_000_000)
 
 
 def row(
     tenant: Tenant, form_id: str, values: Mapping[str, str], at: dt.datetime | None = None, *, spam: bool = False
 ) -> Submission:
     """Return an unsaved submission as `submissions.store` would have written it at that moment."""
-    pk = id_at(at or dt.datetime.now(dt.UTC))
+    pk = id_at(at) if at else new_id()
     return Submission(
         id=pk,
         organization=tenant.organization,
@@ -91,8 +93,3 @@ def wait_until_dispatched(tenant: Tenant) -> None:
     """Return when the tallies count everything that the organization has stored."""
     owed = Submission.objects.undispatched().filter(organization=tenant.organization)
     eventually(lambda: not owed.exists(), 20, "every submission is dispatched")
-
-
-def unknown_id(prefix: str) -> str:
-    """Return an id of this kind that no object has."""
-    return encode_id(prefix, uuid.UUID(str(uuid7())))

@@ -16,6 +16,7 @@ PACKAGES = {
     "node": "nodejs",
     "npm": "npm",
     "chromium": "chromium",
+    "openssl": "openssl",
 }
 
 

@@ -230,4 +230,3 @@ class _WatchedBackend(EmailBackend):
             connection.sock.settimeout(QUIT_SECONDS)
         with suppress(OSError):
             super()._close_connection(connection)  # type: ignore[misc]  # Django's own, not in the stubs
-        connection.close()

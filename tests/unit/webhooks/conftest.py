@@ -4,6 +4,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
 
 import pytest
 
@@ -50,6 +51,23 @@ def names(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", answer)
     return known
+
+
+@pytest.fixture
+def silent_name_server(monkeypatch):
+    """Look-ups hang until the test is over; then they end, so that none disturbs the next test."""
+    over = threading.Event()
+
+    def wait(*args, **kwargs):
+        over.wait(5)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", wait)
+    yield
+    over.set()
+    for thread in threading.enumerate():
+        if thread.name == "webhook-dns":
+            thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -110,6 +110,7 @@ def test_send__our_own_login_is_refused__is_tried_again(server, smtp_settings):
     smtp_settings.EMAIL_HOST_USER, smtp_settings.EMAIL_HOST_PASSWORD = "user", "secret"
     outcome = send(MAIL)
     assert (outcome.error, outcome.permanent, outcome.response_excerpt) == ("mail_failed", False, "")
+    assert server.verbs[-1] == "QUIT"
     server.replies |= {"AUTH": "235 ok", "MAIL": "530 log in first"}
     outcome = send(MAIL)
     assert (outcome.error, outcome.permanent) == ("mail_failed", False)
@@ -160,8 +161,8 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
     assert server.verbs == []
 
 
-@pytest.mark.parametrize("goodbye", [None, "500 no"])
-def test_send__no_answer_to_quit__the_mail_is_sent(server, monkeypatch, goodbye):
+@pytest.mark.parametrize("goodbye", [None, "500 no", "221 " + "x" * 9_000])
+def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(server, monkeypatch, goodbye):
     monkeypatch.setattr(email, "QUIT_SECONDS", 0.2)
     server.replies["QUIT"] = goodbye
     outcome = send(MAIL)

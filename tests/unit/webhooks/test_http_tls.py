@@ -61,6 +61,12 @@ def test_post__silent_handshake__timeout_at_the_deadline(receivers, monkeypatch)
     assert 450 <= outcome.duration_ms < 1500
 
 
+def test_post__huge_answer_over_tls__reads_64_kib_and_keeps_4(secure_receiver):
+    secure_receiver.answer = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1_000_000
+    outcome = post(secure_receiver.url("hooks.example", "https"), BODY, HEADERS)
+    assert (outcome.succeeded, outcome.response_excerpt) == (True, "x" * 4096)
+
+
 def test_post__dripping_body_over_tls__ends_at_the_deadline(secure_receiver, monkeypatch):
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     secure_receiver.answer = drip(first=b"HTTP/1.1 500 Oops\r\n\r\n")

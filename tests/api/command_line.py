@@ -1,0 +1,29 @@
+"""`manage.py` as an operator calls it: status, standard output and standard error apart, byte for byte."""
+
+import subprocess
+import sys
+
+from tests.services.application import Application
+from tests.services.processes import ROOT
+
+
+def run(service: Application, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, env=service.environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True)
+
+
+def output(service: Application, *arguments: str) -> str:
+    """What a command that must succeed printed on standard output."""
+    result = run(service, *arguments)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout.decode()
+
+
+def complaint(service: Application, *arguments: str) -> str:
+    """What a command that must fail said: a status other than 0, nothing on standard output, no traceback."""
+    result = run(service, *arguments)
+    assert result.returncode != 0
+    assert result.stdout == b""
+    words = result.stderr.decode()
+    assert "Traceback" not in words
+    return words

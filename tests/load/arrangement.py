@@ -1,0 +1,57 @@
+"""
+What the benchmark needs in the database, and the statements of one submission as the service sends them.
+
+Runs inside `manage.py shell`, in the service's own environment, and prints one line of JSON:
+
+    {"key": "fp_…", "form_id": "frm_…", "statements": ["SELECT …", "INSERT …"], "id": "019…"}
+"""
+
+import json
+import uuid
+from typing import Any
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from config.api.ids import Prefix, decode_id
+from config.api.parsing import parse_object
+from forms_app.forms import create_form
+from forms_app.models import Form
+from forms_app.organizations import create_organization
+from keys.access_keys import issue_key, note_use
+from keys.models import User
+from keys.plans import Plan
+from keys.tokens import digest
+from submissions.intake import take_in
+from submissions.lookup import find_key_and_form
+from submissions.store import store
+from tests.load.request import BODY, USER_AGENT
+
+NO_LIMIT = 2_000_000_000  # requests an hour: nobody is refused in a benchmark
+FIELDS: list[dict[str, Any]] = [
+    {"name": "name", "label": "Name", "type": "Text", "required": True},
+    {"name": "email", "label": "Email", "type": "Email", "required": True},
+    {"name": "message", "label": "Message", "type": "Textarea", "required": True},
+]
+
+
+def main() -> None:
+    owner = User.objects.create_user("owner@example.com")
+    organization = create_organization(name="Bench", owner=owner, plan=Plan.ENTERPRISE)
+    organization.rate_limit = NO_LIMIT
+    organization.save()
+    form = create_form(organization=organization, name="Contact", status=Form.Status.PUBLISHED, fields=FIELDS)
+    key, token = issue_key(organization=organization, name="Bench", by=None)
+    note_use(key.pk, from_browser=False)
+    statements, pk = capture(token, form.public_id)
+    print(json.dumps({"key": token, "form_id": form.public_id, "statements": statements, "id": str(pk)}))
+
+
+def capture(token: str, form_id: str) -> tuple[list[str], uuid.UUID]:
+    """The SQL of one submission with its values in it, and the id that the row got."""
+    with CaptureQueriesContext(connection) as queries:
+        found = find_key_and_form(digest=digest(token), form_id=decode_id(Prefix.FORM, form_id))
+        assert found is not None and found.form is not None
+        meta = {"ip": "127.0.0.1", "userAgent": USER_AGENT, "origin": None, "referer": None}
+        stored = store(found.form, take_in(parse_object(BODY, numbers_as_text=True)), meta)
+    return [query["sql"] for query in queries], stored.id

@@ -1,0 +1,88 @@
+"""
+`make bench`: submissions a second through POST /api/submit, beside pgbench doing the same look-up and INSERT.
+
+Both run in turn on one throw-away PostgreSQL with its default durability, so a slow or noisy machine slows both and
+the ratio is what counts. The load is made on the cores it measures. No figure fails the run; a wrong answer does.
+
+    python -m tests.load.bench [--seconds 8] [--rounds 3] [--json FILE]
+"""
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.load.report import Figures, describe, tell
+from tests.load.rounds import Bench
+from tests.services.application import Application
+from tests.services.environment import POSTGRESQL, service_environment
+from tests.services.packages import ensure
+from tests.services.postgresql import PostgreSQL, create_database
+from tests.services.redis_server import RedisServer
+
+WEB_PROCESSES = 2
+SWEEP_SECONDS = "5"  # beat's own default; tests have it shorter
+WARM_UP_SECONDS = 2.0
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.load.bench", description="Measure; see tests/load/bench.py.")
+    parser.add_argument("--seconds", type=float, default=8, help="length of a round (8)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each kind, in turn (3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there too")
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is stopped
+    ensure(["postgres", "redis-server"])
+    with running_bench() as bench:
+        figures = measure(bench, options.seconds, options.rounds)
+        conditions = describe(bench, options.seconds, options.rounds)
+    print(tell(figures, conditions))
+    if options.json:
+        options.json.write_text(json.dumps({**conditions, **figures.plain()}, indent=2) + "\n")
+
+
+@contextmanager
+def running_bench() -> Iterator[Bench]:
+    """PostgreSQL, Redis and the web role, all our own; Celery is started later."""
+    with (
+        tempfile.TemporaryDirectory(prefix="fieldpost-bench-", ignore_cleanup_errors=True) as name,
+        PostgreSQL() as postgresql,
+        RedisServer() as redis,
+    ):
+        environment = service_environment(
+            data_dir=Path(name),
+            backend=POSTGRESQL,
+            database_url=create_database(postgresql.url, "fieldpost"),
+            redis_url=redis.url,
+            web_concurrency=WEB_PROCESSES,
+            extra={"DELIVERY_SWEEP_SECONDS": SWEEP_SECONDS},
+        )
+        with Application(environment, Path(name) / "service", backend=POSTGRESQL, delivers=False) as application:
+            yield Bench(application, postgresql, redis)
+
+
+def measure(bench: Bench, seconds: float, rounds: int) -> Figures:
+    """First the web alone and pgbench in turn, then the web with Celery's worker and beat dispatching beside it."""
+    bench.submit(WARM_UP_SECONDS)
+    bench.pgbench(WARM_UP_SECONDS)
+    figures = Figures()
+    for number in range(1, rounds + 1):
+        print(f"round {number} of {rounds}: the service, then pgbench", file=sys.stderr, flush=True)
+        figures.alone.append(bench.submit(seconds))
+        figures.pgbench.append(bench.pgbench(seconds))
+    bench.start_celery()
+    for number in range(1, rounds + 1):
+        print(f"round {number} of {rounds}: the service with Celery dispatching", file=sys.stderr, flush=True)
+        figures.dispatching.append(bench.submit(seconds))
+    return figures
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(130)

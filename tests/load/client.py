@@ -1,0 +1,104 @@
+"""
+The load: keep-alive connections that each send one request, read its answer, and send it again.
+
+As cheap as Python does it, because it runs on the cores of what it measures: the request's bytes are made once, one
+epoll loop a process, and of an answer only status and length are looked at.
+"""
+
+import multiprocessing
+import select
+import socket
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+LONGEST_ANSWER_SECONDS = 30.0
+_LENGTH = b"content-length:"
+
+
+class WrongAnswer(Exception):
+    """Something other than a 201: what is measured is not what was meant."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What came of one round."""
+
+    requests: int
+    per_second: float
+    latencies: Sequence[float]  # seconds, sorted
+    cpu: float  # seconds of processor time that the generator itself took
+
+    def latency(self, percent: float) -> float:
+        """Seconds within which this share of the answers came."""
+        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * percent / 100))]
+
+
+def post_bytes(port: int, path: str, key: str, body: bytes) -> bytes:
+    head = [
+        f"POST {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        f"x-access-key: {key}",
+        "User-Agent: fieldpost-bench",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def drive(port: int, request: bytes, *, clients: int, processes: int, seconds: float) -> Load:
+    """Keep `clients` requests in flight for so long. Raises WrongAnswer at the first that is no 201."""
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        started = [pool.submit(_drive_some, port, request, clients // processes, seconds) for _ in range(processes)]
+        parts = [part.result() for part in started]
+    latencies = sorted(latency for part, _, _ in parts for latency in part)
+    per_second = sum(len(part) / elapsed for part, elapsed, _ in parts)
+    return Load(len(latencies), per_second, latencies, cpu=sum(cpu for _, _, cpu in parts))
+
+
+def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tuple[list[float], float, float]:
+    """One process: the latencies, the seconds from first request to last answer, and those of processor time."""
+    epoll = select.epoll()
+    connections = {}
+    for _ in range(clients):
+        connection = socket.create_connection(("127.0.0.1", port), LONGEST_ANSWER_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        epoll.register(connection, select.EPOLLIN)
+        connections[connection.fileno()] = connection
+    latencies: list[float] = []
+    sent: dict[int, float] = {}
+    start, cpu = time.perf_counter(), time.process_time()
+    for number, connection in connections.items():
+        sent[number] = time.perf_counter()
+        connection.sendall(request)
+    while sent:
+        ready = epoll.poll(LONGEST_ANSWER_SECONDS)
+        if not ready:
+            raise WrongAnswer(f"no answer within {LONGEST_ANSWER_SECONDS:.0f} s")
+        for number, _ in ready:
+            _read_answer(connections[number])
+            arrived = time.perf_counter()
+            latencies.append(arrived - sent.pop(number))
+            if arrived - start < seconds:
+                sent[number] = arrived
+                connections[number].sendall(request)
+    return latencies, time.perf_counter() - start, time.process_time() - cpu
+
+
+def _read_answer(connection: socket.socket) -> None:
+    answer = connection.recv(65_536)
+    while not _is_whole(answer):
+        part = connection.recv(65_536)
+        if not part:
+            raise WrongAnswer(f"the connection was closed after: {answer!r}")
+        answer += part
+    if not answer.startswith(b"HTTP/1.1 201 "):
+        raise WrongAnswer(answer.decode(errors="replace"))
+
+
+def _is_whole(answer: bytes) -> bool:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lower = head.lower()
+    at = lower.find(_LENGTH)
+    return at >= 0 and len(body) >= int(lower[at + len(_LENGTH) :].partition(b"\r\n")[0])

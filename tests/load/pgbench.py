@@ -1,0 +1,45 @@
+"""
+The measure beside ours: pgbench with the same look-up and INSERT, the same values, over as many connections.
+
+Protocol `simple`, as the service's driver speaks it: values stand in the statement's text, each statement commits by
+itself. What pgbench leaves out is all that a service adds: HTTP, JSON, the limit, the checks, Python.
+"""
+
+import re
+import subprocess
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.services.packages import postgresql_program
+
+THREADS = 2
+# Decimal digits that read as a time-ordered UUID: a counter in front, so that rows come at an index's end as those of
+# UUIDv7 do; then the client and chance, so that no two are the same.
+_VARIABLES = r"""
+\set counter :counter + 1
+\set client 1000 + :client_id
+\set chance random(100000000000, 999999999999)
+"""
+_ID = ":counter-:client-7000-8000-:chance"
+FIRST_COUNT = 10_000_000  # eight digits, and so it stays for 89 million rows a client
+
+
+def make_script(statements: Sequence[str], pk: uuid.UUID) -> str:
+    """A pgbench script of these statements with a fresh id in place of `pk`."""
+    lines = [" ".join(statement.split("\n")).strip().replace(pk.hex, _ID) + ";" for statement in statements]
+    return _VARIABLES.lstrip() + "\n".join(lines) + "\n"
+
+
+def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> float:
+    """Transactions a second: one is one look-up and one INSERT."""
+    program = postgresql_program("pgbench")
+    if program is None:
+        raise RuntimeError("pgbench is missing; it comes with PostgreSQL's server or contrib package")
+    command = [program, "--no-vacuum", f"--client={clients}", f"--jobs={THREADS}", f"--time={seconds:.0f}"]
+    command += ["--protocol=simple", f"--define=counter={FIRST_COUNT}", f"--file={script}", url]
+    result = subprocess.run(command, capture_output=True, text=True)
+    found = re.search(r"^tps = ([\d.]+)", result.stdout, re.MULTILINE)
+    if result.returncode or not found:
+        raise RuntimeError(f"pgbench failed:\n{result.stdout}{result.stderr}")
+    return float(found[1])

@@ -1,0 +1,52 @@
+"""Cells that a spreadsheet would run (RELIABILITY, "CSV")."""
+
+import pytest
+
+from submissions.csv_export import safe_cell
+
+STARTS = ["=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20"]  # four of full width
+BEFORE = {
+    "nothing": "",
+    "a blank": " ",
+    "blanks": "   ",
+    "no-break space": "\u00a0",
+    "narrow no-break space": "\u202f",
+    "ideographic space": "\u3000",
+    "zero-width space": "\u200b",
+    "zero-width joiner": "\u200d",
+    "word joiner": "\u2060",
+    "byte order mark": "\ufeff",
+    "soft hyphen": "\u00ad",
+    "quote": '"',
+    "apostrophe": "'",
+    "curly quotes": "\u201c\u2019",
+    "all of them": " \u00a0\u200b\"'",
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE.keys())
+@pytest.mark.parametrize("start", STARTS, ids=ascii)
+def test_safe_cell__formula_after_anything_skipped__gets_an_apostrophe(before: str, start: str) -> None:
+    text = f"{before}{start}HYPERLINK(A1)"
+    assert safe_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "plain",
+        "1+1",
+        "a=b",
+        "ada@example.com",
+        "'quoted'",
+        '"',
+        "\u00a0",
+        "\u200b",
+        "2026-01-31",
+        "Ünïcode \uff1d",
+    ],
+)
+def test_safe_cell__text_that_is_no_formula__stays(text: str) -> None:
+    assert safe_cell(text) == text

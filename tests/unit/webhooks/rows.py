@@ -1,0 +1,79 @@
+"""Forms, webhooks, submissions and deliveries as rows, and what may become of an attempt."""
+
+import itertools
+import secrets
+from typing import Any
+
+from config.api.ids import made_at, new_id
+from config.api.times import now
+from forms_app.forms import create_form
+from forms_app.models import Form
+from forms_app.organizations import create_organization
+from keys.models import User
+from submissions.models import Submission, Tally
+from submissions.querysets import search_text
+from webhooks.channels.outcome import ErrorClass, Outcome
+from webhooks.delivery import Claim, Result, claim_due
+from webhooks.dispatch import dispatch_all
+from webhooks.models import Delivery, Webhook
+
+_numbers = itertools.count(1)
+
+OK = Outcome(succeeded=True, status=200, duration_ms=12, error="", response_excerpt="thanks")
+FAILED = Outcome(succeeded=False, status=500, duration_ms=34, error=ErrorClass.HTTP_ERROR.value, response_excerpt="no")
+GONE = Outcome(succeeded=False, status=410, duration_ms=5, error=ErrorClass.HTTP_ERROR.value, gone=True)
+REFUSED = Outcome(succeeded=False, status=550, duration_ms=5, error=ErrorClass.MAIL_REFUSED.value, permanent=True)
+CANCELED = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.CANCELED.value)
+TOTALS = ("received", "kept", "spam", "delivered", "failed")
+
+
+def make_form(**values: Any) -> Form:
+    """Return a published form of an organization of its own, whose one owner is `owner_of` it."""
+    name = f"Test {next(_numbers)} {secrets.token_hex(4)}"
+    organization = create_organization(name=name, owner=User.objects.create_user(f"{secrets.token_hex(8)}@example.com"))
+    return create_form(organization=organization, **{"name": "Contact", "status": Form.Status.PUBLISHED, **values})
+
+
+def owner_of(form: Form) -> User:
+    return User.objects.get(memberships__organization=form.organization_id, memberships__role="owner")
+
+
+def make_webhook(form: Form, **values: Any) -> Webhook:
+    """Return an active webhook, with a URL of its own, that nothing in these tests calls."""
+    start = {"url": f"http://127.0.0.1:9/{next(_numbers)}", "events": ["submission.created"]}
+    return Webhook.objects.create(form=form, **{**start, **values})
+
+
+def make_submission(form: Form, **values: Any) -> Submission:
+    """Return a stored submission as `submissions.store` writes it."""
+    pk = new_id()
+    start = {"data": {"message": "Hello"}, "controls": {}, "meta": {"ip": "192.0.2.1"}, "created_at": made_at(pk)}
+    row = Submission(id=pk, organization_id=form.organization_id, form=form, **{**start, **values})
+    row.search_text = search_text(list(row.data.values()))
+    row.save(force_insert=True)
+    return row
+
+
+def make_deliveries(count: int, *, webhooks: int = 1) -> list[Webhook]:
+    """Return webhooks, each on a form of its own, that share so many due deliveries evenly."""
+    made = [make_webhook(make_form()) for _ in range(webhooks)]
+    for number in range(count):
+        make_submission(made[number % webhooks].form)
+    dispatch_all()
+    assert Delivery.objects.due().count() == count
+    return made
+
+
+def claim_one() -> Claim:
+    (claim,) = claim_due(1)
+    return claim
+
+
+def result(claim: Claim, outcome: Outcome) -> Result:
+    return Result(claim, outcome, now())
+
+
+def totals() -> dict[str, int]:
+    """Return the sum of all tallies."""
+    rows = list(Tally.objects.values(*TOTALS))
+    return {name: sum(row[name] for row in rows) for name in TOTALS}

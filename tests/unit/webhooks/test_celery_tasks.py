@@ -1,0 +1,144 @@
+"""Tasks are hints: the schedule names tasks that exist, and at most one hint is outstanding (ARCHITECTURE)."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from celery import current_app
+from django.conf import settings as django_settings
+from pytest_django import Settings
+
+from config import nudge as nudges
+from config.api.counters import Breaker
+from config.celery import app
+from config.nudge import nudge, take_nudge
+from submissions.submit import DISPATCH_TASK
+from tests.services.processes import free_port
+from tests.services.receivers import Receiver
+from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
+from webhooks import tasks
+from webhooks.models import Delivery
+
+HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there no worker takes the messages away
+
+
+@pytest.fixture
+def fresh_nudges(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No flag, no message, no memory of a failed Redis, before and after."""
+    monkeypatch.setattr(nudges, "breaker", Breaker())
+    nudges._client.cache_clear()
+    if HAS_REDIS:
+        clear()
+    yield
+    nudges._client.cache_clear()
+    if HAS_REDIS:
+        clear()
+
+
+def clear() -> None:
+    take_nudge()
+    with current_app.connection_for_write() as connection:
+        connection.default_channel.queue_purge(current_app.conf.task_default_queue)
+
+
+def use_redis_at(port: int, settings: Settings) -> None:
+    settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+    nudges._client.cache_clear()
+
+
+def messages() -> int:
+    """Return how many messages wait in the broker: Redis, or the process's memory where there is none."""
+    with current_app.connection_for_read() as connection:
+        return int(connection.default_channel.queue_declare(current_app.conf.task_default_queue).message_count)
+
+
+def test_beat_schedule__every_entry__names_a_task_that_exists() -> None:
+    app.loader.import_default_modules()
+    schedule = {name: (entry["task"], entry["schedule"]) for name, entry in app.conf.beat_schedule.items()}
+    assert schedule == {
+        "sweep": ("webhooks.tasks.deliver_due", django_settings.DELIVERY_SWEEP_SECONDS),
+        "clean-up": ("webhooks.tasks.clean_up", 3600),
+    }
+    assert {task for task, _ in schedule.values()} <= set(app.tasks)
+
+
+def test_beat_schedule__every_entry__expires_before_the_next_is_sent() -> None:
+    """A queue that nobody works on must not fill up with sweeps."""
+    for entry in app.conf.beat_schedule.values():
+        assert 0 < entry["options"]["expires"] <= entry["schedule"]
+
+
+def test_dispatch_task__name_that_submit_nudges__is_the_tasks_own() -> None:
+    assert tasks.deliver_due.name == DISPATCH_TASK
+
+
+@pytest.mark.usefixtures("fresh_nudges")
+def test_nudge__a_hundred_times__leaves_at_most_one_message_outstanding() -> None:
+    """With Redis exactly one; without it none, as `manage.py deliver` looks by itself."""
+    for _ in range(100):
+        nudge(DISPATCH_TASK)
+    assert messages() == int(HAS_REDIS)
+
+
+@pytest.mark.usefixtures("fresh_nudges")
+def test_nudge__after_the_worker_took_the_last_one__is_sent_again() -> None:
+    nudge(DISPATCH_TASK)
+    take_nudge()
+    nudge(DISPATCH_TASK)
+    nudge(DISPATCH_TASK)
+    assert messages() == 2 * int(HAS_REDIS)
+
+
+@pytest.mark.usefixtures("fresh_nudges")
+def test_nudge__redis_is_down__does_not_raise_and_is_quick(settings: Settings) -> None:
+    use_redis_at(free_port(), settings)
+    start = time.monotonic()
+    for _ in range(100):
+        nudge(DISPATCH_TASK)
+        take_nudge()
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.usefixtures("fresh_nudges")
+def test_nudge__redis_is_frozen__waits_for_one_time_out_and_then_leaves_it_alone(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        use_redis_at(silent.getsockname()[1], settings)
+        start = time.monotonic()
+        for _ in range(100):
+            nudge(DISPATCH_TASK)
+        assert time.monotonic() - start < settings.REDIS_TIMEOUT_SECONDS * 2 + 0.5
+    assert nudges.breaker.is_open()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("fresh_nudges")
+def test_deliver_due__called_as_a_task__dispatches_and_delivers(receiver: Receiver) -> None:
+    form = make_form()
+    make_webhook(form, url=receiver.url())
+    make_submission(form)
+    tasks.deliver_due.apply(throw=True)
+    assert Delivery.objects.get().status == "delivered"
+    assert len(receiver.requests) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("fresh_nudges")
+def test_deliver_due__budget_is_spent__asks_for_another_run(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "BUDGET_SECONDS", 0)
+    asked: list[str] = []
+    monkeypatch.setattr(tasks.deliver_due, "delay", lambda: asked.append("again"))
+    tasks.deliver_due.apply(throw=True)
+    assert asked == ["again"]
+
+
+@pytest.mark.django_db
+def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+    names = ["purge_submissions", "purge_idempotency_keys", "purge_log"]
+    for name in names:
+        monkeypatch.setattr(tasks, name, lambda name=name: called.append(name))
+    tasks.clean_up.apply(throw=True)
+    assert called == names

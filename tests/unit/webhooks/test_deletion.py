@@ -1,0 +1,114 @@
+"""Deleting a webhook or a submission while dispatch or a worker is about to write in its log."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.deletion import Collector
+
+from submissions.models import Submission
+from submissions.moderation import delete_submissions
+from tests.unit.webhooks.rows import OK, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
+from tests.unit.webhooks.side_by_side import shared_database
+from webhooks import dispatch
+from webhooks.delivery import record
+from webhooks.dispatch import dispatch_all
+from webhooks.endpoints import delete_webhook
+from webhooks.messages import submission_message
+from webhooks.models import Attempt, Delivery, Webhook
+
+SECONDS = 0.5  # what a step waits for another thread, which may in turn be waiting for this one's transaction
+
+
+@pytest.fixture(autouse=True)
+def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:
+    with shared_database(tmp_path):
+        yield
+
+
+class Meanwhile:
+    """A call in a thread with a connection of its own; begun in the midst of another transaction, ended after it."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._errors: list[BaseException] = []
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            connection.close()
+
+    def begin(self) -> None:
+        if self._thread.ident is None:
+            self._thread.start()
+            self._thread.join(SECONDS)
+
+    def end(self) -> None:
+        """Wait for it. Raises what it raised."""
+        self._thread.join(60)
+        for error in self._errors:
+            raise error
+
+
+def during_deletion(monkeypatch: pytest.MonkeyPatch, meanwhile: Meanwhile) -> None:
+    """Begin something else when a deletion knows what it deletes, and has not done it."""
+    real = Collector.delete
+
+    def delete(self: Collector) -> Any:
+        meanwhile.begin()
+        return real(self)
+
+    monkeypatch.setattr(Collector, "delete", delete)
+
+
+def test_delete_webhook__dispatch_begins_meanwhile__both_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = make_form()
+    doomed, other = make_webhook(form), make_webhook(form)
+    make_submission(form)
+    dispatching = Meanwhile(dispatch_all)
+    during_deletion(monkeypatch, dispatching)
+    delete_webhook(doomed)
+    dispatching.end()
+    dispatch_all()
+    assert not Submission.objects.undispatched().exists()
+    assert [delivery.webhook_id for delivery in Delivery.objects.all()] == [other.pk]
+
+
+def test_dispatch__webhook_deleted_meanwhile__tells_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = make_form()
+    doomed, other = make_webhook(form), make_webhook(form)
+    make_submission(form)
+    deleting = Meanwhile(lambda: delete_webhook(doomed))
+
+    def write(row: Submission, form_name: str) -> str:
+        deleting.begin()
+        return submission_message(row, form_name)
+
+    monkeypatch.setattr(dispatch, "submission_message", write)
+    dispatch_all()
+    deleting.end()
+    assert not Submission.objects.undispatched().exists()
+    assert [delivery.webhook_id for delivery in Delivery.objects.all()] == [other.pk]
+    assert list(Webhook.objects.all()) == [other]
+
+
+@pytest.mark.parametrize("what", ["webhook", "submission"])
+def test_delete__a_worker_records_meanwhile__both_succeed(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    (webhook,) = make_deliveries(1)
+    claim = claim_one()
+    recording = Meanwhile(lambda: record([result(claim, OK)]))
+    during_deletion(monkeypatch, recording)
+    if what == "webhook":
+        delete_webhook(webhook)
+    else:
+        delete_submissions([claim.delivery.submission_id])
+    recording.end()
+    assert not Delivery.objects.exists()
+    assert not Attempt.objects.exists()

@@ -1,0 +1,139 @@
+"""The loop over dispatch and delivery: nothing is lost when the database goes away, and one bad row stops no other."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, OperationalError
+
+from tests.services.receivers import Receiver, Reply
+from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
+from webhooks import deliverer
+from webhooks.deliverer import Deliverer
+from webhooks.delivery import Result, claim_due, record
+from webhooks.models import Attempt, Delivery
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def owe(receiver: Receiver, count: int) -> None:
+    """Store submissions for a webhook at the receiver."""
+    form = make_form()
+    make_webhook(form, url=receiver.url())
+    for _ in range(count):
+        make_submission(form)
+
+
+def failing_once(real: Callable[..., Any], error: Exception) -> Callable[..., Any]:
+    """Return a function that raises at its first call and is the real one after that."""
+    errors = [error]
+
+    def call(*arguments: Any) -> Any:
+        if errors:
+            raise errors.pop()
+        return real(*arguments)
+
+    return call
+
+
+def told_once(receiver: Receiver, count: int) -> bool:
+    """Tell whether the receiver got each message once and the tables say so too."""
+    assert len(receiver.requests) == len({one.headers["webhook-id"] for one in receiver.requests}) == count
+    assert list(Delivery.objects.values_list("status", "attempt_count")) == [("delivered", 1)] * count
+    assert totals()["delivered"] == count
+    return Attempt.objects.count() == count
+
+
+def test_run__until_idle__dispatches_delivers_and_records(receiver: Receiver) -> None:
+    owe(receiver, 10)
+    assert Deliverer().run(until_idle=True) is False
+    assert told_once(receiver, 10)
+
+
+@pytest.mark.parametrize("step", ["record", "dispatch_all", "claim_due"])
+def test_run__database_away_once__keeps_the_results_and_goes_on(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    monkeypatch.setattr(deliverer, "DATABASE_PAUSE_SECONDS", 0.01)
+    away = OperationalError("the database system is starting up")
+    monkeypatch.setattr(deliverer, step, failing_once(getattr(deliverer, step), away))
+    owe(receiver, 3)
+    Deliverer().run(until_idle=True)
+    assert told_once(receiver, 3)
+
+
+def test_run__one_result_cannot_be_recorded__the_others_are(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    owe(receiver, 3)
+    deliverer.dispatch_all()
+    poison = Delivery.objects.order_by("id")[1].pk
+
+    def refuse(results: Sequence[Result]) -> None:
+        if any(result.claim.delivery.pk == poison for result in results):
+            raise IntegrityError("a row of its own kind")
+        record(results)
+
+    monkeypatch.setattr(deliverer, "record", refuse)
+    with caplog.at_level(logging.ERROR):
+        Deliverer().run(until_idle=True)
+    left = Delivery.objects.get(pk=poison)
+    assert (left.status, left.lease_token is None) == ("pending", False)  # its lease brings it back
+    others = Delivery.objects.exclude(pk=poison)
+    assert list(others.values_list("status", "attempt_count")) == [("delivered", 1)] * 2
+    assert str(poison) in caplog.text
+
+
+def test_run__sending_raises__fails_like_any_other_attempt_and_stops_no_other(receiver: Receiver) -> None:
+    form = make_form()
+    poison = make_webhook(form, url=receiver.url("/poison"), secret="whsec_not base64")  # signing it raises
+    make_webhook(form, url=receiver.url("/healthy"))
+    make_submission(form)
+    Deliverer().run(until_idle=True)
+    (attempt,) = Attempt.objects.filter(delivery__webhook=poison)
+    assert (attempt.status, attempt.error) == (None, "internal_error")
+    assert poison.deliveries.get().status == "pending"
+    assert [message.path for message in receiver.requests] == ["/healthy"]
+
+
+def test_run__budget_is_spent__says_so_and_has_recorded_what_it_began(receiver: Receiver) -> None:
+    receiver.reply = Reply(delay=0.3)
+    owe(receiver, 8)
+    assert Deliverer(concurrency=2).run(until_idle=True, budget_seconds=0.1) is True
+    assert not Delivery.objects.filter(lease_token__isnull=False).exists()
+    done = Delivery.objects.filter(status="delivered").count()
+    assert done == len(receiver.requests) < 8
+    Deliverer().run(until_idle=True)
+    assert told_once(receiver, 8)
+
+
+def test_stop__while_a_request_is_in_flight__waits_for_its_answer_and_records_it(receiver: Receiver) -> None:
+    receiver.reply = Reply(delay=0.5)
+    owe(receiver, 1)
+    worker = Deliverer()
+    stopper = threading.Thread(target=lambda: (receiver.wait_for(1), worker.stop.set()))
+    stopper.start()
+    assert worker.run() is False
+    stopper.join()
+    assert told_once(receiver, 1)
+
+
+def test_run__more_is_due_than_it_may_send_at_once__claims_no_more_than_it_starts(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        owe(receiver, 4)
+    asked: list[tuple[int, int]] = []
+
+    def claim(limit: int) -> Any:
+        claims = claim_due(limit)
+        asked.append((limit, Delivery.objects.filter(lease_token__isnull=False).count()))
+        return claims
+
+    monkeypatch.setattr(deliverer, "claim_due", claim)
+    Deliverer(concurrency=3).run(until_idle=True)
+    assert max(limit for limit, _ in asked) == 3
+    assert max(leased for _, leased in asked) == 3
+    assert told_once(receiver, 20)

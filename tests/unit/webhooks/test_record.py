@@ -1,0 +1,234 @@
+"""What an attempt's outcome changes: the delivery, the log, the tallies, the webhook's health (CONTRACT section 7)."""
+
+import datetime as dt
+import json
+
+import pytest
+from django.db.models.functions import Now
+
+from config.api.times import now
+from keys.models import Membership, User
+from submissions.moderation import mark_not_spam, mark_spam
+from tests.unit.webhooks.rows import (
+    CANCELED,
+    FAILED,
+    GONE,
+    OK,
+    REFUSED,
+    claim_one,
+    make_deliveries,
+    make_form,
+    make_webhook,
+    owner_of,
+    result,
+    totals,
+)
+from webhooks.channels.outcome import Outcome
+from webhooks.delivery import Result, claim_due, record
+from webhooks.dispatch import dispatch_all
+from webhooks.endpoints import change_webhook
+from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.retention import purge_log
+from webhooks.schedule import DELAYS
+from webhooks.sending import send
+
+pytestmark = pytest.mark.django_db
+DAY = dt.timedelta(days=1)
+
+
+def attempt_with(outcome: Outcome) -> Delivery:
+    """Make the one delivery due, claim it, record this outcome and return it."""
+    Delivery.objects.update(status="pending", next_attempt_at=Now())
+    record([result(claim_one(), outcome)])
+    return Delivery.objects.filter(webhook__isnull=False).get()
+
+
+def test_record__success__ends_the_delivery_and_is_counted() -> None:
+    make_deliveries(1)
+    claim = claim_one()
+    began = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+    record([Result(claim, OK, began)])
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempt_count, delivery.next_attempt_at) == ("delivered", 1, None)
+    assert (delivery.lease_token, delivery.lease_until) == (None, None)
+    assert delivery.finished_at is not None
+    (attempt,) = Attempt.objects.values("started_at", "status", "duration_ms", "error", "response")
+    assert attempt == {"started_at": began, "status": 200, "duration_ms": 12, "error": "", "response": "thanks"}
+    assert totals() == {"received": 1, "kept": 1, "spam": 0, "delivered": 1, "failed": 0}
+
+
+def test_record__failures__follow_the_schedule_and_then_end() -> None:
+    make_deliveries(1)
+    for count, seconds in enumerate(DELAYS, start=1):
+        before = now()
+        delivery = attempt_with(FAILED)
+        assert (delivery.status, delivery.attempt_count, delivery.finished_at) == ("pending", count, None)
+        assert delivery.next_attempt_at is not None
+        waiting = (delivery.next_attempt_at - before).total_seconds()
+        assert 0.8 * seconds - 1 <= waiting <= 1.2 * seconds + 5
+        assert totals()["failed"] == 0
+    delivery = attempt_with(FAILED)
+    assert (delivery.status, delivery.attempt_count, delivery.next_attempt_at) == ("failed", 11, None)
+    assert Attempt.objects.count() == 11
+    assert totals() == {"received": 1, "kept": 1, "spam": 0, "delivered": 0, "failed": 1}
+
+
+def test_record__failed_delivery_replayed_with_success__moves_over_in_the_tally() -> None:
+    make_deliveries(1)
+    assert attempt_with(REFUSED).status == "failed"
+    assert attempt_with(REFUSED).status == "failed"
+    assert totals()["failed"] == 1
+    assert attempt_with(OK).status == "delivered"
+    assert attempt_with(FAILED).status == "pending"  # replayed once more: it was delivered, and stays counted so
+    assert attempt_with(REFUSED).status == "failed"
+    assert (totals()["delivered"], totals()["failed"]) == (1, 0)
+
+
+def test_record__retry_after__delays_the_next_attempt() -> None:
+    make_deliveries(1)
+    asked = Outcome(succeeded=False, status=429, duration_ms=1, error="http_error", retry_after_seconds=600)
+    before = now()
+    delivery = attempt_with(asked)
+    assert delivery.next_attempt_at is not None
+    assert 599 <= (delivery.next_attempt_at - before).total_seconds() <= 605
+
+
+def test_record__test_event__is_tried_once_and_touches_neither_health_nor_tallies() -> None:
+    webhook = make_webhook(make_form())
+    test = Delivery(organization_id=webhook.organization_id, webhook=webhook, kind=Delivery.Kind.TEST, message_id="m")
+    test.next_attempt_at = now()
+    test.save()
+    assert attempt_with(FAILED).status == "failed"
+    webhook.refresh_from_db()
+    assert (webhook.failure_count, webhook.failing_since, totals()["failed"]) == (0, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("failing_for", "failures", "disabled"),
+    [(5 * DAY, 9, True), (5 * DAY - dt.timedelta(minutes=1), 9, False), (5 * DAY, 8, False), (30 * DAY, 500, True)],
+)
+def test_health__failing_for_five_days_and_ten_times__disables_the_webhook(
+    failing_for: dt.timedelta, failures: int, disabled: bool
+) -> None:
+    (webhook,) = make_deliveries(1)
+    Webhook.objects.update(failing_since=now() - failing_for, failure_count=failures)
+    delivery = attempt_with(FAILED)
+    webhook.refresh_from_db()
+    assert webhook.failure_count == failures + 1
+    assert webhook.status == ("disabled" if disabled else "active")
+    assert delivery.status == ("canceled" if disabled else "pending")
+    assert Delivery.objects.filter(kind="notice").count() == int(disabled)
+    reason = "The endpoint failed for 5 days without a single success."
+    assert webhook.disabled_reason == (reason if disabled else "")
+
+
+def test_health__a_single_success__begins_the_count_anew() -> None:
+    (webhook,) = make_deliveries(1)
+    Webhook.objects.update(failing_since=now() - 5 * DAY, failure_count=9)
+    attempt_with(OK)
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, webhook.failure_count) == (None, 0)
+    attempt_with(FAILED)
+    webhook.refresh_from_db()
+    assert (webhook.status, webhook.failure_count) == ("active", 1)
+    assert webhook.failing_since is not None
+    assert now() - webhook.failing_since < DAY
+
+
+def test_health__endpoint_is_gone__cancels_what_it_is_still_owed_and_tells_each_owner_once() -> None:
+    (webhook,) = make_deliveries(6)
+    form, owner = webhook.form, owner_of(webhook.form)
+    second = User.objects.create_user("second.owner@example.com")
+    Membership.objects.create(organization=form.organization, user=second, role="owner")
+    for role, address in (("admin", "admin@example.com"), ("member", "member@example.com")):
+        user = User.objects.create_user(address)
+        Membership.objects.create(organization=form.organization, user=user, role=role)
+    left = User.objects.create_user("left@example.com", is_active=False)
+    Membership.objects.create(organization=form.organization, user=left, role="owner")
+
+    record([result(claim, GONE) for claim in claim_due(2)])
+    webhook.refresh_from_db()
+    assert (webhook.status, webhook.disabled_reason) == ("disabled", "The endpoint answered 410 Gone.")
+    statuses = sorted(webhook.deliveries.values_list("status", flat=True))
+    assert statuses == ["canceled"] * 4 + ["failed"] * 2
+    notices = Delivery.objects.filter(kind="notice").order_by("recipient")
+    assert [notice.recipient for notice in notices] == sorted([owner.email, second.email])
+
+
+def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbox: list) -> None:
+    (webhook,) = make_deliveries(1)
+    owner = owner_of(webhook.form)
+    attempt_with(GONE)
+    assert send(claim_one()).outcome.succeeded
+    (mail,) = mailoutbox
+    assert (mail.to, mail.subject) == ([owner.email], "Webhook disabled: Contact")
+    ((html, media_type),) = mail.alternatives
+    assert media_type == "text/html"
+    for text in (mail.body, html):
+        assert webhook.url in text
+        assert "410 Gone" in text
+
+
+def test_notice__address_with_markup__is_escaped_in_html(mailoutbox: list) -> None:
+    make_deliveries(1)
+    Webhook.objects.update(url="http://127.0.0.1:9/?<script>&a=b")
+    attempt_with(GONE)
+    assert json.loads(Delivery.objects.get(kind="notice").body)["text"].count("<script>") == 1
+    send(claim_one())
+    assert "<script>" not in mailoutbox[0].alternatives[0][0]
+
+
+def test_canceled__marked_as_spam__ends_without_an_attempt() -> None:
+    (webhook,) = make_deliveries(1)
+    submission = webhook.deliveries.get().submission
+    mark_spam(submission)
+    sent = send(claim_one())
+    assert sent.outcome == CANCELED
+    record([sent])
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempt_count, delivery.next_attempt_at) == ("canceled", 0, None)
+    assert delivery.finished_at is not None
+    assert not Attempt.objects.exists()
+    assert (totals()["delivered"], totals()["failed"]) == (0, 0)
+
+    mark_not_spam(submission)
+    dispatch_all()
+    assert attempt_with(OK).status == "delivered"
+
+
+def test_canceled__marked_as_not_spam_before_it_was_recorded__stays_due() -> None:
+    """Dispatch saw a pending delivery and left it alone, so canceling it now would lose it."""
+    (webhook,) = make_deliveries(1)
+    submission = webhook.deliveries.get().submission
+    mark_spam(submission)
+    sent = send(claim_one())
+    mark_not_spam(submission)
+    dispatch_all()
+    record([sent])
+    assert Delivery.objects.get().status == "pending"
+    assert claim_one().delivery.submission.spam is False
+
+
+def test_canceled__webhook_disabled_and_activated_before_it_was_recorded__stays_due() -> None:
+    (webhook,) = make_deliveries(1)
+    Webhook.objects.update(status="disabled", disabled_reason="Disabled by hand.")
+    sent = send(claim_one())
+    assert sent.outcome == CANCELED
+    change_webhook(Webhook.objects.get(pk=webhook.pk), {"status": "active"})
+    record([sent])
+    assert claim_one().delivery.webhook_id == webhook.pk
+
+
+def test_purge__attempts_and_ended_deliveries_of_more_than_30_days_ago__are_deleted() -> None:
+    make_deliveries(3, webhooks=3)
+    record([result(claim, OK) for claim in claim_due(2)])
+    # The two that ended, then the one that is due.
+    old, fresh, due = sorted(Delivery.objects.all(), key=lambda delivery: delivery.status == "pending")
+    Delivery.objects.filter(pk=old.pk).update(finished_at=now() - 30 * DAY - dt.timedelta(minutes=1))
+    Attempt.objects.filter(delivery=old).update(started_at=now() - 30 * DAY - dt.timedelta(minutes=1))
+    Delivery.objects.filter(pk=fresh.pk).update(finished_at=now() - 30 * DAY + dt.timedelta(minutes=1))
+    Attempt.objects.filter(delivery=fresh).update(started_at=now() - 30 * DAY + dt.timedelta(minutes=1))
+    Delivery.objects.filter(pk=due.pk).update(created_at=now() - 90 * DAY)
+    purge_log()
+    assert set(Delivery.objects.values_list("pk", flat=True)) == {fresh.pk, due.pk}
+    assert list(Attempt.objects.values_list("delivery_id", flat=True)) == [fresh.pk]
