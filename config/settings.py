@@ -225,12 +225,13 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False  # messages are hints; the table is the truth
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_TIMEOUT = 1  # seconds
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # for ever: a worker outlives a Redis that is away for the night
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # kombu waits for ever by default: a black-holed Redis would hang the publisher.
-    "socket_timeout": 5,
-    "socket_connect_timeout": 2,
+    "socket_timeout": 2,  # longer than the second that a worker's BRPOP waits
+    "socket_connect_timeout": 1,
     "global_keyprefix": "fieldpost:",
 }
 

@@ -14,7 +14,7 @@ from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
 from forms_app.models import Form
 from keys.models import Permission
-from webhooks.endpoints import change_webhook, register_webhook, rotate_secret, send_test
+from webhooks.endpoints import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.models import Delivery, Webhook
 from webhooks.replays import replay, retry_delivery
 from webhooks.serializers import (
@@ -74,7 +74,7 @@ class WebhookViewSet(KeyedViewSet):
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Delete a webhook with its log."""
         webhook: Webhook = self.act()
-        Webhook.objects.filter(pk=webhook.pk).delete()
+        delete_webhook(webhook)
         return deleted(Prefix.WEBHOOK, webhook.pk, "Webhook deleted.")
 
     @extend_schema(request=None, responses={201: enveloped(DeliveryRecord)})

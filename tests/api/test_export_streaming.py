@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,10 @@ class SlowReader:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self.received = bytearray()
+
+    def has_begun(self) -> bool:
+        """Tell whether something of the answer has arrived."""
+        return bool(select.select([self._connection], [], [], 0)[0])
 
     def read(self, until: int) -> None:
         while len(self.received) < until and (part := self._connection.recv(65_536)):
@@ -139,3 +144,18 @@ def test_export__changes_while_it_is_read__do_not_show(api: Client, chosen: str)
     assert all(row["id"].encode() in body for row in newest)
     after = json.loads(api.get(f"/api/submissions/export?formId={form}&format=json", tenant.key).body)
     assert (len(after), after[-1]["data"]["n"]) == (7_999, "late")
+
+
+def test_export__rows_arrive_while_names_are_collected__rows_and_columns_agree(api: Client) -> None:
+    tenant = make_tenant()
+    form = tenant.form()
+    put_many(tenant, form, ({"n": str(n), "text": VALUE} for n in range(8_000)))
+    made: list[str] = []
+    with slow_get(api, f"/api/submissions/export?formId={form}", tenant.key) as reader:
+        while not reader.has_begun() and len(made) < 400:  # 500 names would go to `_more`
+            made.append(submit(api, tenant, form, {f"late{len(made)}": "1"})["id"])
+        body = reader.body().decode()
+    columns = body.partition("\r\n")[0].split(",")
+    told = [place for place, pk in enumerate(made) if pk in body]
+    assert [name for name in columns if name.startswith("late")] == [f"late{place}" for place in told]
+    assert made
