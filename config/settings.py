@@ -119,11 +119,17 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         timeouts = {"connect_timeout": 5, "application_name": "fieldpost"}
         default["OPTIONS"] = timeouts | default["OPTIONS"]
         snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
-        max_age = env.int("CONN_MAX_AGE", default=600)  # seconds; no health checks: one more round trip a request
+        max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps them; a process of one thread has but one
+        if DATABASE_POOL_SIZE:
+            # Web servers end idle threads, and with each would go, unclosed, its connection.
+            pool = {"max_size": DATABASE_POOL_SIZE, "timeout": 3.0}  # seconds of patience, then 503
+            default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
+            snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
     return {"default": default, SNAPSHOT: snapshot}
 
 
+DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # for PostgreSQL; config.wsgi sets it, Celery must not
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
 DATABASES = databases(DATABASE_URL)
 

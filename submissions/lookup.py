@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 
+from config.api.database import drop_broken_connections
 from config.api.errors import DATABASE_AWAY
 from config.api.times import now
 from forms_app.models import Form
@@ -76,7 +77,9 @@ def _fetch(sql: str, parameters: list[Any]) -> Any:
     try:
         return _fetch_once(sql, parameters)
     except DATABASE_AWAY:
-        connection.close()
+        if connection.connection is None:  # there was none to break: the database itself is away
+            raise
+        drop_broken_connections()
         return _fetch_once(sql, parameters)
 
 

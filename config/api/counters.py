@@ -55,6 +55,7 @@ class RedisCounterCache(RedisCache):
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._counts = threading.local()
+        self._client: Any = None  # Django builds one for every call, which takes longer than the call
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         """Increment the counter `key` and tell whether this was its first count."""
@@ -71,7 +72,9 @@ class RedisCounterCache(RedisCache):
         full_key = self.make_and_validate_key(key, version=version)
         if not breaker.is_open():
             try:
-                pipeline = self._cache.get_client(full_key, write=True).pipeline(transaction=False)
+                if self._client is None:
+                    self._client = self._cache.get_client(full_key, write=True)
+                pipeline = self._client.pipeline(transaction=False)
                 pipeline.incr(full_key)
                 pipeline.expire(full_key, int(timeout or 0), nx=True)
                 return int(pipeline.execute()[0])

@@ -82,7 +82,7 @@ TABLE = [
     Endpoint("GET", "/api/webhooks/{id}", "webhooks:write"),
     Endpoint("PATCH", "/api/webhooks/{id}", "webhooks:write", 200, {"events": ["submission.created"]}),
     Endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write"),
-    Endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write", 201),
+    Endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write", 200),
     Endpoint("POST", "/api/webhooks/{id}/rotate-secret", "webhooks:write"),
     Endpoint("POST", "/api/webhooks/{id}/replay", "webhooks:write"),
     Endpoint("GET", "/api/webhooks/{id}/deliveries", "webhooks:write"),

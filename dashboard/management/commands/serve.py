@@ -23,7 +23,7 @@ from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
 
 THREADS = 8  # a web process; each has its own database connection
-KILL_AFTER_SECONDS = 20  # a worker that does not end by itself
+KILL_AFTER_SECONDS = 35  # a process that does not end by itself; the longest attempt, a mail, takes 30
 RESTART_PAUSE_SECONDS = 1.0
 READY_SECONDS = 60
 PORT_TRIES = 8
