@@ -29,6 +29,7 @@ from submissions.querysets import first_id_of
 DEFAULT_DAYS = 30
 MAX_POINTS = {"day": 3660, "hour": 24 * 92}  # ten years of days, three months of hours
 STEPS = {"day": dt.timedelta(days=1), "hour": dt.timedelta(hours=1)}
+LAST_MOMENT = dt.time(23, 59, 59, 999_000, tzinfo=dt.UTC)  # of a day, in the milliseconds that we store
 COLUMNS = ("received", "spam", "delivered", "failed")
 
 
@@ -106,7 +107,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Return `{totals, series}`: the tallies, and beside them the rows that no tally counts yet."""
     scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
-    start, end = day_start(first), day_start(last) + dt.timedelta(days=1) - dt.timedelta(milliseconds=1)
+    start, end = day_start(first), dt.datetime.combine(last, LAST_MOMENT)
     points: dict[dt.datetime, Counter[str]] = defaultdict(Counter)
     with snapshot() as alias:
         tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lte=end)

@@ -3,8 +3,7 @@ Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (CONTRAC
 """
 
 import datetime as dt
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
@@ -14,6 +13,7 @@ from rest_framework import serializers
 from config.api.pagination import snapshot
 from config.api.serializers import QuerySerializer
 from forms_app.models import Form
+from submissions.background import BackgroundParts
 from submissions.csv_export import csv_lines
 from submissions.json_text import dump_json
 from submissions.models import Submission
@@ -52,7 +52,7 @@ class ExportQuery(QuerySerializer):
     format = serializers.ChoiceField([*EXPORTS], default="csv")
 
 
-def export_chunks(rows: Rows, chosen: str, form: Form | None) -> Iterator[str]:
+def export_chunks(rows: Rows, chosen: str, form: Form | None) -> Generator[str, None, None]:
     """Yield the export's text in chunks of some 64 KiB, all read in one snapshot of the database."""
     _, write = EXPORTS[chosen]
     with snapshot() as alias:
@@ -68,10 +68,10 @@ def export_chunks(rows: Rows, chosen: str, form: Form | None) -> Iterator[str]:
 
 
 def stream_export(rows: Rows, chosen: str, *, form: Form | None) -> StreamingHttpResponse:
-    """Return the answer that streams an export."""
-    chunks = export_chunks(rows, chosen, form)
-    first = next(chunks)  # what can go wrong at the start is still an error answer, not a broken file
-    response = StreamingHttpResponse(itertools.chain([first], chunks), content_type=EXPORTS[chosen][0])
+    """Return the answer that streams an export. Raises what goes wrong before its first part."""
+    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form))
+    parts.check()
+    response = StreamingHttpResponse(parts, content_type=EXPORTS[chosen][0])
     day = dt.datetime.now(dt.UTC).date().isoformat()
     name = slugify(form.name)[:60] if form else ""
     response.headers["Content-Disposition"] = f'attachment; filename="{name or "submissions"}-{day}.{chosen}"'

@@ -208,20 +208,23 @@ def test_submission__webhook_registered_after_it__is_not_told(api: Client, recei
     assert len(log_of(api, tenant, later["id"])) == 1
 
 
-def test_submission__webhook_disabled__is_not_told_even_after_it_is_activated_again(
+def test_submission__webhook_disabled__is_told_by_a_replay_after_it_is_activated_again(
     api: Client, receiver: Receiver
 ) -> None:
     tenant = make_tenant()
     form_id = tenant.form()
     webhook, fence = (register(api, tenant, receiver.url(path), form_id) for path in ("/disabled", "/fence"))
     api.patch(f"/api/webhooks/{webhook['id']}", tenant.key, json={"status": "disabled"})
-    submit(api, tenant, form_id)
+    missed = submit(api, tenant, form_id)
     wait_for_delivery(api, tenant, fence["id"], is_delivered)
     api.patch(f"/api/webhooks/{webhook['id']}", tenant.key, json={"status": "active"})
-    assert log_of(api, tenant, webhook["id"]) == []
+    assert [entry["status"] for entry in log_of(api, tenant, webhook["id"])] == ["canceled"]
     told = submit(api, tenant, form_id)
     (message,) = receiver.wait_for(1, path="/disabled")
     assert message.headers["webhook-id"] == message_id_of(told)
+    api.post(f"/api/webhooks/{webhook['id']}/replay", tenant.key, json={})
+    replayed = receiver.wait_for(2, path="/disabled")[1]
+    assert replayed.headers["webhook-id"] == message_id_of(missed)
 
 
 def test_submission__of_another_form__is_not_told(api: Client, receiver: Receiver) -> None:

@@ -58,6 +58,8 @@ def test_schema__fuzzed_with_every_check__holds(
     command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / "schemathesis.toml")]
     command += ["run", f"{service.base_url}/api/schema", "--header", f"x-access-key: {tenant.key}"]
     command += ["--max-examples", str(MAX_EXAMPLES), "--continue-on-failure", "--no-shrink"]
+    if seed := os.environ.get("FUZZING_SEED"):  # one that a run has printed
+        command += ["--seed", seed]
     with Client(service.port) as api:
         ids = existing_ids(api, tenant)
     own_key = AccessKey.objects.get(digest=digest(tenant.key))

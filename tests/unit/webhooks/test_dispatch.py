@@ -47,7 +47,7 @@ def owed() -> set[object]:
 def test_dispatch__submission__owes_each_webhook_and_address_one_delivery() -> None:
     form = make_form(notification_recipients=["ana@example.com", "bo@example.com"])
     webhooks = [make_webhook(form) for _ in range(2)]
-    make_webhook(form, status="disabled", disabled_reason="Disabled by hand.")
+    make_webhook(form, status="pending")
     make_webhook(make_form())
     row = make_submission(form)
     assert dispatch_all() == 1
