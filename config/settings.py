@@ -99,11 +99,12 @@ TEMPLATES = [
 # Databases -----------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/ref/databases/
 # Submissions answered 201 must be on disk: SQLite runs with synchronous=FULL, PostgreSQL with its own default.
-SNAPSHOT = "snapshot"  # alias for exports: one repeatable read over many queries, never a write
+SNAPSHOT = "snapshot"  # alias for lists: one repeatable read over several queries, never a write
+EXPORT = "export"  # the same for exports, outside the pool: a slow reader must not keep lists waiting
 
 
 def databases(url: str) -> dict[str, dict[str, Any]]:
-    """`default` for everything, and `snapshot`, the same database read in one long consistent transaction."""
+    """`default` for everything; `snapshot` and `export`, the same database read in one consistent transaction."""
     default: dict[str, Any] = env.db_url_config(url)
     default.setdefault("OPTIONS", {})
     snapshot = {**default, "OPTIONS": dict(default["OPTIONS"]), "TEST": {"MIRROR": "default"}}
@@ -112,6 +113,7 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         # IMMEDIATE: with DEFERRED, read-then-write transactions fail at once as "locked" instead of waiting.
         default["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": pragmas}
         snapshot["OPTIONS"] |= {"transaction_mode": "DEFERRED", "timeout": 20, "init_command": "PRAGMA query_only=ON;"}
+        export = snapshot
         max_age = None  # a file: opening it again for each request costs more than the INSERT
     else:
         from django.db.backends.postgresql.psycopg_any import IsolationLevel
@@ -119,6 +121,7 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         timeouts = {"connect_timeout": 5, "application_name": "fieldpost"}
         default["OPTIONS"] = timeouts | default["OPTIONS"]
         snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
+        export = {**snapshot, "OPTIONS": dict(snapshot["OPTIONS"])}
         max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps them; a process of one thread has but one
         if DATABASE_POOL_SIZE:
             # Web servers end idle threads, and with each would go, unclosed, its connection.
@@ -126,7 +129,7 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
             default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
             snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
-    return {"default": default, SNAPSHOT: snapshot}
+    return {"default": default, SNAPSHOT: snapshot, EXPORT: export}
 
 
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # for PostgreSQL; config.wsgi sets it, Celery must not

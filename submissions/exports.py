@@ -5,6 +5,7 @@ Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (CONTRAC
 import datetime as dt
 from collections.abc import Callable, Generator, Iterator
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils.text import slugify
@@ -55,7 +56,7 @@ class ExportQuery(QuerySerializer):
 def export_chunks(rows: Rows, chosen: str, form: Form | None) -> Generator[str, None, None]:
     """Yield the export's text in chunks of some 64 KiB, all read in one snapshot of the database."""
     _, write = EXPORTS[chosen]
-    with snapshot() as alias:
+    with snapshot(settings.EXPORT) as alias:
         waiting: list[str] = []
         size = 0
         for piece in write(rows.using(alias), form):

@@ -5,9 +5,9 @@ from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 
 from config.api.errors import invalid
-from config.api.filters import DateFilter, IdFilter
-from config.api.ids import Prefix
+from config.api.filters import DateFilter
 from config.api.schema import NO_NUL
+from forms_app.filters import OwnFormFilter
 from submissions.models import Submission
 from submissions.querysets import SubmissionQuerySet
 
@@ -19,7 +19,7 @@ MAX_QUERY = 200  # characters
 class SubmissionFilters(django_filters.FilterSet):
     """`formId`, `from` and `to` (UTC days, inclusive), `spam` (not spam by default), `q` (in any value)."""
 
-    formId = IdFilter(prefix=Prefix.FORM, field_name="form_id")
+    formId = OwnFormFilter()
     spam = django_filters.ChoiceFilter(choices=SPAM_CHOICES, method="by_spam", empty_label=None)
     q = django_filters.CharFilter(method="by_text", min_length=MIN_QUERY, max_length=MAX_QUERY, strip=False)
 

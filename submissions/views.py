@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.ids import Prefix
-from config.api.ownership import find_owned
 from config.api.pagination import BarePagination
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
@@ -45,15 +44,6 @@ class SubmissionViewSet(KeyedViewSet):
         "destroy": Permission.FORMS_WRITE,
         "export": Permission.SUBMISSIONS_EXPORT,
     }
-
-    def filter_queryset(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-        """Apply the filters; a foreign or unknown form is told, not an empty list."""
-        filterset = self.filterset = SubmissionFilters(data=self.request.query_params, queryset=queryset)
-        filtered = super().filter_queryset(queryset)
-        form_id = filterset.form.cleaned_data["formId"] if filterset.is_valid() else None
-        if form_id:
-            find_owned(Form.objects.all(), form_id, self.organization_id)
-        return filtered
 
     def count_rows(self, queryset: QuerySet[Submission]) -> int:
         """Count by the tallies where only a form narrows the list: the same cost at ten million rows."""

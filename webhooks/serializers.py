@@ -53,7 +53,7 @@ class EventsField(serializers.ListField):
 
     def __init__(self, **kwargs: Any) -> None:
         child = serializers.ChoiceField(Event.choices)
-        super().__init__(child=child, allow_empty=False, max_length=20, **kwargs)
+        super().__init__(child=child, allow_empty=False, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[str]:
         return list(dict.fromkeys(super().to_internal_value(data)))

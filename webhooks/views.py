@@ -7,11 +7,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.filters import IdFilter
 from config.api.ids import Prefix
 from config.api.ownership import find_owned, path_id
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
+from forms_app.filters import OwnFormFilter
 from forms_app.models import Form
 from keys.models import Permission
 from webhooks.endpoints import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
@@ -34,7 +34,7 @@ WRITE = Permission.WEBHOOKS_WRITE
 class WebhookFilters(django_filters.FilterSet):
     """`?formId=` and `?status=`."""
 
-    formId = IdFilter(prefix=Prefix.FORM, field_name="form_id")
+    formId = OwnFormFilter()
     status = django_filters.ChoiceFilter(choices=Webhook.Status.choices, empty_label=None)
 
     class Meta:

@@ -9,9 +9,8 @@ from django.http import QueryDict
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
-from config.api.errors import Detail, ValidationFailed, invalid
+from config.api.errors import Detail, ValidationFailed
 from config.api.ids import InvalidId, decode_id
-from config.api.pagination import PARAMETERS
 from config.api.serializers import MAX_DETAILS
 from config.api.text import clean_text
 from config.api.times import parse_date
@@ -62,15 +61,20 @@ class DateFilter(django_filters.Filter):
 
 
 class StrictFilterBackend(DjangoFilterBackend):
-    """Applies a view's `filterset_class`. Raises ValidationFailed with a detail for each wrong parameter."""
+    """
+    Applies a view's `filterset_class` and leaves it as `view.filterset`.
+
+    Raises ValidationFailed with a detail for each wrong parameter.
+    """
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         """Return the rows that match the query."""
-        filterset = self.get_filterset(request, queryset, view)
+        filterset = view.filterset = self.get_filterset(request, queryset, view)
         names = list(filterset.filters) if filterset else []
         refuse_unknown_parameters(request.query_params, [*names, *view.query_parameters])
         if filterset is None:
             return queryset
+        refuse_empty_values(request.query_params, names)
         if not filterset.is_valid():
             raise ValidationFailed(form_details(filterset.form))
         return filterset.qs
@@ -97,11 +101,10 @@ def refuse_unknown_parameters(query: QueryDict, known: list[str]) -> None:
         )
 
 
-def refuse_nul(query: QueryDict) -> None:
-    """Raise ValidationFailed for a query value that no database column could hold."""
-    for name in query:
-        if "\0" in query[name]:
-            raise invalid(name, "invalid", f"{name}: must not contain U+0000.")
-
-
-LIST_PARAMETERS = PARAMETERS
+def refuse_empty_values(query: QueryDict, names: list[str]) -> None:
+    """Raise ValidationFailed for a filter without a value, which Django's forms would take for one not given."""
+    empty = [name for name in names if query.get(name) == ""]
+    if empty:
+        raise ValidationFailed(
+            Detail(name, "blank", f"{name}: must not be empty. Leave it out instead.") for name in empty
+        )

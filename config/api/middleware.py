@@ -27,7 +27,14 @@ class RequestIdMiddleware:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response.headers[REQUEST_ID] = request_id
+        if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
+            response.headers["Connection"] = "close"  # or the next request on it would meet the rest of this body
         return response
+
+
+def body_was_read(request: HttpRequest) -> bool:
+    """Tell whether anybody began to read the request's body."""
+    return bool(getattr(request, "_read_started", True))
 
 
 class UnavailableMiddleware:

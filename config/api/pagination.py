@@ -30,10 +30,10 @@ class PageQuery(QuerySerializer):
 
 
 @contextmanager
-def snapshot() -> Iterator[str]:
+def snapshot(alias: str = settings.SNAPSHOT) -> Iterator[str]:
     """Give the alias of a database connection on which every query until the end sees the same moment."""
-    with transaction.atomic(using=settings.SNAPSHOT):
-        yield settings.SNAPSHOT
+    with transaction.atomic(using=alias):
+        yield alias
 
 
 class Pagination(BasePagination):

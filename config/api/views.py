@@ -126,6 +126,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     pagination_class = Pagination
     filter_backends = [StrictFilterBackend]
     record_serializer_class: type[serializers.BaseSerializer[Any]]
+    filterset: Any = None  # set by StrictFilterBackend
     list_actions: ClassVar[tuple[str, ...]] = ("list",)
     extra_parameters: ClassVar[list[str]] = []  # of actions other than the list
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
+from django.db import transaction
 
 from forms_app.organizations import create_organization
 from keys.organizations import find_or_create_person, parse_plan
@@ -24,8 +25,9 @@ class Command(BaseCommand):
         try:
             validate_email(options["owner"])
             plan = parse_plan(options["plan"])
-            owner = find_or_create_person(options["owner"])
-            organization = create_organization(name=options["name"], plan=plan, owner=owner)
+            with transaction.atomic():  # a name that is taken leaves no account behind
+                owner = find_or_create_person(options["owner"])
+                organization = create_organization(name=options["name"], plan=plan, owner=owner)
         except ValidationError:
             raise CommandError(f"{options['owner']!r} is not an email address.") from None
         except ValueError as error:

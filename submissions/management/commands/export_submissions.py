@@ -39,6 +39,10 @@ class Command(BaseCommand):
         filterset = SubmissionFilters(data=query, queryset=Submission.objects.filter(form=form).order_by("id"))
         if not filterset.is_valid():
             raise CommandError(filterset.form.errors.as_text())
-        for chunk in export_chunks(filterset.qs, options["format"], form):
+        try:
+            rows = filterset.qs
+        except ApiError as error:
+            raise CommandError(error.message) from None
+        for chunk in export_chunks(rows, options["format"], form):
             sys.stdout.buffer.write(chunk.encode())
         sys.stdout.buffer.flush()
