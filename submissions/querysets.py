@@ -41,14 +41,15 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.filter(dispatched_at=None)
 
 
+VALUE_SEPARATOR = "\x1f"  # U+001F keeps a search from matching across two values
+_IN_PLACE_OF_SEPARATOR = "\x1e"
+
+
 def fold(text: str) -> str:
     """Return a text as it is compared in searches: the same on both databases, whose own folding differs."""
-    return text.casefold()
-
-
-VALUE_SEPARATOR = "\x1f"  # U+001F keeps a search from matching across two values
+    return text.casefold().replace(VALUE_SEPARATOR, _IN_PLACE_OF_SEPARATOR)
 
 
 def search_text(values: list[str]) -> str:
     """Return the searchable text of a submission."""
-    return fold(VALUE_SEPARATOR.join(values))
+    return VALUE_SEPARATOR.join(map(fold, values))
