@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.decorators.cache import cache_page
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
@@ -13,7 +14,8 @@ api: list[URLPattern | URLResolver] = [
     path("", include("forms_app.urls")),
     path("", include("submissions.urls")),
     path("", include("webhooks.urls")),
-    path("schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    # Anybody may ask for it, as often as they like, and making it takes half a second: once a process and hour.
+    path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),
 ]
