@@ -10,9 +10,9 @@ from config.api.views import UnknownPath
 from config.health import healthz, readyz
 
 api: list[URLPattern | URLResolver] = [
+    path("", include("submissions.urls")),  # first: paths are tried in order, and nearly every request is a submission
     path("", include("keys.urls")),
     path("", include("forms_app.urls")),
-    path("", include("submissions.urls")),
     path("", include("webhooks.urls")),
     # Anybody may ask for it, as often as they like, and making it takes half a second: once a process and hour.
     path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
