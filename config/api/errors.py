@@ -16,6 +16,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
+from config.api.database import drop_broken_connections
+
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
@@ -165,6 +167,7 @@ def as_api_error(error: BaseException) -> ApiError:
         return UnsupportedMediaType()
     if isinstance(error, DATABASE_AWAY):
         logger.warning("database unavailable: %s", error)
+        drop_broken_connections()
         return ServiceUnavailable()
     logger.error("internal error", exc_info=error)
     return InternalError()

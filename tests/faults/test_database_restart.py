@@ -1,0 +1,65 @@
+"""PostgreSQL restarted in immediate mode (RELIABILITY, F5): 503 meanwhile, and after it every request is answered."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.services.environment import POSTGRESQL, service_environment
+from tests.services.postgresql import PostgreSQL, create_database
+
+REQUESTS = 100
+THREADS = 16  # so that every pooled connection of both web processes is in use before, and broken after
+
+
+@pytest.fixture
+def postgresql() -> Iterator[PostgreSQL]:
+    """A server of its own, as this test kills it."""
+    with PostgreSQL() as server:
+        yield server
+
+
+@pytest.fixture
+def application(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Application]:
+    """The web role alone over that server, without Redis."""
+    environment = service_environment(
+        data_dir=tmp_path,
+        backend=POSTGRESQL,
+        database_url=create_database(postgresql.url, "restarted"),
+        redis_url="",
+        web_concurrency=1,
+        extra={},
+    )
+    with Application(environment, tmp_path / "service", backend=POSTGRESQL, delivers=False) as running:
+        running.manage("create_organization", "Restarted", "--plan", "enterprise", "--owner", "owner@example.com")
+        yield running
+
+
+def test_postgresql__restarted__costs_503_meanwhile_and_nothing_after(
+    application: Application, postgresql: PostgreSQL
+) -> None:
+    key = application.manage("create_key", "--organization", "restarted", "--name", "Test").strip()
+    with Client(application.port) as client, ThreadPoolExecutor(THREADS) as pool:
+
+        def submit(number: int) -> int:
+            return client.post("/api/submit", key, json={"number": str(number)}).status
+
+        def read(number: int) -> int:
+            return client.get("/api/submissions", key).status
+
+        accepted = list(pool.map(submit, range(REQUESTS)))
+        assert set(pool.map(read, range(REQUESTS))) == {200}
+        postgresql.stop(signal.SIGQUIT)
+        refused = client.post("/api/submit", key, json={"number": "lost"})
+        assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
+        assert int(refused.headers["Retry-After"]) > 0
+        postgresql.start()
+        accepted += pool.map(submit, range(REQUESTS))
+        assert set(accepted) == {201}
+        assert set(pool.map(read, range(REQUESTS))) == {200}
+        total = client.get("/api/submissions", key).json()["pagination"]["total"]
+    assert total == len(accepted)
