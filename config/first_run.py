@@ -16,7 +16,7 @@ WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8,::1/128
 
 def write_environment(data_dir: Path) -> bool:
     """Write `data_dir/env` unless it is there; tell whether it was written. Readable by its owner alone."""
-    data_dir.mkdir(parents=True, exist_ok=True)
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)  # it will hold what people have submitted
     path = data_dir / "env"
     if path.exists():
         return False

@@ -135,6 +135,8 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # for PostgreSQL; config.wsgi sets it, Celery must not
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
 DATABASES = databases(DATABASE_URL)
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # the first command in a new place makes it
+    Path(DATABASES["default"]["NAME"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 # Redis, cache, rate limits -------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")

@@ -3,6 +3,7 @@
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
+from config.api.text import clean_name
 from forms_app.forms import create_form
 from forms_app.models import Form
 from keys.access_keys import issue_key
@@ -10,6 +11,7 @@ from keys.audit import Actor, record_event
 from keys.models import AccessKey, Membership, Organization, User
 from keys.plans import Plan
 
+MAX_NAME = 200  # characters
 DEFAULT_FORM_NAME = "Inbox"
 PUBLISHABLE_KEY_NAME = "For web pages"
 
@@ -24,6 +26,9 @@ def create_organization(*, name: str, owner: User, plan: Plan = Plan.FREE, by: A
 
     Raises SlugTaken when the slug made from the name belongs to another one.
     """
+    name = clean_name(name).strip()
+    if not 0 < len(name) <= MAX_NAME:
+        raise ValueError(f"An organization's name has 1 to {MAX_NAME} characters.")
     slug = slugify(name)[:80] or "organization"
     try:
         with transaction.atomic():

@@ -12,6 +12,7 @@ from keys import tokens
 from keys.audit import Actor, record_event
 from keys.models import AccessKey, Organization, Permission
 
+MAX_NAME = 200  # characters
 ALL_PERMISSIONS = tuple(Permission.values)
 
 
@@ -31,6 +32,8 @@ def issue_key(
     A publishable key has no permissions whatever is asked for. Raises ValidationFailed for a date in the past and
     Unauthorized when `by` is a key and the new one would be stronger.
     """
+    if not 0 < len(name.strip()) <= MAX_NAME:
+        raise invalid("name", "invalid", f"name: must have 1 to {MAX_NAME} characters.")
     if expires_on is not None and expires_on < dt.datetime.now(dt.UTC).date():
         raise invalid("expiresAt", "in_the_past", "expiresAt: the date lies in the past (UTC). Choose today or later.")
     is_publishable = kind == AccessKey.Kind.PUBLISHABLE

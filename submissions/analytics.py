@@ -13,12 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import invalid
-from config.api.filters import refuse_unknown_parameters
 from config.api.ids import Prefix
 from config.api.ownership import find_owned
 from config.api.pagination import snapshot
 from config.api.schema import enveloped
-from config.api.serializers import DateField, IdField, QuerySerializer
+from config.api.serializers import DateField, IdField, QuerySerializer, validate_query
 from config.api.times import day_start, format_time
 from config.api.views import KeyedView, success
 from forms_app.models import Form
@@ -79,8 +78,7 @@ class AnalyticsView(KeyedView):
     @extend_schema(parameters=[AnalyticsQuery], responses=enveloped(AnalyticsRecord))
     def get(self, request: Request) -> Response:
         """Return totals and a series for a range of days."""
-        refuse_unknown_parameters(request.query_params, list(AnalyticsQuery().fields))
-        query = self.query(AnalyticsQuery)
+        query = validate_query(AnalyticsQuery, request.query_params)
         first, last = day_range(query)
         form_id = query.get("formId")
         if form_id:

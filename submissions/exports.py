@@ -21,6 +21,8 @@ from submissions.models import Submission
 from submissions.serializers import submission_record
 
 ROWS_A_FETCH = 500
+# JSON allows these in a string; some readers of lines end a line at them.
+LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
 CHUNK_CHARACTERS = 64 * 1024
 Rows = QuerySet[Submission]
 
@@ -36,7 +38,7 @@ def json_lines(rows: Rows, form: Form | None) -> Iterator[str]:
 def ndjson_lines(rows: Rows, form: Form | None) -> Iterator[str]:
     """Yield a record a line."""
     for row in rows.iterator(ROWS_A_FETCH):
-        yield dump_json(submission_record(row)) + "\n"
+        yield dump_json(submission_record(row)).translate(LINE_BREAKS) + "\n"
 
 
 Writer = Callable[[Rows, Form | None], Iterator[str]]

@@ -77,6 +77,7 @@ class IdempotencyKey(models.Model):
     key = models.CharField(max_length=255)
     body_sha256 = models.CharField(max_length=64)
     submission_id = models.UUIDField()
+    message = models.CharField(max_length=1000, help_text="What the first 201 said.")
     created_at = models.DateTimeField(default=now, db_index=True)
 
     class Meta:

@@ -16,10 +16,11 @@ from config.api.errors import Conflict
 from config.api.ids import made_at, new_id
 from submissions.intake import Intake
 from submissions.json_text import dump_json
-from submissions.lookup import FoundForm, as_uuid, database_id
+from submissions.lookup import FoundForm, database_id
 from submissions.models import IdempotencyKey, Submission
 from submissions.querysets import search_text
 
+DEFAULT_MESSAGE = "Submission received."
 COLUMNS = (
     "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
     "created_at", "counted_as",
@@ -29,17 +30,18 @@ _INSERT = (
     f"VALUES ({', '.join(['%s'] * len(COLUMNS))}) ON CONFLICT (id) DO NOTHING"
 )
 _RESERVE = (
-    f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, created_at) "  # noqa: S608
-    "VALUES (%s, %s, %s, %s, %s) ON CONFLICT (form_id, key) DO NOTHING"
+    f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, message, created_at) "  # noqa: S608
+    "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (form_id, key) DO NOTHING"
 )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stored:
-    """A submission's id and time; `replayed` when an earlier request with the same idempotency key stored it."""
+    """What the answer tells; `replayed` when an earlier request with the same idempotency key stored it."""
 
     id: uuid.UUID
     created_at: dt.datetime
+    message: str
     replayed: bool = False
 
 
@@ -47,7 +49,12 @@ def store(form: FoundForm, intake: Intake, meta: dict[str, str | None]) -> Store
     """Store a submission."""
     pk = new_id()
     _insert(pk, form, intake, meta)
-    return Stored(pk, made_at(pk))
+    return Stored(pk, made_at(pk), message_of(form))
+
+
+def message_of(form: FoundForm) -> str:
+    """Return what a form says to who has submitted."""
+    return form.success_message or DEFAULT_MESSAGE
 
 
 def store_once(form: FoundForm, intake: Intake, meta: dict[str, str | None], *, key: str, raw_body: bytes) -> Stored:
@@ -61,27 +68,32 @@ def store_once(form: FoundForm, intake: Intake, meta: dict[str, str | None], *, 
     pk = new_id()
     body_sha256 = hashlib.sha256(raw_body).hexdigest()
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_RESERVE, [database_id(form.id), key, body_sha256, database_id(pk), _moment(made_at(pk))])
+        message = message_of(form)
+        reservation = [database_id(form.id), key, body_sha256, database_id(pk), message, _moment(made_at(pk))]
+        cursor.execute(_RESERVE, reservation)
         if cursor.rowcount:
             _insert(pk, form, intake, meta)
-            return Stored(pk, made_at(pk))
+            return Stored(pk, made_at(pk), message)
     return _earlier(form.id, key, body_sha256)
 
 
 def find_earlier(form_id: uuid.UUID, *, key: str, raw_body: bytes) -> Stored | None:
     """Return what this idempotency key has stored with this very body, or None."""
     body_sha256 = hashlib.sha256(raw_body).hexdigest()
-    known = IdempotencyKey.objects.filter(form_id=form_id, key=key, body_sha256=body_sha256)
-    pk = known.values_list("submission_id", flat=True).first()
-    return None if pk is None else Stored(pk, made_at(pk), replayed=True)
+    known = IdempotencyKey.objects.filter(form_id=form_id, key=key, body_sha256=body_sha256).first()
+    return None if known is None else _replay(known)
 
 
 def _earlier(form_id: uuid.UUID, key: str, body_sha256: str) -> Stored:
-    earlier = IdempotencyKey.objects.values_list("body_sha256", "submission_id").get(form_id=form_id, key=key)
-    if earlier[0] != body_sha256:
+    earlier = IdempotencyKey.objects.get(form_id=form_id, key=key)
+    if earlier.body_sha256 != body_sha256:
         raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new submission.")
-    pk = as_uuid(earlier[1])
-    return Stored(pk, made_at(pk), replayed=True)
+    return _replay(earlier)
+
+
+def _replay(earlier: IdempotencyKey) -> Stored:
+    pk = earlier.submission_id
+    return Stored(pk, made_at(pk), earlier.message, replayed=True)
 
 
 def _insert(pk: uuid.UUID, form: FoundForm, intake: Intake, meta: dict[str, str | None]) -> None:

@@ -49,7 +49,6 @@ from submissions.serializers import SubmittedRecord
 from submissions.store import Stored, find_earlier, store, store_once
 
 DISPATCH_TASK = "webhooks.tasks.deliver_due"
-DEFAULT_MESSAGE = "Submission received."
 MAX_IDEMPOTENCY_KEY = 255
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 _SCALARS = ["string", "number", "boolean", "null"]
@@ -121,9 +120,9 @@ class Attempt:
             self.body_error = error
 
     def _form_id(self) -> tuple[uuid.UUID | None, ApiError | None]:
-        named = self.request.GET.get("formId") or self.body.get("_formId") or None
+        named = self.request.GET.get("formId") or self.body.get("_formId")
         try:
-            return (None if named is None else parse_form_id(named)), None
+            return (None if named in (None, "") else parse_form_id(named)), None
         except ValidationFailed as error:
             return None, error
 
@@ -203,7 +202,7 @@ def created(stored: Stored, form: FoundForm) -> HttpResponse:
         "formId": encode_id(Prefix.FORM, form.id),
         "createdAt": format_time(stored.created_at),
     }
-    body = {"success": True, "data": record, "message": form.success_message or DEFAULT_MESSAGE}
+    body = {"success": True, "data": record, "message": stored.message}
     response = HttpResponse(json.dumps(body, ensure_ascii=False), status=201, content_type=JSON_MEDIA_TYPE)
     if stored.replayed:
         response.headers["Idempotent-Replayed"] = "true"

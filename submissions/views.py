@@ -8,6 +8,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.filters import StrictFilterBackend
 from config.api.ids import Prefix
 from config.api.pagination import BarePagination
 from config.api.schema import enveloped
@@ -35,7 +36,7 @@ class SubmissionViewSet(KeyedViewSet):
     record_serializer_class = SubmissionRecord
     pagination_class = BarePagination
     filterset_class = SubmissionFilters
-    extra_parameters = ["format"]
+    extra_query = ExportQuery
     resource = "submissions"
     permission_for = {
         "list": Permission.SUBMISSIONS_READ,
@@ -79,6 +80,7 @@ class SubmissionViewSet(KeyedViewSet):
     )
     def export(self, request: Request) -> StreamingHttpResponse:
         """Stream everything that the filters leave, oldest first, as CSV, JSON or NDJSON."""
+        StrictFilterBackend().check(request, self)
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
         chosen = self.query(ExportQuery)["format"]
         key = caller_key(request)

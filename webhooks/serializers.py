@@ -64,7 +64,7 @@ class NewWebhook(StrictSerializer):
     """The body of `POST /api/webhooks`."""
 
     formId = IdField(Prefix.FORM, source="form_id")
-    url = TextField(max_length=MAX_URL)
+    url = TextField(trim_whitespace=False, max_length=MAX_URL)
     events = EventsField()
 
 
@@ -72,7 +72,7 @@ class NewWebhook(StrictSerializer):
 class WebhookChanges(StrictSerializer):
     """The body of `PATCH /api/webhooks/{id}`. Setting a pending one active sends it what waited."""
 
-    url = TextField(max_length=MAX_URL, required=False)
+    url = TextField(trim_whitespace=False, max_length=MAX_URL, required=False)
     events = EventsField(required=False)
     status = serializers.ChoiceField([Webhook.Status.ACTIVE, Webhook.Status.DISABLED], required=False)
 

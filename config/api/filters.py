@@ -1,5 +1,6 @@
 """django-filter, made strict: an unknown or mistyped query parameter is a validation_error, never ignored."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import django_filters
@@ -70,14 +71,20 @@ class StrictFilterBackend(DjangoFilterBackend):
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         """Return the rows that match the query."""
         filterset = view.filterset = self.get_filterset(request, queryset, view)
+        return queryset if filterset is None else filterset.qs
+
+    def check(self, request: Request, view: Any) -> None:
+        """Look at every query parameter before any id is looked up. Raises ValidationFailed with all problems."""
+        filterset = self.get_filterset(request, view.queryset.none(), view)
         names = list(filterset.filters) if filterset else []
-        refuse_unknown_parameters(request.query_params, [*names, *view.query_parameters])
-        if filterset is None:
-            return queryset
-        refuse_empty_values(request.query_params, names)
-        if not filterset.is_valid():
-            raise ValidationFailed(form_details(filterset.form))
-        return filterset.qs
+        problems = list(unknown_parameters(request.query_params, [*names, *view.query_parameters]))
+        empty = [name for name in names if request.query_params.get(name) == ""]
+        problems += [Detail(name, "blank", f"{name}: must not be empty. Leave it out instead.") for name in empty]
+        if filterset is not None and not filterset.is_valid():
+            problems += form_details(filterset.form)
+        problems += view.parameter_problems()
+        if problems:
+            raise ValidationFailed(problems[:MAX_DETAILS])
 
 
 def form_details(form: forms.BaseForm) -> list[Detail]:
@@ -92,19 +99,13 @@ def form_details(form: forms.BaseForm) -> list[Detail]:
 
 def refuse_unknown_parameters(query: QueryDict, known: list[str]) -> None:
     """Raise ValidationFailed when the query holds a name that this endpoint does not read."""
-    unknown = [clean_text(name)[:128] for name in query if name not in known]
-    if unknown:
-        hint = f" Known here: {', '.join(known)}." if known else " None is read here."
-        raise ValidationFailed(
-            Detail(name, "unknown_parameter", f"There is no query parameter of this name: {name}.{hint}")
-            for name in unknown[:MAX_DETAILS]
-        )
+    problems = list(unknown_parameters(query, known))
+    if problems:
+        raise ValidationFailed(problems[:MAX_DETAILS])
 
 
-def refuse_empty_values(query: QueryDict, names: list[str]) -> None:
-    """Raise ValidationFailed for a filter without a value, which Django's forms would take for one not given."""
-    empty = [name for name in names if query.get(name) == ""]
-    if empty:
-        raise ValidationFailed(
-            Detail(name, "blank", f"{name}: must not be empty. Leave it out instead.") for name in empty
-        )
+def unknown_parameters(query: QueryDict, known: list[str]) -> Iterator[Detail]:
+    """Yield a Detail for each name that this endpoint does not read."""
+    hint = f" Known here: {', '.join(known)}." if known else " None is read here."
+    for name in (clean_text(name)[:128] for name in query if name not in known):
+        yield Detail(name, "unknown_parameter", f"There is no query parameter of this name: {name}.{hint}")

@@ -6,6 +6,7 @@ Source: CONTRACT section 1 (`invalid_json`), RELIABILITY "JSON", RFC 8259.
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import IO, Any, NoReturn
 
@@ -21,22 +22,43 @@ MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is refused for its size
 MAX_DIGITS = 4300  # CPython's own bound for int(); a longer literal would raise ValueError
 
 
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,:\[\]{}"]+')
+
+
 class NumberText(str):
     """A JSON number or boolean kept as it was written: `1.50` stays `1.50`."""
 
     __slots__ = ()
 
 
+class _RefusedNumber(Exception):
+    """A literal that the decoder's hooks refuse; they are not told where it stands."""
+
+    def __init__(self, token: str, advice: str) -> None:
+        super().__init__(advice)
+        self.token = token
+        self.advice = advice
+
+
+def _place(text: str, token: str) -> str:
+    """Return where a literal first stands outside of strings, as `line 1, column 7`."""
+    for match in _TOKENS.finditer(text):
+        if match[0] == token:
+            before = text[: match.start()]
+            return f"line {before.count(chr(10)) + 1}, column {match.start() - before.rfind(chr(10))}"
+    return "the body"
+
+
 def _checked_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise InvalidJson(f"The number {text[:20]} is too large for JSON.")
+        raise _RefusedNumber(text, f"The number {text[:20]} is too large for JSON.")
     return number
 
 
 def _checked_int(text: str) -> int:
     if len(text) > MAX_DIGITS:
-        raise InvalidJson(f"A number has more than {MAX_DIGITS} digits.")
+        raise _RefusedNumber(text, f"A number has more than {MAX_DIGITS} digits.")
     return int(text)
 
 
@@ -49,7 +71,7 @@ def _checked_number_text(check: Callable[[str], object]) -> Callable[[str], Numb
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise InvalidJson(f"{text} is not JSON. Send a number, a string or null.")
+    raise _RefusedNumber(text, f"{text} is not JSON. Send a number, a string or null.")
 
 
 _VALUES = json.JSONDecoder(parse_float=_checked_float, parse_int=_checked_int, parse_constant=_refuse_constant)
@@ -71,9 +93,12 @@ def parse_object(body: bytes, *, numbers_as_text: bool = False) -> dict[str, Any
     except UnicodeDecodeError as error:
         raise InvalidJson(f"The body is not UTF-8 at byte {error.start}.") from None
     except json.JSONDecodeError as error:
-        raise InvalidJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        what = error.msg.removesuffix(" at")
+        raise InvalidJson(f"The body is not JSON: {what} at line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
         raise _too_deep() from None
+    except _RefusedNumber as error:
+        raise InvalidJson(f"{error.advice} See {_place(body.decode('utf-8-sig'), error.token)}.") from None
     if not isinstance(value, dict):
         raise InvalidJson(f"The body must be one JSON object, not {_kind(value)}.")
     # Counting brackets is cheap and rules out depth for nearly every body; only the rest is walked.

@@ -15,6 +15,7 @@ from config.api.client_address import client_address
 from config.api.errors import RateLimited
 
 HOUR = 3600  # seconds
+COUNTED_TO = 2**31  # more than any plan allows
 ANONYMOUS_LIMIT = 100  # requests an hour for one address without a valid key: the Free plan's
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
@@ -44,8 +45,13 @@ class Usage:
 
 
 def count_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
-    """Count one request of an organization against its plan."""
-    return _count(request, "organization", organization, f"{hourly_limit}/h")
+    """
+    Count one request of an organization against its plan.
+
+    The counter's name holds its rate, so one name for every plan: a changed plan does not begin the hour anew.
+    """
+    counted = _count(request, "organization", organization, f"{COUNTED_TO}/h")
+    return dataclasses.replace(counted, limit=hourly_limit)
 
 
 def count_address(request: HttpRequest) -> Usage:

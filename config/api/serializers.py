@@ -18,7 +18,6 @@ from config.api.text import clean_name, clean_text
 from config.api.times import parse_date
 
 MAX_DETAILS = 50  # enough to mend a form; ten thousand unknown names are one mistake
-UNKNOWN = "unknown_field"
 
 
 class TextField(serializers.CharField):
@@ -114,12 +113,15 @@ class IdField(serializers.CharField):
 class StrictSerializer(serializers.Serializer[Any]):
     """Refuses names that it does not know, so that a typo is not dropped silently."""
 
+    unknown_code = "unknown_field"
+    unknown_message = "There is no field of this name"
+
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="invalid")
         unknown = [name for name in data if name not in self.fields]
         errors: dict[str, Any] = {
-            name: [ErrorDetail(f"There is no field of this name: {clean_text(name)[:128]}", UNKNOWN)]
+            name: [ErrorDetail(f"{self.unknown_message}: {clean_text(name)[:128]}", self.unknown_code)]
             for name in unknown
         }
         try:
@@ -133,6 +135,9 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 class QuerySerializer(StrictSerializer):
     """Query parameters: every one a string, each name known."""
+
+    unknown_code = "unknown_parameter"
+    unknown_message = "There is no query parameter of this name"
 
 
 def validate(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ def format_time(moment: dt.datetime | None) -> str | None:
     """Return `2026-01-31T09:30:00.000Z` for an aware datetime; None stays None."""
     if moment is None:
         return None
-    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def now() -> dt.datetime:

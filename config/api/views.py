@@ -17,11 +17,11 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from config.api import ratelimit
-from config.api.errors import InvalidAccessKey, NotFound
+from config.api.errors import Detail, InvalidAccessKey, NotFound, ValidationFailed
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
 from config.api.ids import encode_id
 from config.api.ownership import find_owned, path_id
-from config.api.pagination import PARAMETERS, Pagination
+from config.api.pagination import PageQuery, Pagination
 from config.api.parsing import json_body
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
 
@@ -128,12 +128,25 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     record_serializer_class: type[serializers.BaseSerializer[Any]]
     filterset: Any = None  # set by StrictFilterBackend
     list_actions: ClassVar[tuple[str, ...]] = ("list",)
-    extra_parameters: ClassVar[list[str]] = []  # of actions other than the list
+    extra_query: ClassVar[type[QuerySerializer]] = QuerySerializer  # of actions other than the list
+
+    @property
+    def query_serializer(self) -> type[QuerySerializer]:
+        """What an action reads beside its filters."""
+        return PageQuery if self.action in self.list_actions else self.extra_query
 
     @property
     def query_parameters(self) -> list[str]:
         """Names that an action reads beside its filters."""
-        return [*PARAMETERS] if self.action in self.list_actions else self.extra_parameters
+        return [str(name) for name in self.query_serializer().fields]
+
+    def parameter_problems(self) -> list[Detail]:
+        """Return what is wrong with those."""
+        try:
+            self.query(self.query_serializer)
+        except ValidationFailed as error:
+            return list(error.details)
+        return []
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
         """Return how this resource is shown; bodies are read by `read`."""
@@ -173,6 +186,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
 
     def list(self, request: Request) -> Response:
         """Return a page of the caller's objects, newest first."""
+        StrictFilterBackend().check(request, self)
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 

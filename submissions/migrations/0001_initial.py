@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(max_length=255)),
                 ('body_sha256', models.CharField(max_length=64)),
                 ('submission_id', models.UUIDField()),
+                ("message", models.CharField(help_text="What the first 201 said.", max_length=1000)),
                 ('created_at', models.DateTimeField(db_index=True, default=config.api.times.now)),
                 ('form', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='forms_app.form')),
             ],

@@ -1,13 +1,23 @@
 """`create_key --organization SLUG --name N [--permission P]… [--admin] [--publishable] [--expires D]`."""
 
 import datetime as dt
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.api.errors import ApiError
+from config.api.times import parse_date
 from keys.access_keys import ALL_PERMISSIONS, issue_key
 from keys.models import AccessKey, Organization, Permission
+
+
+def day(text: str) -> dt.date:
+    """Return the day of `YYYY-MM-DD`, for argparse."""
+    parsed = parse_date(text)
+    if parsed is None:
+        raise ArgumentTypeError(f"{text!r} is not a date in the form YYYY-MM-DD.")
+    return parsed
 
 
 class Command(BaseCommand):
@@ -22,7 +32,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--admin", action="store_true", help="the key may manage keys")
         parser.add_argument("--publishable", action="store_true", help="a key for pages: it can only submit")
-        parser.add_argument("--expires", type=dt.date.fromisoformat, metavar="YYYY-MM-DD", help="the last day it works")
+        parser.add_argument("--expires", type=day, metavar="YYYY-MM-DD", help="the last day it works")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Make the key."""
