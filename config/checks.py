@@ -48,7 +48,10 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.DEMO and not is_local:
         hint = "Remove DEMO=1 from the environment or data/env."
         return [Error("DEMO is on for a public address; it is for a laptop.", hint=hint, id="fieldpost.E004")]
-    if parts.scheme == "http" and not is_local and not settings.DEBUG:
+    if settings.DEBUG and not is_local:
+        hint = "Remove DEBUG=1: it shows settings and code to whoever meets an error."
+        return [Error("DEBUG is on for a public address.", hint=hint, id="fieldpost.E008")]
+    if parts.scheme == "http" and not is_local:
         hint = "Serve over https and say so in PUBLIC_URL: cookies and access keys travel in the clear otherwise."
         return [checks.Warning("PUBLIC_URL is plain http.", hint=hint, id="fieldpost.W001")]
     return []

@@ -18,10 +18,15 @@ SHARED_PROCESSORS: list[Any] = [
 _DETAIL = re.compile(r"DETAIL:.*?(?=\n(?:CONTEXT:|HINT:)|\n\n(?:The above|During handling)|\Z)", re.DOTALL)
 
 
+def without_detail(text: str) -> str:
+    """Return a text without PostgreSQL's DETAIL: it quotes the failing row, and so what people have submitted."""
+    return _DETAIL.sub("DETAIL: (left out)", text)
+
+
 def leave_out_rows(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Take PostgreSQL's DETAIL out of tracebacks: it quotes the failing row, and so what people have submitted."""
+    """Structlog's processor that does this to tracebacks."""
     if "exception" in event:
-        event["exception"] = _DETAIL.sub("DETAIL: (left out)", event["exception"])
+        event["exception"] = without_detail(event["exception"])
     return event
 
 

@@ -19,6 +19,7 @@ from kombu.exceptions import KombuError
 
 from config.api.counters import REDIS_AWAY, breaker
 
+DELIVER = "webhooks.tasks.deliver_due"  # the one task that is nudged
 FLAG = "fieldpost:nudged"
 FLAG_SECONDS = 5  # a worker that died with the flag up delays hints no longer than this
 MESSAGE_SECONDS = 60  # then a message that no worker took is worth nothing: the sweeps have looked
@@ -56,7 +57,10 @@ class _Sender:
             self._wake.wait()
             self._wake.clear()
             while self._wanted:
-                send_nudge(self._wanted.pop())
+                try:
+                    send_nudge(self._wanted.pop())
+                except Exception:  # the thread must outlive whatever this was
+                    logger.exception("a nudge could not be sent")
             time.sleep(GATHER_SECONDS)
 
 

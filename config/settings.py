@@ -118,7 +118,9 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
     else:
         from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
-        timeouts = {"connect_timeout": 5, "application_name": "fieldpost"}
+        # Seconds; milliseconds without an answer before a peer counts as gone; seconds of silence before it is asked.
+        timeouts: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 30}
+        timeouts["application_name"] = "fieldpost"
         default["OPTIONS"] = timeouts | default["OPTIONS"]
         snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
         export = {**snapshot, "OPTIONS": dict(snapshot["OPTIONS"])}
@@ -143,7 +145,7 @@ REDIS_URL = env.str("REDIS_URL", default="")
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", default=0.5)
 REDIS_RETRY_SECONDS = env.float("REDIS_RETRY_SECONDS", default=5.0)  # how long a failed Redis is left alone
 
-LOCAL_CACHE = {"BACKEND": "config.api.counters.LocalCounterCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+LOCAL_CACHE = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 CACHES: dict[str, dict[str, Any]] = {"default": {**LOCAL_CACHE, "LOCATION": "default"}}
 if REDIS_URL:
     CACHES["default"] = {
@@ -152,6 +154,9 @@ if REDIS_URL:
         "KEY_PREFIX": "fieldpost",
         "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
     }
+if not REDIS_URL:
+    # Not shared between processes, and fieldpost.E002 sees to it that there is only one.
+    SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
 CACHES["local"] = {**LOCAL_CACHE, "LOCATION": "local"}  # the limiter's fallback while Redis is away
 RATELIMIT_USE_CACHE = "default"
 BURST_PER_ADDRESS_AND_FORM = env.str("BURST_PER_ADDRESS_AND_FORM", default="10/m")

@@ -1,3 +1,6 @@
+from urllib.parse import urlsplit
+
+from django.conf import settings
 from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
@@ -16,6 +19,11 @@ urlpatterns = [
             template_name="dashboard/password.html",
             email_template_name="dashboard/password_mail.txt",
             subject_template_name="dashboard/password_subject.txt",
+            # Not from the request: its Host is the asker's to choose.
+            extra_email_context={
+                "domain": urlsplit(settings.PUBLIC_URL).netloc,
+                "protocol": urlsplit(settings.PUBLIC_URL).scheme,
+            },
             success_url=reverse_lazy("dashboard:password-sent"),
         ),
         name="password",

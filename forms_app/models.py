@@ -1,7 +1,6 @@
 """What a form is."""
 
 import uuid
-from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -86,6 +85,3 @@ class Form(models.Model):
 def form_url(form_id: uuid.UUID) -> str:
     """Return the address of a form's hosted page."""
     return f"{settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"
-
-
-FormValues = dict[str, Any]  # the model's fields by name, as a validated body gives them

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from config.api import ratelimit
-from config.api.client_address import client_address
+from config.api.client_address import client_network
 from config.api.errors import ApiError, OriginNotAllowed
 from config.api.text import clean_text
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
@@ -42,7 +42,7 @@ def own_origin() -> str:
 
 
 def _refuse_burst(request: HttpRequest, form_id: str) -> ApiError | None:
-    by_address = f"{client_address(request)} {form_id}"
+    by_address = f"{client_network(request)} {form_id}"
     for group, value, rate in (
         ("burst-address", by_address, settings.BURST_PER_ADDRESS_AND_FORM),
         ("burst-form", form_id, settings.BURST_PER_FORM),

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from config.api.times import now
-from config.nudge import nudge
+from config.nudge import DELIVER, nudge
 from submissions.models import Submission
-from submissions.submit import DISPATCH_TASK
 from submissions.tally import apply_moves, key_of, new_moves
 
 MARKED_BY_HAND = "marked as spam"
@@ -23,7 +22,7 @@ def mark_spam(submission: Submission) -> Submission:
 def mark_not_spam(submission: Submission) -> Submission:
     """Bring a submission back. It is dispatched like a new one, to those who are to be told now."""
     marked = _mark(submission, spam=False)
-    nudge(DISPATCH_TASK)
+    nudge(DELIVER)
     return marked
 
 

@@ -27,7 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 _INSERT = (
     f"INSERT INTO {Submission._meta.db_table} ({', '.join(COLUMNS)}) "  # noqa: S608 - names from code
-    f"VALUES ({', '.join(['%s'] * len(COLUMNS))}) ON CONFLICT (id) DO NOTHING"
+    f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
 )
 _RESERVE = (
     f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, message, created_at) "  # noqa: S608

@@ -36,7 +36,7 @@ from config.api.schema import enveloped, id_schema
 from config.api.text import clean_text
 from config.api.times import format_time
 from config.api.views import KeyedView
-from config.nudge import nudge
+from config.nudge import DELIVER, nudge
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
 from forms_app.models import Form
 from forms_app.validation import check_values
@@ -48,7 +48,6 @@ from submissions.lookup import Found, FoundForm, find_key_and_form
 from submissions.serializers import SubmittedRecord
 from submissions.store import Stored, find_earlier, store, store_once
 
-DISPATCH_TASK = "webhooks.tasks.deliver_due"
 MAX_IDEMPOTENCY_KEY = 255
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 _SCALARS = ["string", "number", "boolean", "null"]
@@ -86,6 +85,9 @@ class Attempt:
 
     def answer(self) -> HttpResponse:
         """Go through the gates in their order; the first that fails raises."""
+        if not tokens.is_well_formed(self.request.META.get(META_NAME, "")):
+            # Before the body is read: a stranger must not hold a thread by sending it slowly.
+            self._refuse_at_address(InvalidAccessKey())
         self._read_body()
         form_id, form_id_error = self._form_id()
         found = self._authenticate(form_id)
@@ -104,7 +106,7 @@ class Attempt:
         if own_form is None:
             raise Unauthorized
         stored = self._store(own_form, intake, key)
-        nudge(DISPATCH_TASK)
+        nudge(DELIVER)
         return created(stored, own_form)
 
     def _read_body(self) -> None:
@@ -127,10 +129,7 @@ class Attempt:
             return None, error
 
     def _authenticate(self, form_id: uuid.UUID | None) -> Found:
-        token = self.request.META.get(META_NAME, "")
-        found = None
-        if tokens.is_well_formed(token):
-            found = find_key_and_form(digest=tokens.digest(token), form_id=form_id)
+        found = find_key_and_form(digest=tokens.digest(self.request.META[META_NAME]), form_id=form_id)
         if found is None:
             self._refuse_at_address(InvalidAccessKey())
         return found

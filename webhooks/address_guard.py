@@ -26,7 +26,7 @@ Network = IPv4Network | IPv6Network
 
 DNS_SECONDS = 5.0
 MAX_LOOKUPS_AT_ONCE = 64  # threads for one process; a name server that never answers keeps its thread for a while
-MAX_URL_CHARACTERS = 2_048
+MAX_URL_BYTES = 2_048  # in UTF-8: PostgreSQL's index of (form, url) takes 2,704, and one character can be four
 MAX_HOST_CHARACTERS = 253  # RFC 1035, section 2.3.4; also keeps the quadratic IDNA codec short
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -238,8 +238,8 @@ def check_url(url: str) -> None:
 
 def parse_url(url: str) -> Destination:
     """Split a webhook URL and check its form, without any look-up. Raises UrlRefused."""
-    if len(url) > MAX_URL_CHARACTERS:
-        raise UrlRefused("url_too_long", f"Shorten the URL to at most {MAX_URL_CHARACTERS:,} characters.")
+    if len(url.encode("utf-8", "replace")) > MAX_URL_BYTES:
+        raise UrlRefused("url_too_long", f"Shorten the URL to at most {MAX_URL_BYTES:,} characters.")
     if not url.isprintable() or " " in url or "\\" in url:
         message = "Remove blanks, backslashes and invisible characters from the URL, or percent-encode them."
         raise UrlRefused("invalid_characters", message)

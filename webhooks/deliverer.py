@@ -13,9 +13,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from django.conf import settings
 from django.db import connection
 
-from config.api.errors import DATABASE_AWAY
+from config.api.errors import DATABASE_AWAY, is_away
 from webhooks.delivery import Result, claim_due, record
-from webhooks.dispatch import dispatch_all
+from webhooks.dispatch import dispatch_batch
 from webhooks.sending import send
 
 DATABASE_PAUSE_SECONDS = 1.0
@@ -53,7 +53,7 @@ class Deliverer:
         """Do one round: record, dispatch, claim and start. Tell whether there was anything to do."""
         try:
             recorded = self._record()
-            dispatched = dispatch_all()
+            dispatched = dispatch_batch()  # one a round: what was sent must be recorded before its lease ends
             claims = claim_due(self.concurrency - len(self._in_flight))
         except DATABASE_AWAY as error:
             logger.warning("database unavailable, trying again: %s", error)
@@ -78,9 +78,9 @@ class Deliverer:
         try:
             record(self._finished)
             self._finished = []
-        except DATABASE_AWAY:
-            raise
-        except Exception:
+        except Exception as error:
+            if is_away(error):
+                raise
             logger.exception("recording a batch failed; going on one by one")
             while self._finished:
                 self._write_down_one(self._finished[-1])
@@ -89,9 +89,9 @@ class Deliverer:
     def _write_down_one(self, result: Result) -> None:
         try:
             record([result])
-        except DATABASE_AWAY:
-            raise
-        except Exception:
+        except Exception as error:
+            if is_away(error):
+                raise
             logger.exception("the result of delivery %s cannot be recorded", result.claim.delivery.pk)
 
     def _pause(self) -> None:

@@ -108,7 +108,7 @@ def record(results: Sequence[Result]) -> None:
             _cancel(result, spam=spam, webhooks=webhooks)
         standing = [result for result in made if _record_one(result, moves)]
         Attempt.objects.bulk_create([_attempt(result) for result in made])
-        for result in standing:
+        for result in sorted(standing, key=lambda r: r.started_at):
             webhook = webhooks.get(result.claim.delivery.webhook_id)
             if webhook and result.claim.delivery.kind != Delivery.Kind.TEST:
                 _note_health(webhook, result.outcome)

@@ -6,14 +6,18 @@ and sets the mark, so a crash leaves either all of it or none. No network call h
 """
 
 import logging
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from config.api.errors import DATABASE_AWAY
+from config.api.errors import is_away
 from forms_app.models import Form
 from submissions.models import Submission
 from submissions.tally import apply_moves, key_of, new_moves
@@ -22,53 +26,65 @@ from webhooks.models import Delivery, Webhook
 from webhooks.named import NamedWebhooks
 
 ROWS_A_BATCH = 200
+POISON_SECONDS = 600
 KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
 
 logger = logging.getLogger(__name__)
-
-
-def dispatch_all() -> int:
-    """Dispatch until nothing is owed; return how many submissions there were."""
-    dispatched = 0
-    while batch := dispatch_batch():
-        dispatched += batch
-    return dispatched
 
 
 def dispatch_batch() -> int:
     """
     Dispatch some of the oldest rows and return how many.
 
-    When one of them cannot be dispatched, the others go one by one, and it stays owed and is logged.
+    When one of them cannot be dispatched, the others go one by one. It stays owed, is logged, and is left alone by
+    this process for a while, so that it does not hold up what came after it.
     """
-    waiting = Submission.objects.undispatched().order_by("id")
+    waiting = Submission.objects.undispatched().exclude(pk__in=_poison.now()).order_by("id")
     if not waiting.exists():  # most looks find nothing, and on SQLite a transaction here would lock out the writers
         return 0
     try:
-        with transaction.atomic():
-            rows = list(waiting.select_for_update(skip_locked=True, no_key=True)[:ROWS_A_BATCH])
-            _dispatch(rows)
-            return len(rows)
-    except DATABASE_AWAY:
-        raise
-    except Exception:
+        return _dispatch_some(waiting)
+    except Exception as error:
+        if is_away(error):
+            raise
         logger.exception("dispatching a batch failed; going on one by one")
-        return sum(_dispatch_one(pk) for pk in waiting.values_list("pk", flat=True)[:ROWS_A_BATCH])
+        return sum(_dispatch_one(pk) for pk in list(waiting.values_list("pk", flat=True)[:ROWS_A_BATCH]))
 
 
 def _dispatch_one(pk: uuid.UUID) -> int:
     try:
-        with transaction.atomic():
-            rows = list(
-                Submission.objects.undispatched().filter(pk=pk).select_for_update(skip_locked=True, no_key=True)
-            )
-            _dispatch(rows)
-            return len(rows)
-    except DATABASE_AWAY:
-        raise
-    except Exception:
-        logger.exception("submission %s cannot be dispatched", pk)
+        return _dispatch_some(Submission.objects.undispatched().filter(pk=pk))
+    except Exception as error:
+        if is_away(error):
+            raise
+        logger.exception("submission %s cannot be dispatched, trying again in %s s", pk, POISON_SECONDS)
+        _poison.add(pk)
         return 0
+
+
+def _dispatch_some(waiting: QuerySet[Submission]) -> int:
+    with transaction.atomic():
+        rows = list(waiting.defer("search_text").select_for_update(skip_locked=True, no_key=True)[:ROWS_A_BATCH])
+        _dispatch(rows)
+        return len(rows)
+
+
+class _Poison:
+    """Rows that failed lately. Of this process alone: it saves work and log lines, and decides nothing."""
+
+    def __init__(self) -> None:
+        self._until: dict[uuid.UUID, float] = {}
+
+    def add(self, pk: uuid.UUID) -> None:
+        self._until[pk] = time.monotonic() + POISON_SECONDS
+
+    def now(self) -> list[uuid.UUID]:
+        moment = time.monotonic()
+        self._until = {pk: until for pk, until in self._until.items() if until > moment}
+        return list(self._until)
+
+
+_poison = _Poison()
 
 
 def _dispatch(rows: Sequence[Submission]) -> None:
@@ -102,7 +118,7 @@ def _make_deliveries(rows: Sequence[Submission]) -> None:
         targets += [webhook for webhook in named.of(row, form) if webhook.url not in urls and _may_hear(webhook, row)]
         body = submission_message(row, form.name) if targets else ""
         deliveries += [_to_webhook(row, webhook, body) for webhook in targets]
-        deliveries += [_to_address(row, address) for address in form.notification_recipients]
+        deliveries += [_to_address(row, address) for address in _recipients(form)]
     # A submission that comes back from spam may have its deliveries already.
     Delivery.objects.bulk_create(deliveries, ignore_conflicts=True, batch_size=500)
     released = [row.pk for row in rows if row.released_at]
@@ -146,6 +162,18 @@ def _to_webhook(row: Submission, webhook: Webhook, body: str) -> Delivery:
         next_attempt_at=Now() if status == Delivery.Status.PENDING else None,
         finished_at=Now() if status == Delivery.Status.CANCELED else None,
     )
+
+
+def _recipients(form: Form) -> list[str]:
+    """Return the form's addresses, without what is none: the database would refuse the whole batch for it."""
+    good = []
+    for address in form.notification_recipients:
+        try:
+            validate_email(address)
+            good.append(address)
+        except ValidationError:
+            logger.warning("form %s names a recipient that is no email address", form.pk)
+    return good
 
 
 def _to_address(row: Submission, address: str) -> Delivery:

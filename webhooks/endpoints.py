@@ -9,16 +9,16 @@ from django.db.models.functions import Now
 
 from config.api.errors import Conflict, invalid
 from config.api.times import now
-from config.nudge import nudge
+from config.nudge import DELIVER, nudge
 from forms_app.models import Form
 from keys.models import Membership, User
 from submissions.json_text import dump_json
-from submissions.submit import DISPATCH_TASK
 from webhooks.address_guard import UrlRefused, check_url
 from webhooks.messages import message_id, test_message
 from webhooks.models import Delivery, Webhook
 from webhooks.signing import new_secret
 
+MAX_WEBHOOKS = 100  # of one form; each submission is told to every one of them
 ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign for so long
 DISABLED_BY_HAND = "Disabled by hand."
 GONE = "The endpoint answered 410 Gone."
@@ -38,6 +38,9 @@ def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
     _check_url(url)
     try:
         with transaction.atomic():
+            Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # two at once are counted one after the other
+            if Webhook.objects.filter(form=form).exclude(status=PENDING).count() >= MAX_WEBHOOKS:
+                raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks. Delete one first.")
             return Webhook.objects.create(form=form, url=url, events=events)
     except IntegrityError:
         raise _same_url() from None
@@ -72,7 +75,7 @@ def _move(webhook: Webhook, status: str) -> None:
     webhook.save(update_fields=["status", "disabled_reason", "failing_since", "failure_count"])
     held = webhook.deliveries.filter(status=Delivery.Status.HELD)
     held.update(status=Delivery.Status.PENDING, next_attempt_at=Now())  # what waited for the activation
-    transaction.on_commit(lambda: nudge(DISPATCH_TASK))
+    transaction.on_commit(lambda: nudge(DELIVER))
 
 
 def delete_webhook(webhook: Webhook) -> None:
@@ -135,7 +138,7 @@ def send_test(webhook: Webhook) -> Delivery:
     )
     test.message_id = message_id(test.pk)
     test.save()
-    nudge(DISPATCH_TASK)
+    nudge(DELIVER)
     return Delivery.objects.select_related("webhook").get(pk=test.pk)
 
 

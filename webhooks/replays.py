@@ -3,13 +3,14 @@
 import datetime as dt
 from typing import Any
 
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict
 from config.api.times import day_start
-from config.nudge import nudge
+from config.nudge import DELIVER, nudge
+from submissions.models import Submission
 from submissions.querysets import first_id_of
-from submissions.submit import DISPATCH_TASK
 from webhooks.endpoints import refuse_inactive
 from webhooks.models import Delivery, Webhook
 
@@ -29,7 +30,7 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     again = Delivery.objects.filter(pk=delivery.pk).not_leased()
     if not again.update(**AGAIN, next_attempt_at=Now(), lease_token=None, lease_until=None):
         raise Conflict("This delivery is being sent right now. Look at its result first.")
-    nudge(DISPATCH_TASK)
+    nudge(DELIVER)
     return Delivery.objects.select_related("webhook").get(pk=delivery.pk)
 
 
@@ -43,9 +44,10 @@ def replay(
     is active.
     """
     refuse_inactive(webhook)
-    matching = webhook.deliveries.filter(
-        kind=Delivery.Kind.SUBMISSION, status__in=statuses, submission__spam=False
-    ).not_leased()
+    # Not by a join: Django would move all these conditions into a subquery, and a row that was claimed while the
+    # UPDATE waited for it would be reset under its sender's hands.
+    spam = Submission.objects.filter(pk=OuterRef("submission_id"), spam=True)
+    matching = webhook.deliveries.filter(~Exists(spam), kind=Delivery.Kind.SUBMISSION, status__in=statuses).not_leased()
     if since:
         matching = matching.filter(submission_id__gte=first_id_of(day_start(since)))
     if until and until < dt.date.max:
@@ -53,5 +55,5 @@ def replay(
     if dry_run:
         return matching.count(), 0
     replayed = matching.update(**AGAIN, next_attempt_at=Now(), lease_token=None, lease_until=None)
-    nudge(DISPATCH_TASK)
+    nudge(DELIVER)
     return replayed, replayed

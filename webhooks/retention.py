@@ -6,17 +6,26 @@ from typing import Any
 from django.db.models import QuerySet
 
 from config.api.times import now
+from submissions.retention import purge_idempotency_keys, purge_submissions
 from webhooks.models import Attempt, Delivery
 
 LOG_KEPT = dt.timedelta(days=30)
 ROWS_A_BATCH = 1000
 
 
+def clean_up() -> None:
+    """Delete what is kept no longer: submissions, idempotency keys, the log. For task, command and thread alike."""
+    purge_submissions()
+    purge_idempotency_keys()
+    purge_log()
+
+
 def purge_log() -> int:
     """Delete attempts, and ended deliveries, of more than 30 days ago; return how many rows. In batches."""
     oldest_kept = now() - LOG_KEPT
     attempts = _purge(Attempt.objects.filter(started_at__lt=oldest_kept))
-    return attempts + _purge(Delivery.objects.filter(finished_at__lt=oldest_kept))
+    held = Delivery.objects.filter(status=Delivery.Status.HELD, created_at__lt=oldest_kept)
+    return attempts + _purge(held) + _purge(Delivery.objects.filter(finished_at__lt=oldest_kept))
 
 
 def _purge(expired: QuerySet[Any]) -> int:

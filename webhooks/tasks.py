@@ -3,9 +3,8 @@
 from celery import shared_task
 
 from config.nudge import take_nudge
-from submissions.retention import purge_idempotency_keys, purge_submissions
+from webhooks import retention
 from webhooks.deliverer import Deliverer
-from webhooks.retention import purge_log
 
 BUDGET_SECONDS = 30  # then the task ends, so that a worker can be stopped
 
@@ -21,6 +20,4 @@ def deliver_due() -> None:
 @shared_task
 def clean_up() -> None:
     """Delete what is kept no longer."""
-    purge_submissions()
-    purge_idempotency_keys()
-    purge_log()
+    retention.clean_up()

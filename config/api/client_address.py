@@ -5,6 +5,20 @@ import ipaddress
 from django.conf import settings
 from django.http import HttpRequest
 
+IPV6_CUSTOMER_BITS = 64  # what one customer gets at least, and every host in it can take any address (RFC 6177)
+
+
+def client_network(request: HttpRequest) -> str:
+    """Return what limits count: an IPv4 address, or the /64 network of an IPv6 one."""
+    address = client_address(request)
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    return str(ipaddress.ip_network((parsed, IPV6_CUSTOMER_BITS), strict=False))
+
 
 def client_address(request: HttpRequest) -> str:
     """

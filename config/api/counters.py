@@ -13,7 +13,6 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
-from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 
@@ -43,10 +42,6 @@ class Breaker:
 
 
 breaker = Breaker()  # one a process: limiter and nudges share what they learn
-
-
-class LocalCounterCache(LocMemCache):
-    """The per-process cache: enough where one process serves, and the fallback elsewhere."""
 
 
 class RedisCounterCache(RedisCache):
@@ -81,4 +76,7 @@ class RedisCounterCache(RedisCache):
             except REDIS_AWAY as error:
                 breaker.trip(error)
         local = caches["local"]
-        return 1 if local.add(key, 1, timeout) else int(local.incr(key))
+        try:
+            return 1 if local.add(key, 1, timeout) else int(local.incr(key))
+        except ValueError:  # it expired, or was culled, in between
+            return 1

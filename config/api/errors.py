@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
 DATABASE_AWAY = (OperationalError, InterfaceError)
+LIMIT_EXCEEDED = "54"  # class of PostgreSQL's SQLSTATEs, of psycopg's OperationalErrors too: the row's fault, for ever
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -153,6 +154,12 @@ def current_request_id() -> str:
     return str(structlog.contextvars.get_contextvars().get("request_id", "unknown"))
 
 
+def is_away(error: BaseException) -> bool:
+    """Tell whether an error means that the database is away or busy, so that trying again can help."""
+    state = str(getattr(error.__cause__, "sqlstate", None) or "")
+    return isinstance(error, DATABASE_AWAY) and not state.startswith(LIMIT_EXCEEDED)
+
+
 def as_api_error(error: BaseException) -> ApiError:
     """Return the ApiError that tells about any exception. Unknown ones are logged with their traceback."""
     if isinstance(error, ApiError):
@@ -165,7 +172,7 @@ def as_api_error(error: BaseException) -> ApiError:
         return PayloadTooLarge()
     if isinstance(error, drf.UnsupportedMediaType):
         return UnsupportedMediaType()
-    if isinstance(error, DATABASE_AWAY):
+    if is_away(error):
         logger.warning("database unavailable: %s", error)
         drop_broken_connections()
         return ServiceUnavailable()

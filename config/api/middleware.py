@@ -7,7 +7,7 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid4
 
-from config.api.errors import DATABASE_AWAY, error_response
+from config.api.errors import error_response, is_away
 
 REQUEST_ID = "X-Request-Id"
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -48,4 +48,4 @@ class UnavailableMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the 503 for a database error, None for anything else."""
-        return error_response(exception) if isinstance(exception, DATABASE_AWAY) else None
+        return error_response(exception) if is_away(exception) else None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase
 from django_ratelimit.core import get_usage
 
-from config.api.client_address import client_address
+from config.api.client_address import client_network
 from config.api.errors import RateLimited
 
 HOUR = 3600  # seconds
@@ -56,7 +56,7 @@ def count_organization(request: HttpRequest, organization: str, hourly_limit: in
 
 def count_address(request: HttpRequest) -> Usage:
     """Count one request without a valid key, or a refused browser submission, against the client's address."""
-    return _count(request, "address", client_address(request), f"{ANONYMOUS_LIMIT}/h")
+    return _count(request, "address", client_network(request), f"{ANONYMOUS_LIMIT}/h")
 
 
 def count_burst(request: HttpRequest, group: str, value: str, rate: str) -> Usage:

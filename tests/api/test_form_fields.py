@@ -161,7 +161,7 @@ def test_fields__that_are_no_list_of_objects__are_refused(api: Client, given: An
 def test_fields__two_hundred_at_most__are_taken(api: Client) -> None:
     fields = [text_field(f"f{number}") for number in range(201)]
 
-    message = "fields: A form has at most 200 fields."
+    message = "fields: Ensure this field has no more than 200 elements."
     refused = create(api, *fields)
-    assert (refused.status, refused.json()) == (400, invalid(("fields", "too_many", message)))
+    assert (refused.status, refused.json()) == (400, invalid(("fields", "max_length", message)))
     assert len(stored_fields(create(api, *fields[:200]))) == 200

@@ -1,6 +1,7 @@
 """`serve`: every role on one machine. Web by granian under WSGI, and the deliverer beside it."""
 
 import logging
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
@@ -50,6 +52,7 @@ class Command(BaseCommand):
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         threading.Thread(target=self.announce, args=(options["host"], demo), daemon=True).start()
         deliverer = None if options["no_deliver"] else DelivererProcess()
+        connections.close_all()
         try:
             make_server(options["host"]).serve()
         finally:
@@ -66,6 +69,8 @@ class Command(BaseCommand):
 
 def make_server(host: str) -> Any:
     """Return granian, set up for WSGI."""
+    # Forked workers would keep this process's settings, which were read without a pool.
+    multiprocessing.set_start_method("spawn", force=True)
     # It warns of more threads than cores; ours wait for the database's disk most of the time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     return Granian(

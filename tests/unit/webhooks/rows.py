@@ -12,9 +12,9 @@ from forms_app.organizations import create_organization
 from keys.models import User
 from submissions.models import Submission, Tally
 from submissions.querysets import search_text
+from tests.unit.webhooks.dispatching import dispatch_all
 from webhooks.channels.outcome import ErrorClass, Outcome
 from webhooks.delivery import Claim, Result, claim_due
-from webhooks.dispatch import dispatch_all
 from webhooks.models import Delivery, Webhook
 
 _numbers = itertools.count(1)

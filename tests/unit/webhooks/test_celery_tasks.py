@@ -12,13 +12,12 @@ from pytest_django import Settings
 from config import nudge as nudges
 from config.api.counters import Breaker
 from config.celery import app
-from config.nudge import nudge, send_nudge, take_nudge
-from submissions.submit import DISPATCH_TASK
+from config.nudge import DELIVER, nudge, send_nudge, take_nudge
 from tests.services.processes import free_port
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
-from webhooks import tasks
+from webhooks import retention, tasks
 from webhooks.models import Delivery
 
 HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there no worker takes the messages away
@@ -71,23 +70,23 @@ def test_beat_schedule__every_entry__expires_before_the_next_is_sent() -> None:
 
 
 def test_dispatch_task__name_that_submit_nudges__is_the_tasks_own() -> None:
-    assert tasks.deliver_due.name == DISPATCH_TASK
+    assert tasks.deliver_due.name == DELIVER
 
 
 @pytest.mark.usefixtures("fresh_nudges")
 def test_nudge__a_hundred_times__leaves_at_most_one_message_outstanding() -> None:
     """With Redis exactly one; without it none, as `manage.py deliver` looks by itself."""
     for _ in range(100):
-        send_nudge(DISPATCH_TASK)
+        send_nudge(DELIVER)
     assert messages() == int(HAS_REDIS)
 
 
 @pytest.mark.usefixtures("fresh_nudges")
 def test_nudge__after_the_worker_took_the_last_one__is_sent_again() -> None:
-    send_nudge(DISPATCH_TASK)
+    send_nudge(DELIVER)
     take_nudge()
-    send_nudge(DISPATCH_TASK)
-    send_nudge(DISPATCH_TASK)
+    send_nudge(DELIVER)
+    send_nudge(DELIVER)
     assert messages() == 2 * int(HAS_REDIS)
 
 
@@ -96,7 +95,7 @@ def test_nudge__redis_is_down__does_not_raise_and_is_quick(settings: Settings) -
     use_redis_at(free_port(), settings)
     start = time.monotonic()
     for _ in range(100):
-        send_nudge(DISPATCH_TASK)
+        send_nudge(DELIVER)
         take_nudge()
     assert time.monotonic() - start < 1
 
@@ -107,7 +106,7 @@ def test_nudge__redis_is_frozen__waits_for_one_time_out_and_then_leaves_it_alone
         use_redis_at(silent.getsockname()[1], settings)
         start = time.monotonic()
         for _ in range(100):
-            send_nudge(DISPATCH_TASK)
+            send_nudge(DELIVER)
         assert time.monotonic() - start < settings.REDIS_TIMEOUT_SECONDS * 2 + 0.5
     assert nudges.breaker.is_open()
 
@@ -116,7 +115,7 @@ def test_nudge__redis_is_frozen__waits_for_one_time_out_and_then_leaves_it_alone
 def test_nudge__from_a_request__is_sent_beside_it() -> None:
     """A hundred at once become a hint or a few, never more than are taken."""
     for _ in range(100):
-        nudge(DISPATCH_TASK)
+        nudge(DELIVER)
     eventually(lambda: messages() == int(HAS_REDIS), 5, "the hint is in the broker")
 
 
@@ -125,7 +124,7 @@ def test_nudge__redis_is_frozen__no_request_waits_for_it(settings: Settings) -> 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         use_redis_at(silent.getsockname()[1], settings)
         start = time.monotonic()
-        nudge(DISPATCH_TASK)
+        nudge(DELIVER)
         assert time.monotonic() - start < settings.REDIS_TIMEOUT_SECONDS / 2
         eventually(nudges.breaker.is_open, 5, "the sender has learned that Redis is away")
 
@@ -158,6 +157,6 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
     called: list[str] = []
     names = ["purge_submissions", "purge_idempotency_keys", "purge_log"]
     for name in names:
-        monkeypatch.setattr(tasks, name, lambda name=name: called.append(name))
+        monkeypatch.setattr(retention, name, lambda name=name: called.append(name))
     tasks.clean_up.apply(throw=True)
     assert called == names

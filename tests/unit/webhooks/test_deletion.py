@@ -11,11 +11,11 @@ from django.db.models.deletion import Collector
 
 from submissions.models import Submission
 from submissions.moderation import delete_submissions
+from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import OK, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
 from tests.unit.webhooks.side_by_side import shared_database
 from webhooks import dispatch
 from webhooks.delivery import record
-from webhooks.dispatch import dispatch_all
 from webhooks.endpoints import delete_webhook
 from webhooks.messages import submission_message
 from webhooks.models import Attempt, Delivery, Webhook

@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, OperationalError
 
 from tests.services.receivers import Receiver, Reply
+from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from webhooks import deliverer
 from webhooks.deliverer import Deliverer
@@ -52,7 +53,7 @@ def test_run__until_idle__dispatches_delivers_and_records(receiver: Receiver) ->
     assert told_once(receiver, 10)
 
 
-@pytest.mark.parametrize("step", ["record", "dispatch_all", "claim_due"])
+@pytest.mark.parametrize("step", ["record", "dispatch_batch", "claim_due"])
 def test_run__database_away_once__keeps_the_results_and_goes_on(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -68,7 +69,7 @@ def test_run__one_result_cannot_be_recorded__the_others_are(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     owe(receiver, 3)
-    deliverer.dispatch_all()
+    dispatch_all()
     poison = Delivery.objects.order_by("id")[1].pk
 
     def refuse(results: Sequence[Result]) -> None:

@@ -8,10 +8,11 @@ import pytest
 from django.db import connection
 
 from submissions.models import Submission
+from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks import dispatch
-from webhooks.dispatch import dispatch_all, dispatch_batch
+from webhooks.dispatch import dispatch_batch
 from webhooks.endpoints import change_webhook
 from webhooks.messages import submission_message
 from webhooks.models import Delivery, Webhook

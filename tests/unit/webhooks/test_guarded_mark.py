@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from submissions.models import Submission
+from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
 from webhooks import dispatch
 from webhooks.models import Delivery
@@ -45,8 +46,8 @@ def lost_by_a_kill(monkeypatch: pytest.MonkeyPatch) -> int:
     with monkeypatch.context() as patch:
         patch.setattr(Delivery.objects, "bulk_create", die)
         with pytest.raises(Killed):
-            dispatch.dispatch_all()
-    dispatch.dispatch_all()
+            dispatch_all()
+    dispatch_all()
     return ROWS - Delivery.objects.filter(submission__form=form).count()
 
 
@@ -65,4 +66,4 @@ def test_marking_first__without_a_kill__works_as_well(monkeypatch: pytest.Monkey
     form = make_form()
     make_webhook(form)
     make_submission(form)
-    assert dispatch.dispatch_all() == Delivery.objects.count() == 1
+    assert dispatch_all() == Delivery.objects.count() == 1

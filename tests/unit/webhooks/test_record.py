@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from config.api.times import now
 from keys.models import Membership, User
 from submissions.moderation import mark_not_spam, mark_spam
+from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import (
     CANCELED,
     FAILED,
@@ -25,7 +26,6 @@ from tests.unit.webhooks.rows import (
 )
 from webhooks.channels.outcome import Outcome
 from webhooks.delivery import Result, claim_due, record
-from webhooks.dispatch import dispatch_all
 from webhooks.endpoints import change_webhook
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.retention import purge_log

@@ -1,18 +1,21 @@
 """`deliver`: dispatch and delivery without Redis and Celery; `serve` starts one."""
 
+import logging
 import signal
 import threading
-import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connection
 
 from config.processes import end_with_parent
-from submissions.retention import purge_idempotency_keys, purge_submissions
 from webhooks.deliverer import Deliverer
-from webhooks.retention import purge_log
+from webhooks.retention import clean_up
 
-CLEAN_UP_EVERY = 3600  # seconds
+FIRST_CLEAN_UP = 60.0  # seconds after the start
+CLEAN_UP_EVERY = 3600.0  # seconds
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -35,10 +38,12 @@ class Command(BaseCommand):
 
 def clean_up_hourly(stop: threading.Event) -> None:
     """Delete what is kept no longer, as beat does in production."""
-    began = 0.0
-    while not stop.wait(1 if began else 60):
-        if time.monotonic() - began > CLEAN_UP_EVERY:
-            began = time.monotonic()
-            purge_submissions()
-            purge_idempotency_keys()
-            purge_log()
+    delay = FIRST_CLEAN_UP
+    while not stop.wait(delay):
+        delay = CLEAN_UP_EVERY
+        try:
+            clean_up()
+        except Exception:
+            logger.exception("cleaning up failed; the next try is in an hour")
+        finally:
+            connection.close()  # after an hour the server may have been restarted
