@@ -48,7 +48,6 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

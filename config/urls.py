@@ -1,6 +1,5 @@
 """Every address. The API's paths have no trailing slash and no version (SPEC sections 4 and 9)."""
 
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import cache_page
 from django.views.generic import RedirectView
@@ -25,7 +24,6 @@ urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
     path("dashboard/", include("dashboard.urls")),
-    path("admin/", admin.site.urls),
     path("", RedirectView.as_view(pattern_name="dashboard:overview")),
 ]
 

@@ -1,4 +1,4 @@
-"""The web role: API and dashboard under WSGI (granian in `manage.py serve`, any WSGI server elsewhere)."""
+"""The web role: API and dashboard under WSGI (granian, by `manage.py serve`)."""
 
 import os
 

@@ -4,27 +4,29 @@ from django.conf import settings
 from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
-from dashboard.people import ResetForm
+from dashboard.people import ResetForm, only_so_often
 from dashboard.views import overview
 
 app_name = "dashboard"
 urlpatterns = [
     path("", overview, name="overview"),
-    path("login", auth.LoginView.as_view(template_name="dashboard/login.html"), name="login"),
+    path("login", only_so_often(auth.LoginView.as_view(template_name="dashboard/login.html")), name="login"),
     path("logout", auth.LogoutView.as_view(), name="logout"),
     path(
         "password",
-        auth.PasswordResetView.as_view(
-            form_class=ResetForm,
-            template_name="dashboard/password.html",
-            email_template_name="dashboard/password_mail.txt",
-            subject_template_name="dashboard/password_subject.txt",
-            # Not from the request: its Host is the asker's to choose.
-            extra_email_context={
-                "domain": urlsplit(settings.PUBLIC_URL).netloc,
-                "protocol": urlsplit(settings.PUBLIC_URL).scheme,
-            },
-            success_url=reverse_lazy("dashboard:password-sent"),
+        only_so_often(
+            auth.PasswordResetView.as_view(
+                form_class=ResetForm,
+                template_name="dashboard/password.html",
+                email_template_name="dashboard/password_mail.txt",
+                subject_template_name="dashboard/password_subject.txt",
+                # Not from the request: its Host is the asker's to choose.
+                extra_email_context={
+                    "domain": urlsplit(settings.PUBLIC_URL).netloc,
+                    "protocol": urlsplit(settings.PUBLIC_URL).scheme,
+                },
+                success_url=reverse_lazy("dashboard:password-sent"),
+            )
         ),
         name="password",
     ),

@@ -34,7 +34,7 @@ class Form(models.Model):
         ARCHIVED = "archived", "Archived"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="forms")
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="forms", db_index=False)
     name = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     is_default = models.BooleanField(default=False)

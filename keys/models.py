@@ -28,11 +28,11 @@ class UserManager(BaseUserManager["User"]):
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user of an address. Raises User.DoesNotExist."""
-        return self.get(email__iexact=username)
+        return self.get(email=(username or "").lower())
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":
         """Create a person; without a password they can set one by mail."""
-        user = self.model(email=self.normalize_email(email), **extra)
+        user = self.model(email=email.lower(), **extra)  # one spelling, so that the plain index finds it
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -109,7 +109,7 @@ class Membership(models.Model):
         ADMIN = "admin", "Admin"
         MEMBER = "member", "Member"
 
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships")
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     created_at = models.DateTimeField(default=now)
@@ -209,7 +209,9 @@ class AccessKey(models.Model):
 class AuditEvent(models.Model):
     """Who did what to keys, members, plans and exports, and when. Never holds a secret."""
 
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="audit_events")
+    organization = models.ForeignKey(
+        Organization, on_delete=models.CASCADE, related_name="audit_events", db_index=False
+    )
     user = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL)
     access_key = models.ForeignKey(AccessKey, null=True, blank=True, on_delete=models.SET_NULL)
     action = models.CharField(max_length=60)

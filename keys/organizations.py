@@ -32,4 +32,4 @@ def set_plan(organization: Organization, plan: Plan, *, by: Actor, rate_limit: i
 
 def find_or_create_person(email: str) -> User:
     """Return the user of an address; an unknown one is made without a password and can set one by mail."""
-    return User.objects.filter(email__iexact=email).first() or User.objects.create_user(email)
+    return User.objects.filter(email=email.lower()).first() or User.objects.create_user(email)

@@ -21,7 +21,7 @@ BOM = "\ufeff"
 OWN_COLUMNS = ("id", "formId", "createdAt")
 MORE = "_more"
 MAX_OTHER_NAMES = 500
-ROWS_A_FETCH = 500
+ROWS_A_FETCH = 100
 
 # What a spreadsheet skips before it looks for a formula, then what starts one, half and full width.
 _SKIPPED = " \u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u00ad\"'\u2018-\u201f"

@@ -20,7 +20,7 @@ from submissions.json_text import dump_json
 from submissions.models import Submission
 from submissions.serializers import submission_record
 
-ROWS_A_FETCH = 500
+ROWS_A_FETCH = 100
 # JSON allows these in a string; some readers of lines end a line at them.
 LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
 CHUNK_CHARACTERS = 64 * 1024

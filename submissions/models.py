@@ -26,7 +26,9 @@ class Submission(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # No constraint of its own: the form's holds it, and a second check would cost every INSERT a row lock.
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_constraint=False)
+    organization = models.ForeignKey(
+        Organization, on_delete=models.CASCADE, related_name="+", db_constraint=False, db_index=False
+    )
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
     data = JsonTextField()
     search_text = models.TextField(help_text="Every value, case-folded, for `q`.")
@@ -46,6 +48,7 @@ class Submission(models.Model):
             models.Index(fields=["form", "id"], name="submission_by_form"),
             models.Index(fields=["organization", "id"], name="submission_by_organization"),
             models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="submission_undispatched"),
+            models.Index(fields=["form", "id"], condition=models.Q(spam=True), name="submission_spam_by_form"),
         ]
         constraints = [
             models.CheckConstraint(

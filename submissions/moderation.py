@@ -52,7 +52,8 @@ def delete_submissions(ids: Sequence[uuid.UUID]) -> int:
     client's retry does not bring a deleted submission back.
     """
     with transaction.atomic():
-        rows = list(Submission.objects.select_for_update().filter(pk__in=ids).order_by("pk"))
+        wanted = Submission.objects.only("form_id", "created_at", "counted_as").filter(pk__in=ids)
+        rows = list(wanted.select_for_update().order_by("pk"))
         moves = new_moves()
         for row in rows:
             change = {"received": 1} if row.counted_as == NOTHING else {row.counted_as: -1}

@@ -32,7 +32,7 @@ class SubmissionViewSet(KeyedViewSet):
     """Submissions to the caller's forms."""
 
     id_prefix = Prefix.SUBMISSION
-    queryset = Submission.objects.order_by("-id")
+    queryset = Submission.objects.defer("search_text", "controls").order_by("-id")
     record_serializer_class = SubmissionRecord
     pagination_class = BarePagination
     filterset_class = SubmissionFilters

@@ -34,7 +34,7 @@ class Webhook(models.Model):
         DISABLED = "disabled", "Disabled"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="webhooks")
+    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="webhooks", db_index=False)
     url = models.CharField(max_length=MAX_URL)
     events = models.JSONField(default=list)
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
@@ -165,6 +165,9 @@ class Delivery(models.Model):
             models.Index(fields=["next_attempt_at"], condition=models.Q(status="pending"), name="delivery_due"),
             models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
             models.Index(fields=["webhook"], condition=models.Q(lease_token__isnull=False), name="delivery_in_flight"),
+            models.Index(
+                fields=["webhook"], condition=models.Q(status__in=["pending", "held"]), name="delivery_owed_to_webhook"
+            ),
             models.Index(fields=["finished_at"], name="delivery_by_end"),
         ]
 

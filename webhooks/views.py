@@ -116,7 +116,7 @@ class DeliveryViewSet(KeyedViewSet):
     """The delivery log of a webhook, and retrying one of its deliveries."""
 
     id_prefix = Prefix.DELIVERY
-    queryset = Delivery.objects.select_related("webhook", "submission").prefetch_related("attempts").order_by("-id")
+    queryset = Delivery.objects.select_related("webhook").defer("body").prefetch_related("attempts").order_by("-id")
     record_serializer_class = DeliveryRecord
     filterset_class = DeliveryFilters
     resource = "webhooks"

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from keys.models import User
 from tests.api.arrange import Tenant, make_tenant
+from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 
@@ -107,3 +108,20 @@ def test_password__owner_made_by_a_command__sets_one_by_mail(api: Client, smtp: 
 def test_password__unknown_address__answers_the_same(api: Client) -> None:
     answer = Browser(api).send("/dashboard/password", email="nobody@example.com")
     assert (answer.status, answer.headers["Location"]) == (302, "/dashboard/password/sent")
+
+
+def test_login__eleventh_try_within_a_minute__is_refused_from_that_address_alone(service: Application) -> None:
+    owner = person_of(make_tenant())
+    with Client(service.port) as guessing, Client(service.port) as other:
+        browser = Browser(guessing)
+        for _ in range(10):
+            assert browser.send(LOGIN, username=owner.email, password="a guess").status == 200
+        refused = browser.send(LOGIN, username=owner.email, password=PASSWORD)
+        assert (refused.status, "Too many tries" in refused.text) == (429, True)
+        assert int(refused.headers["Retry-After"]) > 0
+        assert Browser(other).send(LOGIN, username=owner.email.upper(), password=PASSWORD).status == 302
+
+
+def test_password__link_that_was_never_sent__says_what_to_do(api: Client) -> None:
+    page = Browser(api).get("/dashboard/password/MQ/set-password-0")
+    assert "Ask for a new one" in page.text
