@@ -62,7 +62,7 @@ SUBMITTED_BODY = {
     "type": "object",
     "description": "Field names and their values. Names that begin with an underscore here steer the submission.",
     "properties": {
-        "_formId": {"description": "The form, instead of `?formId=`.", **FORM_ID_SCHEMA},
+        "_formId": {"description": "The form, instead of `?formId=`.", **FORM_ID_SCHEMA, "type": ["string", "null"]},
         **dict.fromkeys(sorted(CONTROL_FIELDS - {"_formId"}), _ANY_VALUE),
     },
     "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
