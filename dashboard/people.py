@@ -24,7 +24,7 @@ def only_so_often(view: Callable[..., Any]) -> Callable[..., Any]:
             usage = count_burst(request, "people", client_network(request), TRIES)
             if usage.is_over:
                 refusal = render(request, "dashboard/slow_down.html", status=429)
-                refusal.headers.update(usage.refusal().headers)
+                refusal.headers["Retry-After"] = usage.refusal().headers["Retry-After"]
                 return refusal
         response: HttpResponse = view(request, *args, **kwargs)
         return response
