@@ -62,7 +62,7 @@ class FieldDefinitionSerializer(StrictSerializer):
     name = NameField(max_length=MAX_NAME, required=False)
     label = NameField()  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
     type = FieldTypeField()
-    required = FlagField(default=False)  # type: ignore[assignment]
+    required = FlagField(default=False)  # type: ignore[assignment]  # likewise
     options = serializers.ListField(child=NameField(), required=False, allow_empty=False, max_length=MAX_OPTIONS)
     placeholder = TextField(max_length=500, required=False, allow_blank=True)
 

@@ -16,7 +16,6 @@ from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_FIEL
 
 MAX_VALUE = 65_536  # characters
 HONEYPOT = "_gotcha"
-FORM_ID = "_formId"
 KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # what delivery needs
 LIST_SEPARATOR = ", "
 
@@ -32,7 +31,6 @@ class Intake:
     lists: dict[str, list[str]]
     controls: dict[str, str]
     spam_reasons: list[str]
-    form_id: str | None
 
 
 def take_in(body: Mapping[str, Any]) -> Intake:
@@ -60,7 +58,6 @@ def take_in(body: Mapping[str, Any]) -> Intake:
         lists=lists,
         controls={name: controls[name] for name in KEPT_CONTROLS & controls.keys() if controls[name]},
         spam_reasons=["honeypot"] if controls.get(HONEYPOT) else [],
-        form_id=controls.get(FORM_ID) or None,
     )
 
 

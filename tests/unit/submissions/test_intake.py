@@ -107,7 +107,6 @@ def test_take_in__control_fields__keeps_what_delivery_needs() -> None:
         lists={},
         controls={"_next": "/n", "_subject": "S", "_replyto": "a@b.c", "_webhook": "https://x"},
         spam_reasons=[],
-        form_id="frm_1",
     )
 
 
