@@ -104,6 +104,7 @@ class FormChanges(NamesFields, StrictSerializer):
 
     name = NameField(required=False)
     # The bound stands here and not in a method: that would look at eighty thousand fields before it counts them.
+    # (Ignored, since the stubs do not know that `many=True` takes the arguments of a ListSerializer.)
     fields_ = FieldDefinitionSerializer(many=True, required=False, max_length=MAX_FIELDS)  # type: ignore[call-arg]
     allowedOrigins = serializers.ListField(
         child=TextField(max_length=300), source="allowed_origins", required=False, max_length=MAX_ORIGINS

@@ -30,7 +30,7 @@ _INSERT = (
     f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
 )
 _RESERVE = (
-    f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, message, created_at) "  # noqa: S608 - likewise
+    f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, message, created_at) "  # noqa: S608 - names from code
     "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (form_id, key) DO NOTHING"
 )
 
