@@ -1,0 +1,277 @@
+/*
+ * Fieldpost's forms.js: sends the forms of a page to the service that it was loaded from (CONTRACT section 6).
+ *
+ *     <script src="https://forms.example.com/forms.js" data-key="fp_pub_…" data-form-id="frm_…"></script>
+ *
+ * A submission is written to localStorage before it is sent and taken out when the service has answered for good. So
+ * a closed tab, a dead line or a restarted service loses nothing: the next load, or `online`, sends it again under the
+ * same idempotency key, and the service stores it once.
+ *
+ * `PROOF` stands for the address and the SRI hash of forms.proof.js; the build fills it in.
+ */
+(() => {
+  const script = document.currentScript;
+  const STORE = `fieldpost:${new URL(".", script.src)}`;
+  const KEPT = 7 * 864e5; // milliseconds that an unsent submission is tried for
+  const PAUSES = [1e3, 3e3]; // milliseconds before the second and the third try
+  const PATIENCE = 1e4; // milliseconds; a longer Retry-After is waited out in the store
+  const LATER = 6e4; // milliseconds until the store is tried again while the page stays
+  const QUEUED = "This could not be sent yet. It is saved and will be sent by itself.";
+  const FAILED = "This could not be sent. Please try again.";
+  const NO_FILES = "Files cannot be sent with this form. Remove the file, then send again.";
+  const fills = new WeakMap(); // form -> [body, id]: pressing again after a failure is the same fill
+  const slots = new WeakMap(); // form -> the elements that tell of success, error, queued
+  const flagged = new WeakMap(); // input -> the element with its message
+  const underWay = new Set(); // ids being sent
+  const watchers = new Map(); // id -> form that still shows what becomes of it
+
+  // An input called "reset" or "elements" hides the form's own property; the prototype's is out of its reach.
+  const own = (form, name) => Reflect.get(HTMLFormElement.prototype, name, form);
+  const call = (form, name, ...values) => HTMLFormElement.prototype[name].apply(form, values);
+  const setting = (form, name) =>
+    call(form, "getAttribute", `data-${name}`) || script.getAttribute(`data-${name}`) || "";
+  const address = (path) => new URL(path, script.src);
+  const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+  /** Tells the page; gives false when a listener has cancelled what we would do. */
+  const emit = (form, name, detail) =>
+    call(form, "dispatchEvent", new CustomEvent(`fieldpost:${name}`, { bubbles: true, cancelable: true, detail }));
+
+  // The store: a list of {id, url, key, body, at} --------------------------------------------------------------------
+  /** Writes what `edit` makes of the list and gives it; an empty one where storage is forbidden, full or spoilt. */
+  const change = (edit) => {
+    try {
+      const items = edit(JSON.parse(localStorage.getItem(STORE)) || []);
+      localStorage.setItem(STORE, JSON.stringify(items));
+      return items;
+    } catch {
+      return []; // the submission is sent all the same, it just does not outlive the page
+    }
+  };
+  const drop = ({ id }) => change((items) => items.filter((one) => one.id !== id));
+  const keep = (item) => change((items) => [...items.filter((one) => one.id !== item.id), item]).length > 0;
+
+  // Sending ----------------------------------------------------------------------------------------------------------
+  /** Gives the service's answer {status, success, …}, or {wait} in milliseconds when it has to be tried again. */
+  const attempt = async ({ url, key, id, body }, isFirst) => {
+    try {
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "x-access-key": key, "Idempotency-Key": id },
+        body,
+        credentials: "omit",
+        keepalive: isFirst && body.length < 2e4, // outlives the page; browsers allow 64 KiB of it, in bytes
+      });
+      const { status } = answer;
+      if (status === 429 || (status > 501 && status < 505)) return { wait: answer.headers.get("Retry-After") * 1e3 };
+      return { status, ...(await answer.json().catch(() => ({}))) };
+    } catch {
+      return {}; // no network, no server, or the page is going away
+    }
+  };
+  const sendWithPatience = async (item) => {
+    for (let tries = 0; ; tries++) {
+      const answer = await attempt(item, !tries);
+      if (answer.status) return answer;
+      answer.wait ||= PAUSES[tries] || LATER;
+      if (answer.wait > PATIENCE || tries >= PAUSES.length) return answer;
+      await new Promise((done) => setTimeout(done, answer.wait));
+    }
+  };
+  /** Loads the solver, only when a form asks for it, and gives a solution of a fresh challenge. */
+  const prove = () =>
+    new Promise((done, failed) => {
+      const tag = document.createElement("script");
+      tag.onload = () => tag.solve(address("f/challenge")).then(done, failed);
+      tag.onerror = failed;
+      document.head.append(Object.assign(tag, PROOF, { src: address(PROOF.src), crossOrigin: "anonymous" }));
+    });
+  const send = async (item) => {
+    underWay.add(item.id);
+    try {
+      const answer = await sendWithPatience(item);
+      if (answer.details?.[0].code !== "proof_of_work_required") return answer;
+      item.body = JSON.stringify({ ...JSON.parse(item.body), _altcha: await prove() });
+      keep(item); // before it is sent: a retry must be the same request
+      return await sendWithPatience(item);
+    } catch {
+      return { wait: LATER }; // the solver could not be loaded
+    } finally {
+      underWay.delete(item.id);
+    }
+  };
+  /** Sends what the store holds; where nobody looks any more, only what no later try could mend is dropped. */
+  const flush = async () => {
+    for (const item of change((items) => items.filter(({ at }) => Date.now() - at < KEPT))) {
+      if (underWay.has(item.id)) continue;
+      const answer = await send(item);
+      const form = watchers.get(item.id);
+      if (!answer.status) later(item, form, answer.wait);
+      else if (form || ![401, 403, 404, 500].includes(answer.status)) drop(item);
+      if (form && answer.status) finish(form, answer);
+    }
+  };
+  const later = ({ id }, form, wait) => {
+    if (!form) return; // the next load or `online`
+    watchers.set(id, form);
+    setTimeout(flush, wait);
+  };
+
+  // What is sent -----------------------------------------------------------------------------------------------------
+  const controls = (form) => [...own(form, "elements")];
+  /** Gives names to strings, or lists of them. Throws an answer like the service's when a file was chosen. */
+  const collect = (form, button) => {
+    const data = Object.create(null);
+    const secret = controls(form).map(({ type, name }) => type === "password" && name);
+    const entries = [...new FormData(form)];
+    if (button?.name && button.type === "submit") entries.push([button.name, button.value]);
+    for (const [name, value] of entries) {
+      if (secret.includes(name)) continue;
+      if (typeof value === "string") data[name] = name in data ? [].concat(data[name], value) : value;
+      else if (value.name) throw { details: [{ field: name, message: NO_FILES }] };
+    }
+    const webhook = setting(form, "webhook-url");
+    if (webhook) data._webhook = webhook;
+    return data;
+  };
+
+  // What the visitor sees --------------------------------------------------------------------------------------------
+  const add = (tag, attribute, place) => {
+    const element = document.createElement(tag);
+    element.setAttribute(attribute, "");
+    place(element);
+    return element;
+  };
+  const findSlot = (form, kind, button) => {
+    const attribute = `data-fieldpost-${kind}`;
+    const alone = document.forms.length < 2 && document.querySelector(`[${attribute}]`);
+    const given = call(form, "querySelector", `[${attribute}]`) || alone;
+    // A form that stands directly in a table is not drawn, and neither would be what it holds.
+    const isDrawn = call(form, "getClientRects").length || !button;
+    const place = (element) =>
+      isDrawn ? call(form, "append", element) : (button.closest("table") || button).after(element);
+    const slot = given || add("p", attribute, place);
+    if (!slot.hasAttribute("role")) slot.setAttribute("role", kind === "error" ? "alert" : "status");
+    return [slot, kind === "success" && slot.textContent.trim()];
+  };
+  /** Shows one message; without a kind, none. A page's own words of thanks stay, those of errors would tell too little. */
+  const say = (form, kind, text, button) => {
+    if (!slots.has(form)) slots.set(form, {});
+    const known = slots.get(form);
+    if (kind) known[kind] ||= findSlot(form, kind, button);
+    for (const [name, [slot, words]] of Object.entries(known)) {
+      slot.hidden = name !== kind;
+      if (name === kind && !words) slot.textContent = text;
+    }
+  };
+  const clear = (form) => {
+    say(form);
+    for (const input of controls(form)) {
+      if (!flagged.has(input)) continue;
+      flagged.get(input).remove();
+      flagged.delete(input);
+      input.removeAttribute("aria-invalid");
+      input.removeAttribute("aria-describedby");
+    }
+  };
+  const complain = (form, { details = [], message }, button) => {
+    const inputs = new Map(controls(form).map((input) => [input.type === "hidden" || input.name, input]).reverse());
+    const unplaced = [];
+    let first;
+    for (const detail of details) {
+      const input = inputs.get(detail.field);
+      if (!input) unplaced.push(detail.message);
+      if (!input || flagged.has(input)) continue;
+      const place = (element) => (input.closest("label") || input).after(element);
+      const note = add("span", "data-fieldpost-field-error", place);
+      flagged.set(input, note);
+      note.textContent = detail.message;
+      note.id = `fieldpost-${newId()}`;
+      input.setAttribute("aria-invalid", "true");
+      input.setAttribute("aria-describedby", note.id);
+      first ||= input;
+    }
+    say(form, "error", unplaced.join(" ") || message || details[0]?.message || FAILED, button);
+    first?.focus();
+  };
+  const leave = (target) => {
+    try {
+      const url = new URL(target, location.href);
+      if (/^https?:$/.test(url.protocol)) location.assign(url);
+    } catch {
+      // not an address: the message that is shown is all there is to see
+    }
+  };
+  const finish = (form, answer, button, data = {}) => {
+    clear(form);
+    if (!answer.success) {
+      if (emit(form, "error", answer)) complain(form, answer, button);
+      return;
+    }
+    fills.delete(form);
+    if (!emit(form, "success", answer)) return;
+    say(form, "success", answer.message, button);
+    call(form, "reset");
+    // Without the underscore these names may be data; then they have to look like an address.
+    const alias = [data.redirect, data.redirectTo].find((value) => /^(https?:\/\/|\/)/.test(value));
+    const target = setting(form, "redirect") || data._next || alias;
+    if (target) leave(target);
+  };
+
+  // A submit ---------------------------------------------------------------------------------------------------------
+  const itemOf = (form, data) => {
+    const body = JSON.stringify(data);
+    const url = address("api/submit");
+    const formId = setting(form, "form-id");
+    if (formId) url.searchParams.set("formId", formId);
+    if (fills.get(form)?.[0] !== body) fills.set(form, [body, newId()]);
+    return { id: fills.get(form)[1], url: url.href, key: script.getAttribute("data-key"), body, at: Date.now() };
+  };
+  const deliver = async (form, button, data) => {
+    const item = itemOf(form, data);
+    if (underWay.has(item.id)) return; // the store is sending it just now
+    const isKept = keep(item);
+    const answer = await send(item);
+    if (answer.status) drop(item);
+    if (answer.status || !isKept) return finish(form, answer, button, data);
+    later(item, form, answer.wait);
+    clear(form);
+    if (emit(form, "queued", answer)) say(form, "queued", QUEUED, button);
+  };
+  const submit = async (form, button) => {
+    if (call(form, "hasAttribute", "aria-busy")) return; // a double click
+    let data;
+    try {
+      data = collect(form, button);
+    } catch (refusal) {
+      return finish(form, refusal, button);
+    }
+    if (!emit(form, "submit", { data })) return;
+    const buttons = [...controls(form), button].filter((one) => one?.type === "submit" && !one.disabled);
+    const disable = (is) => buttons.forEach((one) => (one.disabled = is));
+    call(form, "setAttribute", "aria-busy", "true");
+    disable(true);
+    try {
+      await deliver(form, button, data);
+    } finally {
+      call(form, "removeAttribute", "aria-busy");
+      disable(false);
+    }
+  };
+  const take = (event) => {
+    const form = event.target;
+    const method = event.submitter?.getAttribute("formmethod") || own(form, "method");
+    if (call(form, "hasAttribute", "data-fieldpost-ignore") || method === "dialog") return;
+    event.preventDefault();
+    submit(form, event.submitter);
+  };
+  // Last of all, so that a page's own checks come first and can say no.
+  addEventListener("submit", (event) => event.defaultPrevented || take(event));
+  // Webflow's script takes its forms away from everybody, whether it can send them or not: there we come first.
+  addEventListener("submit", (event) => {
+    if (!call(event.target, "closest", ".w-form")) return;
+    take(event);
+    if (event.defaultPrevented) event.stopImmediatePropagation();
+  }, true);
+  addEventListener("online", flush);
+  flush();
+})();
