@@ -161,6 +161,13 @@ RATELIMIT_USE_CACHE = "default"
 BURST_PER_ADDRESS_AND_FORM = env.str("BURST_PER_ADDRESS_AND_FORM", default="10/m")
 BURST_PER_FORM = env.str("BURST_PER_FORM", default="60/m")
 
+# Spam ----------------------------------------------------------------------------------------------------------------
+PROOF_OF_WORK_HASHES = env.int("PROOF_OF_WORK_HASHES", default=100_000)  # at most, for one submission; half at least
+TURNSTILE_VERIFY_URL = env.str(
+    "TURNSTILE_VERIFY_URL", default="https://challenges.cloudflare.com/turnstile/v0/siteverify"
+)
+HCAPTCHA_VERIFY_URL = env.str("HCAPTCHA_VERIFY_URL", default="https://api.hcaptcha.com/siteverify")
+
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
 

@@ -43,6 +43,7 @@ class Form(models.Model):
     redirect_url = models.CharField(max_length=2048, blank=True)
     success_message = models.CharField(max_length=1000, blank=True)
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")
+    spam_protection = models.JSONField(default=dict, blank=True, help_text="See SpamProtection; empty: its defaults.")
     notification_recipients = models.JSONField(default=list, blank=True, help_text="Addresses mailed per submission.")
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)

@@ -1,5 +1,7 @@
 """What holds for submissions from pages beside the plan: the form's origins, and burst limits (CONTRACT section 5)."""
 
+import uuid
+
 from django.conf import settings
 from django.http import HttpRequest
 
@@ -8,17 +10,19 @@ from config.api.client_address import client_network
 from config.api.errors import ApiError, OriginNotAllowed
 from config.api.text import clean_text
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
-from submissions.lookup import Found, FoundForm
+from submissions.lookup import FoundForm
 
 
-def refuse_page(request: HttpRequest, found: Found, form: FoundForm | None) -> ApiError | None:
+def refuse_page(
+    request: HttpRequest, form: FoundForm | None, *, organization_id: uuid.UUID, secret_key: bool
+) -> ApiError | None:
     """
     Return why a page's submission is refused, or None. Counts it against the bursts when its origin is right.
 
     `form` is None when the page names no form of the key's organization: such requests share one burst.
     """
-    refusal = _refuse_origin(request, form, secret_key=not found.is_publishable) if form else None
-    return refusal or _refuse_burst(request, str(form.id if form else found.organization_id))
+    refusal = _refuse_origin(request, form, secret_key=secret_key) if form else None
+    return refusal or _refuse_burst(request, str(form.id if form else organization_id))
 
 
 def _refuse_origin(request: HttpRequest, form: FoundForm, *, secret_key: bool) -> ApiError | None:

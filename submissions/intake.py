@@ -17,6 +17,7 @@ from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_FIEL
 MAX_VALUE = 65_536  # characters
 HONEYPOT = "_gotcha"
 KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # what delivery needs
+PROOFS = CAPTCHA_FIELDS | {"_altcha"}
 LIST_SEPARATOR = ", "
 
 
@@ -24,12 +25,14 @@ LIST_SEPARATOR = ", "
 class Intake:
     """
     `values`: what is stored, in the order received. `lists`: members of the values that came as lists.
-    `controls`: what delivery needs of the control fields. `spam_reasons`: why this is spam; empty when it is not.
+    `controls`: what delivery needs of the control fields. `proofs`: captcha tokens and proof of work, never stored.
+    `spam_reasons`: why this is spam; empty when it is not.
     """
 
     values: dict[str, str]
     lists: dict[str, list[str]]
     controls: dict[str, str]
+    proofs: dict[str, str]
     spam_reasons: list[str]
 
 
@@ -57,7 +60,8 @@ def take_in(body: Mapping[str, Any]) -> Intake:
         values=values,
         lists=lists,
         controls={name: controls[name] for name in KEPT_CONTROLS & controls.keys() if controls[name]},
-        spam_reasons=["honeypot"] if controls.get(HONEYPOT) else [],
+        proofs={name: controls[name] for name in PROOFS & controls.keys()},
+        spam_reasons=[f"honeypot: {HONEYPOT} was filled in"] if controls.get(HONEYPOT) else [],
     )
 
 

@@ -12,6 +12,7 @@ from config.api.database import drop_broken_connections
 from config.api.errors import DATABASE_AWAY
 from config.api.times import now
 from forms_app.models import Form
+from forms_app.spam_protection import SpamProtection
 from keys.authentication import USE_NOTED_EVERY
 from keys.models import AccessKey, Organization
 from keys.plans import hourly_limit
@@ -27,6 +28,7 @@ class FoundForm:
     fields: list[Any]
     allowed_origins: list[str]
     success_message: str
+    spam_protection: SpamProtection
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,9 +44,11 @@ class Found:
     form: FoundForm | None
 
 
+NO_SETTINGS = SpamProtection()
 _SELECT = """
 SELECT k.id, k.kind, k.last_used_at > %s, k.browser_seen_at > %s, o.id, o.plan, o.rate_limit,
-       f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message
+       f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message,
+       f.spam_protection
 FROM {keys} k JOIN {organizations} o ON o.id = k.organization_id LEFT JOIN {forms} f ON {condition}
 WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_on IS NULL OR k.expires_on >= %s)
 """
@@ -102,7 +106,9 @@ def _found(row: Any) -> Found:
     )
 
 
-def _form(pk: Any, organization_id: Any, status: str, fields: str, origins: str, message: str) -> FoundForm:
+def _form(
+    pk: Any, organization_id: Any, status: str, fields: str, origins: str, message: str, spam_protection: str
+) -> FoundForm:
     return FoundForm(
         id=as_uuid(pk),
         organization_id=as_uuid(organization_id),
@@ -110,6 +116,20 @@ def _form(pk: Any, organization_id: Any, status: str, fields: str, origins: str,
         fields=_list(fields),
         allowed_origins=_list(origins),
         success_message=message,
+        spam_protection=NO_SETTINGS if spam_protection == "{}" else SpamProtection.of(json.loads(spam_protection)),
+    )
+
+
+def found_form(form: Form) -> FoundForm:
+    """Return what submitting asks of a form that was read as a model instance."""
+    return FoundForm(
+        id=form.pk,
+        organization_id=form.organization_id,
+        status=form.status,
+        fields=form.fields,
+        allowed_origins=form.allowed_origins,
+        success_message=form.success_message,
+        spam_protection=SpamProtection.of(form.spam_protection),
     )
 
 

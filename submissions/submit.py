@@ -6,7 +6,6 @@ neither serializers nor model instances. The gates and their order are those of 
 """
 
 import json
-import string
 import uuid
 from typing import Any, NoReturn
 
@@ -16,11 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api import ratelimit
-from config.api.client_address import client_address
 from config.api.errors import (
     ApiError,
-    EmptySubmission,
-    FormNotPublished,
     InvalidAccessKey,
     MethodNotAllowed,
     NotFound,
@@ -28,28 +24,23 @@ from config.api.errors import (
     UnsupportedMediaType,
     ValidationFailed,
     error_response,
-    invalid,
 )
 from config.api.ids import Prefix, encode_id
 from config.api.parsing import JSON_MEDIA_TYPE, media_type, parse_object, read_body
 from config.api.schema import enveloped, id_schema
-from config.api.text import clean_text
 from config.api.times import format_time
 from config.api.views import KeyedView
 from config.nudge import DELIVER, nudge
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
-from forms_app.models import Form
-from forms_app.validation import check_values
 from keys import tokens
 from keys.authentication import META_NAME, note_use_safely
+from submissions.acceptance import MAX_IDEMPOTENCY_KEY, Circumstances, accept, idempotency_key
 from submissions.browser import refuse_page
-from submissions.intake import MAX_VALUE, Intake, parse_form_id, take_in
+from submissions.intake import MAX_VALUE, parse_form_id, take_in
 from submissions.lookup import Found, FoundForm, find_key_and_form
 from submissions.serializers import SubmittedRecord
-from submissions.store import Stored, find_earlier, store, store_once
+from submissions.store import Stored
 
-MAX_IDEMPOTENCY_KEY = 255
-MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 _SCALARS = ["string", "number", "boolean", "null"]
 _ANY_VALUE = {
     "anyOf": [
@@ -70,7 +61,6 @@ SUBMITTED_BODY = {
     "additionalProperties": _ANY_VALUE,
     "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},
 }
-_PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 
 
 class Attempt:
@@ -98,14 +88,15 @@ class Attempt:
         if self.body_error:
             raise self.body_error
         intake = take_in(self.body)
-        key = self._idempotency_key()
+        key = idempotency_key(self.request)
         if form_id_error:
             raise form_id_error
         if found.form is None:
             raise NotFound("There is no form with this id.")
         if own_form is None:
             raise Unauthorized
-        stored = self._store(own_form, intake, key)
+        is_from_page = found.is_publishable or "HTTP_ORIGIN" in self.request.META
+        stored = accept(own_form, intake, Circumstances(self.request, self.raw_body, key, is_from_page))
         nudge(DELIVER)
         return created(stored, own_form)
 
@@ -138,7 +129,8 @@ class Attempt:
         """Count against the organization, or, for a page that is refused, against its visitor's address alone."""
         from_page = "HTTP_ORIGIN" in self.request.META
         if from_page or found.is_publishable:
-            refusal = refuse_page(self.request, found, form)
+            secret_key = not found.is_publishable
+            refusal = refuse_page(self.request, form, organization_id=found.organization_id, secret_key=secret_key)
             if refusal:
                 self._refuse_at_address(refusal)
         self.usage = ratelimit.count_organization(self.request, str(found.organization_id), found.hourly_limit)
@@ -152,56 +144,19 @@ class Attempt:
         self.usage = ratelimit.count_address(self.request)
         raise self.usage.refusal() if self.usage.is_over else refusal
 
-    def _idempotency_key(self) -> str | None:
-        key = self.request.META.get("HTTP_IDEMPOTENCY_KEY")
-        if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
-            message = f"Idempotency-Key: must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
-            raise invalid("Idempotency-Key", "invalid", message)
-        return key
 
-    def _store(self, form: FoundForm, intake: Intake, key: str | None) -> Stored:
-        try:
-            check_acceptable(form, intake)
-        except ApiError:
-            # What was answered 201 is answered so again, even if the form takes nothing like it any more.
-            earlier = find_earlier(form.id, key=key, raw_body=self.raw_body) if key else None
-            if earlier is None:
-                raise
-            return earlier
-        meta = request_meta(self.request)
-        if key is None:
-            return store(form, intake, meta)
-        return store_once(form, intake, meta, key=key, raw_body=self.raw_body)
-
-
-def check_acceptable(form: FoundForm, intake: Intake) -> None:
-    """Raise when the form takes nothing now, or not these values."""
-    if form.status != Form.Status.PUBLISHED:
-        raise FormNotPublished
-    if not intake.values:
-        raise EmptySubmission
-    problems = list(check_values(form.fields, intake.values, intake.lists)) if form.fields else []
-    if problems:
-        raise ValidationFailed(problems)
-
-
-def request_meta(request: HttpRequest) -> dict[str, str | None]:
-    """Return what is kept of the request itself: `{ip, userAgent, origin, referer}`."""
-    headers = {"userAgent": "HTTP_USER_AGENT", "origin": "HTTP_ORIGIN", "referer": "HTTP_REFERER"}
-    meta: dict[str, str | None] = {"ip": client_address(request)}
-    for name, header in headers.items():
-        meta[name] = clean_text(request.META.get(header, ""))[: MAX_META[name]] or None
-    return meta
-
-
-def created(stored: Stored, form: FoundForm) -> HttpResponse:
-    """Return the 201. A caught bot sees the same."""
-    record = {
+def submitted_record(stored: Stored, form: FoundForm) -> dict[str, str | None]:
+    """Return what submitting tells, spam or not: `{id, formId, createdAt}`."""
+    return {
         "id": encode_id(Prefix.SUBMISSION, stored.id),
         "formId": encode_id(Prefix.FORM, form.id),
         "createdAt": format_time(stored.created_at),
     }
-    body = {"success": True, "data": record, "message": stored.message}
+
+
+def created(stored: Stored, form: FoundForm) -> HttpResponse:
+    """Return the 201. A caught bot sees the same."""
+    body = {"success": True, "data": submitted_record(stored, form), "message": stored.message}
     response = HttpResponse(json.dumps(body, ensure_ascii=False), status=201, content_type=JSON_MEDIA_TYPE)
     if stored.replayed:
         response.headers["Idempotent-Replayed"] = "true"

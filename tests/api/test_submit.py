@@ -232,7 +232,7 @@ def test_honeypot__filled_in__is_answered_like_success_and_stored_as_spam(api: C
     assert (caught.status, caught.json()) == (201, accepted(form_id, "Thanks!"))
     assert set(caught.headers) == set(honest.headers)
     read = api.get(f"/api/submissions/{caught.json()['data']['id']}", tenant.key).json()["data"]
-    assert (read["data"], read["spam"], read["spamReasons"]) == ({"a": "2"}, True, ["honeypot"])
+    assert (read["data"], read["spam"], read["spamReasons"]) == ({"a": "2"}, True, ["honeypot: _gotcha was filled in"])
     visible = api.get(f"/api/submissions?formId={form_id}", tenant.key).json()["data"]
     assert [row["id"] for row in visible] == [honest.json()["data"]["id"]]
 

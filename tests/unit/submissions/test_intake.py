@@ -110,7 +110,9 @@ def test_take_in__control_fields__keeps_what_delivery_needs() -> None:
     )
 
 
-@pytest.mark.parametrize(("honeypot", "reasons"), [("", []), (None, []), ("\0", []), ("x", ["honeypot"])])
+@pytest.mark.parametrize(
+    ("honeypot", "reasons"), [("", []), (None, []), ("\0", []), ("x", ["honeypot: _gotcha was filled in"])]
+)
 def test_take_in__honeypot__is_spam_when_it_was_filled_in(honeypot: str | None, reasons: list[str]) -> None:
     assert take_in({"a": "1", "_gotcha": honeypot}).spam_reasons == reasons
 

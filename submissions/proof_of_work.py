@@ -1,0 +1,65 @@
+"""
+Proof of work by ALTCHA, version 2 of its protocol, hosted by ourselves: https://altcha.org/docs/v2/
+
+A challenge is signed, not stored. It is good for one submission: a solution is remembered until it has expired, with
+the idempotency key that it came with, so that a retry of the same request passes.
+"""
+
+import hashlib
+import logging
+import secrets
+import time
+from typing import Any
+
+import altcha
+from django.conf import settings
+from django.core.cache import cache
+
+from config.api.counters import REDIS_AWAY
+from config.api.errors import invalid
+
+ALGORITHM = "SHA-256"
+GOOD_FOR = 600  # seconds from asking to submitting
+FIELD = "_altcha"
+WIDGET_FIELD = "altcha"  # the name that ALTCHA's own widget gives its input
+MAX_PAYLOAD = 4096  # characters; a solved challenge has about 600
+logger = logging.getLogger(__name__)
+
+
+def new_challenge() -> dict[str, Any]:
+    """Return `{parameters, signature}`: find the counter whose hash begins with the prefix."""
+    most: int = settings.PROOF_OF_WORK_HASHES
+    counter = most // 2 + secrets.randbelow(most // 2 + 1)  # no lucky guesses, and an end to the search
+    expires_at = int(time.time()) + GOOD_FOR
+    made = altcha.create_challenge(ALGORITHM, 1, counter=counter, expires_at=expires_at, hmac_secret=_secret())
+    return made.to_dict()
+
+
+def require_proof(payload: str, *, used_by: str) -> None:
+    """Raise ValidationFailed unless `payload` solves a challenge of ours that nobody else has used."""
+    if not payload:
+        raise _refusal("proof_of_work_required", "This form asks for a proof of work. GET /f/challenge, solve it")
+    if len(payload) > MAX_PAYLOAD or not altcha.verify_solution(payload, _secret()).verified:
+        raise _refusal("proof_of_work_required", "The proof of work is wrong or has expired. Solve a new challenge")
+    if not _is_first_use(payload, used_by):
+        raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
+
+
+def _refusal(code: str, problem: str) -> Exception:
+    return invalid(FIELD, code, f"{problem} and send the solution as {FIELD}.")
+
+
+def _is_first_use(payload: str, used_by: str) -> bool:
+    # By what was signed, not by the payload's text: JSON can be written in many ways.
+    signature = altcha.Payload.from_base64(payload).challenge.signature or ""
+    key = f"proof-of-work {hashlib.sha256(signature.encode()).hexdigest()}"
+    user = used_by or secrets.token_hex(8)
+    try:
+        return bool(cache.add(key, user, GOOD_FOR)) or cache.get(key) == user
+    except REDIS_AWAY as error:  # as with the limits: its failure must not cost a submission
+        logger.warning("proof of work is not checked for reuse: %s", error)
+        return True
+
+
+def _secret() -> str:
+    return f"proof-of-work {settings.SECRET_KEY}"
