@@ -1,0 +1,59 @@
+"""
+The bodies that pages post: urlencoded, multipart, JSON -> names and values, as `take_in` wants them.
+
+A name that comes several times (checkboxes, a multiple select) becomes a list.
+"""
+
+from io import BytesIO
+from typing import Any
+
+from django.core.exceptions import TooManyFieldsSent
+from django.core.files.uploadhandler import MemoryFileUploadHandler
+from django.http import HttpRequest, QueryDict
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.utils.datastructures import MultiValueDict
+
+from config.api.errors import Detail, UnsupportedMediaType, ValidationFailed, invalid
+from config.api.parsing import JSON_MEDIA_TYPE, media_type, parse_object
+from forms_app.field_definitions import MAX_FIELDS
+
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+
+
+def parse_form_body(request: HttpRequest, body: bytes) -> dict[str, Any]:
+    """
+    Return the body's names and values.
+
+    Raises UnsupportedMediaType, InvalidJson, and ValidationFailed for files (naming the field) and malformed bodies.
+    """
+    kind = media_type(request)
+    if kind == JSON_MEDIA_TYPE:
+        return parse_object(body, numbers_as_text=True)
+    try:
+        if kind == URLENCODED:
+            return _plain(QueryDict(body, encoding="utf-8"))
+        if kind == MULTIPART:
+            return _multipart(request, body)
+    except TooManyFieldsSent:
+        raise invalid("", "too_many", f"A submission has at most {MAX_FIELDS} fields.") from None
+    except (MultiPartParserError, UnicodeDecodeError):
+        message = "The body is not a form as browsers send it. Check its encoding and boundary."
+        raise invalid("", "malformed", message) from None
+    message = f"Send a form ({URLENCODED} or {MULTIPART}) or JSON ({JSON_MEDIA_TYPE})."
+    raise UnsupportedMediaType(message)
+
+
+def _multipart(request: HttpRequest, body: bytes) -> dict[str, Any]:
+    handler = MemoryFileUploadHandler(request)
+    # The length as read: a chunked body has no Content-Length, and the parser takes such a one for empty.
+    meta = {**request.META, "CONTENT_LENGTH": len(body)}
+    values, files = MultiPartParser(meta, BytesIO(body), [handler], "utf-8").parse()
+    if files:  # an input in which nothing was chosen is not among them
+        advice = "files cannot be sent with this form. Remove the file, then send again."
+        raise ValidationFailed(Detail(name, "file_not_allowed", f"{name}: {advice}") for name in files)
+    return _plain(values)
+
+
+def _plain(values: "MultiValueDict[str, str]") -> dict[str, Any]:
+    return {name: found[0] if len(found) == 1 else found for name, found in values.lists()}

@@ -1,0 +1,102 @@
+"""The inputs of a hosted form page: definitions, what was typed and what is wrong with it -> what the template draws."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from config.api.errors import Detail
+from forms_app.field_definitions import FieldType
+
+# A form without fields takes any values; its page asks for these.
+GENERAL_FIELDS: list[dict[str, Any]] = [
+    {"name": "email", "label": "Your email address", "type": FieldType.EMAIL.value, "required": False},
+    {"name": "message", "label": "Message", "type": FieldType.TEXTAREA.value, "required": True},
+]
+INPUT_TYPES = {
+    FieldType.TEXT: "text",
+    FieldType.EMAIL: "email",
+    FieldType.NUMBER: "number",
+    FieldType.PHONE: "tel",
+    FieldType.URL: "url",
+    FieldType.DATE: "date",
+}
+# What browsers can fill in by themselves (WCAG 2.2, 1.3.5), by the field's name.
+AUTOCOMPLETE = {
+    "name": "name",
+    "first_name": "given-name",
+    "last_name": "family-name",
+    "email": "email",
+    "phone": "tel",
+    "company": "organization",
+    "website": "url",
+}
+UNTICKED_VALUE = "yes"  # of a lone checkbox, once ticked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Control:
+    """One input, or group of checkboxes. `kind` says how it is drawn; `values` are what was typed or ticked."""
+
+    id: str
+    name: str
+    label: str
+    kind: str
+    input_type: str
+    required: bool
+    placeholder: str
+    options: Sequence[str]
+    values: Sequence[str]
+    errors: Sequence[str]
+    autocomplete: str
+
+    @property
+    def value(self) -> str:
+        """The one value."""
+        return self.values[0] if self.values else ""
+
+    @property
+    def is_ticked(self) -> bool:
+        """Tell whether a lone checkbox was ticked."""
+        return bool(self.value)
+
+
+def controls_of(
+    fields: Sequence[Mapping[str, Any]], typed: Mapping[str, Any], problems: Sequence[Detail] = ()
+) -> list[Control]:
+    """
+    Return the controls of a page, in the form's order, then one for every other name that was typed.
+
+    `typed` is a parsed body, control fields left out, so that nothing a visitor wrote is lost on the error page.
+    """
+    fields = fields or GENERAL_FIELDS
+    declared = {field["name"] for field in fields}
+    extra = [
+        {"name": name, "label": name, "type": FieldType.TEXTAREA, "required": False}
+        for name in typed
+        if name not in declared
+    ]
+    controls = []
+    for number, field in enumerate([*fields, *extra], start=1):
+        name, kind = field["name"], field["type"]
+        options = field.get("options", [])
+        controls.append(
+            Control(
+                id=f"field-{number}",
+                name=name,
+                label=field["label"],
+                kind="group" if kind == FieldType.CHECKBOX and options else kind.lower(),
+                input_type=INPUT_TYPES.get(kind, "text"),
+                required=field["required"],
+                placeholder=field.get("placeholder", ""),
+                options=options,
+                values=_as_list(typed.get(name)),
+                errors=[problem.message for problem in problems if problem.field == name],
+                autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
+            )
+        )
+    return controls
+
+
+def _as_list(value: Any) -> list[str]:
+    members = value if isinstance(value, list) else [value]
+    return [str(member) for member in members if member not in (None, "")]

@@ -1,0 +1,67 @@
+"""
+Where a visitor goes after a plain post. Pure (CONTRACT section 6; RELIABILITY, "redirects").
+
+`_next` of the page wins over the form's own address when it is safe: relative to the page, of the page's own origin, or
+of an origin that the form allows. Anything else would lend our name to a stranger's link, and is passed over.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urljoin
+
+from forms_app.origins import is_allowed, origin_of
+
+ALIASES = ("redirect", "redirectTo")  # also data, so they count only when they look like an address
+_LOOKS_LIKE_ADDRESS = re.compile(r"https?://|/(?!/)", re.IGNORECASE)
+_TRICKS = re.compile(r"[\\\x00-\x20\x7f]")  # browsers turn \ into / and drop controls
+MAX_TARGET = 2048  # characters
+
+
+def redirect_target(
+    controls: Mapping[str, str], values: Mapping[str, str], *, page: str, allowed_origins: Sequence[str], default: str
+) -> str:
+    """
+    Return the address to go to, absolute; "" for the thank-you page.
+
+    `page` is the address of the posting page as far as it is known (its Referer, or its origin; "" for unknown).
+    """
+    for target in _candidates(controls, values):
+        absolute = _safe(target, page, allowed_origins)
+        if absolute:
+            return absolute
+    return default
+
+
+def _candidates(controls: Mapping[str, str], values: Mapping[str, str]) -> Iterator[str]:
+    if controls.get("_next"):
+        yield controls["_next"].strip()
+    for name in ALIASES:
+        target = values.get(name, "").strip()
+        if _LOOKS_LIKE_ADDRESS.match(target):
+            yield target
+
+
+def _safe(target: str, page: str, allowed_origins: Sequence[str]) -> str:
+    if not target or len(target) > MAX_TARGET or _TRICKS.search(target):
+        return ""
+    try:
+        absolute = urljoin(page, target)
+    except ValueError:
+        return ""
+    origin = origin_of(absolute)
+    is_fine = bool(origin) and (origin == origin_of(page) or is_allowed(origin, allowed_origins))
+    return absolute if is_fine else ""
+
+
+def posting_page(*, origin: str | None, referer: str, own_page: str) -> str:
+    """
+    Return the address of the page that posted: its Referer where that fits its Origin, else the Origin.
+
+    A client that sends neither is no browser; for it, relative means relative to our own page. "" when a browser hides
+    both (`Origin: null`).
+    """
+    if origin is None:
+        return referer if origin_of(referer) else own_page
+    if origin_of(referer) and origin_of(referer) == origin_of(origin):
+        return referer
+    return origin if origin_of(origin) else ""
