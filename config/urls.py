@@ -21,9 +21,12 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("api/", include(api)),
+    path("f/", include("submissions.hosted_urls")),
+    path("", include("forms_app.script_urls")),
     path("healthz", healthz),
     path("readyz", readyz),
     path("dashboard/", include("dashboard.urls")),
+    path("demo/", include("dashboard.demo_urls")),
     path("", RedirectView.as_view(pattern_name="dashboard:overview")),
 ]
 

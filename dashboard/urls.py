@@ -4,12 +4,15 @@ from django.conf import settings
 from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
+from dashboard.form_pages import change_spam, form_page
 from dashboard.people import ResetForm, only_so_often
 from dashboard.views import overview
 
 app_name = "dashboard"
 urlpatterns = [
     path("", overview, name="overview"),
+    path("forms/<str:form_id>", form_page, name="form"),
+    path("forms/<str:form_id>/spam", change_spam, name="form-spam"),
     path("login", only_so_often(auth.LoginView.as_view(template_name="dashboard/login.html")), name="login"),
     path("logout", auth.LogoutView.as_view(), name="logout"),
     path(

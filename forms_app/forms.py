@@ -7,6 +7,7 @@ from django.db import transaction
 from config.api.errors import Conflict, invalid
 from config.api.times import now
 from forms_app.models import Form
+from forms_app.spam_protection import SpamProtection
 from keys.models import Organization
 
 STATES = Form.Status
@@ -39,6 +40,11 @@ def change_form(form: Form, values: dict[str, Any]) -> Form:
         form.updated_at = now()
         form.save(update_fields=[*values, "updated_at"])
     return form
+
+
+def change_spam_protection(form: Form, protection: SpamProtection) -> Form:
+    """Set what a form does against spam. Raises Conflict for an archived form."""
+    return change_form(form, {"spam_protection": protection.stored()})
 
 
 def publish_form(form: Form) -> Form:

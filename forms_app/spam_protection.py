@@ -48,3 +48,9 @@ class SpamProtection:
         known = {field.name for field in dataclasses.fields(cls)}
         values = {name: value for name, value in stored.items() if name in known}
         return cls(**{**values, "blocked_words": tuple(values.get("blocked_words", ()))})
+
+    def stored(self) -> dict[str, Any]:
+        """Return what is stored: only what differs from the defaults."""
+        values, defaults = dataclasses.asdict(self), dataclasses.asdict(type(self)())
+        changed = {name: value for name, value in values.items() if value != defaults[name]}
+        return changed | ({"blocked_words": list(self.blocked_words)} if self.blocked_words else {})

@@ -1,4 +1,4 @@
-"""What `/f/{formId}` answers to those who ask for JSON: the shapes that Formspree's clients read (CONTRACT section 6)."""
+"""What `/f/{formId}` answers who asks for JSON: the shapes that Formspree's clients read (CONTRACT section 6)."""
 
 from typing import Any
 
@@ -40,7 +40,10 @@ def success_json(stored: Stored, form: FoundForm, *, next_page: str) -> JsonResp
         "message": stored.message,
         "next": next_page,
     }
-    return JsonResponse(body, status=201)
+    response = JsonResponse(body, status=201)
+    if stored.replayed:
+        response.headers["Idempotent-Replayed"] = "true"
+    return response
 
 
 def error_json(error: ApiError) -> JsonResponse:

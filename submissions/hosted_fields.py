@@ -1,4 +1,4 @@
-"""The inputs of a hosted form page: definitions, what was typed and what is wrong with it -> what the template draws."""
+"""The inputs of a hosted form page: definitions, what was typed, what is wrong with it -> what is drawn."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,6 @@ AUTOCOMPLETE = {
     "company": "organization",
     "website": "url",
 }
-UNTICKED_VALUE = "yes"  # of a lone checkbox, once ticked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,33 +67,30 @@ def controls_of(
 
     `typed` is a parsed body, control fields left out, so that nothing a visitor wrote is lost on the error page.
     """
-    fields = fields or GENERAL_FIELDS
     declared = {field["name"] for field in fields}
     extra = [
         {"name": name, "label": name, "type": FieldType.TEXTAREA, "required": False}
         for name in typed
         if name not in declared
     ]
-    controls = []
-    for number, field in enumerate([*fields, *extra], start=1):
-        name, kind = field["name"], field["type"]
-        options = field.get("options", [])
-        controls.append(
-            Control(
-                id=f"field-{number}",
-                name=name,
-                label=field["label"],
-                kind="group" if kind == FieldType.CHECKBOX and options else kind.lower(),
-                input_type=INPUT_TYPES.get(kind, "text"),
-                required=field["required"],
-                placeholder=field.get("placeholder", ""),
-                options=options,
-                values=_as_list(typed.get(name)),
-                errors=[problem.message for problem in problems if problem.field == name],
-                autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
-            )
-        )
-    return controls
+    return [_control(number, field, typed, problems) for number, field in enumerate([*fields, *extra], start=1)]
+
+
+def _control(number: int, field: Mapping[str, Any], typed: Mapping[str, Any], problems: Sequence[Detail]) -> Control:
+    name, kind, options = field["name"], field["type"], field.get("options", [])
+    return Control(
+        id=f"field-{number}",
+        name=name,
+        label=field["label"],
+        kind="group" if kind == FieldType.CHECKBOX and options else kind.lower(),
+        input_type=INPUT_TYPES.get(kind, "text"),
+        required=field["required"],
+        placeholder=field.get("placeholder", ""),
+        options=options,
+        values=_as_list(typed.get(name)),
+        errors=[problem.message for problem in problems if problem.field == name],
+        autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
+    )
 
 
 def _as_list(value: Any) -> list[str]:

@@ -15,6 +15,7 @@ from config.api.ratelimit import HEADERS
 OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers cap it themselves
+CHALLENGE = "/f/challenge"  # beside the posts to /f/: pages of any origin ask for it
 _HEADER_LIST = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1024}")
 
 
@@ -25,7 +26,7 @@ class CorsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not OPEN_PATHS.fullmatch(request.path_info):
+        if not OPEN_PATHS.fullmatch(request.path_info) or _shows_a_page(request):
             return self.get_response(request)
         is_preflight = request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
         response = self._preflight(request) if is_preflight else self.get_response(request)
@@ -42,3 +43,9 @@ class CorsMiddleware:
         response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
         response.headers["Vary"] = "Access-Control-Request-Headers"
         return response
+
+
+def _shows_a_page(request: HttpRequest) -> bool:
+    """A hosted form is posted to from anywhere, but read by nobody else's script."""
+    is_form = request.path_info.startswith("/f/") and request.path_info != CHALLENGE
+    return is_form and request.method in ("GET", "HEAD")

@@ -17,11 +17,12 @@ class Command(BaseCommand):
 
 
 def describe(demo: Demo) -> str:
-    """Return what `make run` prints: dashboard, login, key, curl line."""
+    """Return what `make run` prints: dashboard, login, key, demo page, curl line."""
     return (
         f"Dashboard  {settings.PUBLIC_URL}/dashboard/\n"
         f"Login      {demo.email}  {demo.password}\n"
         f"Key        {demo.key}\n"
+        f"Demo page  {settings.PUBLIC_URL}/demo/\n"
         f"API docs   {settings.PUBLIC_URL}/api/docs\n"
         f"Try it:\n{demo.curl}"
     )

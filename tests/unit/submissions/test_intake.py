@@ -106,6 +106,7 @@ def test_take_in__control_fields__keeps_what_delivery_needs() -> None:
         values={"a": "1"},
         lists={},
         controls={"_next": "/n", "_subject": "S", "_replyto": "a@b.c", "_webhook": "https://x"},
+        proofs={"_altcha": "t"},
         spam_reasons=[],
     )
 

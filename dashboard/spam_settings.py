@@ -1,0 +1,83 @@
+"""The HTML form for what a form does against spam."""
+
+from typing import Any
+
+from django import forms
+
+from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
+
+MAX_WORD = 100  # characters
+MAX_SECONDS = 60
+
+
+class SpamProtectionForm(forms.Form):
+    """Reads and shows a SpamProtection."""
+
+    minimum_seconds = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_SECONDS,
+        label="Least seconds on the hosted page",
+        help_text="Sent faster than this counts as spam. 0 turns it off.",
+    )
+    max_links = forms.IntegerField(
+        min_value=0, max_value=1000, required=False, label="Most links", help_text="Empty: any number of links."
+    )
+    blocked_words = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label="Blocked words and phrases",
+        help_text="One a line, in any case.",
+    )
+    proof_of_work = forms.BooleanField(
+        required=False,
+        label="Proof of work",
+        help_text="The visitor's browser computes for a moment before it sends. Plain HTML forms without "
+        "JavaScript stop working.",
+    )
+    captcha = forms.ChoiceField(
+        choices=Captcha.choices, required=False, label="Captcha", help_text="Loads that company's code into the page."
+    )
+    captcha_site_key = forms.CharField(max_length=200, required=False, label="Captcha site key")
+    captcha_secret = forms.CharField(
+        max_length=200,
+        required=False,
+        label="Captcha secret",
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Kept when left empty.",
+    )
+
+    def __init__(self, *args: Any, protection: SpamProtection, **kwargs: Any) -> None:
+        self.protection = protection
+        initial = {
+            "minimum_seconds": protection.minimum_seconds,
+            "max_links": protection.max_links,
+            "blocked_words": "\n".join(protection.blocked_words),
+            "proof_of_work": protection.proof_of_work,
+            "captcha": protection.captcha,
+            "captcha_site_key": protection.captcha_site_key,
+        }
+        super().__init__(*args, **{"initial": initial, **kwargs})
+
+    def clean_blocked_words(self) -> tuple[str, ...]:
+        """Return the lines that hold something, each once."""
+        words = tuple(dict.fromkeys(line.strip() for line in self.cleaned_data["blocked_words"].splitlines()))
+        words = tuple(word for word in words if word)
+        if len(words) > MAX_WORDS:
+            raise forms.ValidationError(f"At most {MAX_WORDS} words, please.")
+        if any(len(word) > MAX_WORD for word in words):
+            raise forms.ValidationError(f"A word or phrase has at most {MAX_WORD} characters.")
+        return words
+
+    def clean(self) -> dict[str, Any]:
+        """A captcha needs both of its keys, or nobody could pass it."""
+        values = super().clean() or {}
+        if values.get("captcha"):
+            values["captcha_secret"] = values.get("captcha_secret") or self.protection.captcha_secret
+            for name in ("captcha_site_key", "captcha_secret"):
+                if not values.get(name):
+                    self.add_error(name, "A captcha needs its site key and its secret.")
+        return values
+
+    def as_protection(self) -> SpamProtection:
+        """Return what was entered."""
+        return SpamProtection(**self.cleaned_data)

@@ -1,0 +1,46 @@
+"""Serves `/forms.js` and its companions, at stable addresses and at those with a hash (CONTRACT section 6)."""
+
+import functools
+import hashlib
+import json
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.http import parse_etags
+from django.views.decorators.http import require_safe
+
+from forms_app.script_builds import BUILDS, CURRENT
+
+SHORT = "public, max-age=300, stale-while-revalidate=86400"  # five minutes until a new version is on every page
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@functools.cache
+def current_builds() -> dict[str, dict[str, str]]:
+    """Return `{file, integrity}` by stable name."""
+    known: dict[str, dict[str, str]] = json.loads(CURRENT.read_text())
+    return known
+
+
+@functools.cache
+def _content(file_name: str) -> tuple[bytes, str]:
+    """Return a build and its ETag. Raises FileNotFoundError."""
+    text = (BUILDS / file_name).read_bytes()
+    return text, f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+
+
+@require_safe
+def serve_script(request: HttpRequest, name: str) -> HttpResponse:
+    """Answer with a script, or 304 to who has it. Open to every origin (config.api.cors)."""
+    stable = current_builds().get(name)
+    try:
+        text, etag = _content(stable["file"] if stable else name)
+    except FileNotFoundError:
+        raise Http404 from None
+    known = parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))
+    is_known = "*" in known or etag in (tag.removeprefix("W/") for tag in known)
+    response = HttpResponse(status=304) if is_known else HttpResponse(text)
+    response.headers["Content-Type"] = "text/javascript; charset=utf-8"
+    response.headers["Cache-Control"] = SHORT if stable else FOR_EVER
+    response.headers["ETag"] = etag
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response

@@ -1,0 +1,59 @@
+"""
+Builds what `/forms.js` serves from the hand-written sources: `make forms.js`, or `python -m forms_app.script_builds`.
+
+esbuild only minifies. A build is named by its hash and stays in `builds/` for ever: pages that pinned it with SRI keep
+working after an upgrade. `current.json` says which ones are served at the stable addresses.
+"""
+
+import base64
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+SOURCES = Path(__file__).parent / "static" / "forms_app"
+BUILDS = Path(__file__).parent / "builds"
+CURRENT = BUILDS / "current.json"
+ESBUILD = Path("build/node/node_modules/.bin/esbuild")  # of requirements/node
+TARGET = "es2020"  # Safari 14, Chrome 80, Firefox 74
+HASH_DIGITS = 12
+
+
+def minify(source: Path, *, esbuild: Path = ESBUILD, **constants: Any) -> bytes:
+    """Return a source minified, with these names replaced by JSON values."""
+    defined = [f"--define:{name}={json.dumps(value)}" for name, value in constants.items()]
+    command = [
+        str(esbuild),
+        str(source),
+        "--minify",
+        f"--target={TARGET}",
+        "--legal-comments=none",
+        "--charset=utf8",
+        *defined,
+    ]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout  # noqa: S603 - our own command line
+
+
+def describe(name: str, text: bytes) -> dict[str, str]:
+    """Return `{file, integrity}` of a build of `name` (`forms.js`)."""
+    stem, digits = name.removesuffix(".js"), hashlib.sha256(text).hexdigest()[:HASH_DIGITS]
+    integrity = base64.b64encode(hashlib.sha384(text).digest()).decode()
+    return {"file": f"{stem}.{digits}.js", "integrity": f"sha384-{integrity}"}
+
+
+def build_all(*, esbuild: Path = ESBUILD) -> dict[str, bytes]:
+    """Return every file of a build by its name in `builds/`, `current.json` too."""
+    proof = minify(SOURCES / "forms.proof.js", esbuild=esbuild)
+    known = {"forms.proof.js": describe("forms.proof.js", proof)}
+    solver = {"src": known["forms.proof.js"]["file"], "integrity": known["forms.proof.js"]["integrity"]}
+    script = minify(SOURCES / "forms.js", esbuild=esbuild, PROOF=solver)
+    known["forms.js"] = describe("forms.js", script)
+    files = {known["forms.proof.js"]["file"]: proof, known["forms.js"]["file"]: script}
+    return {**files, CURRENT.name: json.dumps(known, indent=2).encode() + b"\n"}
+
+
+if __name__ == "__main__":
+    BUILDS.mkdir(exist_ok=True)
+    for file_name, content in build_all().items():
+        (BUILDS / file_name).write_bytes(content)

@@ -1,0 +1,36 @@
+/* On a hosted page that asks for proof of work: compute it when the form is sent, then send it on. */
+for (const form of document.querySelectorAll("form[data-proof-of-work]")) {
+  const proof = form.elements.namedItem("_altcha");
+  const working = form.querySelector(".working");
+  const button = form.querySelector("button");
+  const busy = (is) => {
+    button.disabled = is;
+    working.hidden = !is;
+    form.setAttribute("aria-busy", is);
+  };
+  const solve = () =>
+    new Promise((done, failed) => {
+      const tag = document.createElement("script");
+      tag.onload = () => tag.solve(new URL("/f/challenge", location.href)).then(done, failed);
+      tag.onerror = failed;
+      document.head.append(Object.assign(tag, { src: "/forms.proof.js" }));
+    });
+  form.addEventListener("submit", async (event) => {
+    if (proof.value) return;
+    event.preventDefault();
+    if (button.disabled) return;
+    busy(true);
+    try {
+      proof.value = await solve();
+    } catch {
+      // Sent without it: the service says what is missing, and keeps what was typed.
+    }
+    busy(false);
+    HTMLFormElement.prototype.submit.call(form);
+  });
+  // Back to this page by the browser's button: a proof is good for one submission.
+  addEventListener("pageshow", () => {
+    proof.value = "";
+    busy(false);
+  });
+}
