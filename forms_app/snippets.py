@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 from django.conf import settings
-from django.utils.html import format_html
 
 from forms_app.browser_script import current_builds
 from forms_app.field_definitions import FieldType
@@ -16,6 +16,15 @@ GENERAL_FIELDS: Sequence[dict[str, Any]] = (  # of a form that takes any values
     {"name": "email", "label": "Email", "type": FieldType.EMAIL, "required": True},
     {"name": "message", "label": "Message", "type": FieldType.TEXTAREA, "required": True},
 )
+INPUT_TYPES = {
+    FieldType.EMAIL: "email",
+    FieldType.NUMBER: "number",
+    FieldType.PHONE: "tel",
+    FieldType.URL: "url",
+    FieldType.DATE: "date",
+    FieldType.CHECKBOX: "checkbox",
+    FieldType.HIDDEN: "hidden",
+}
 EXAMPLES = {FieldType.EMAIL: "ada@example.com", FieldType.NUMBER: "7", FieldType.DATE: "2026-01-31"}
 
 
@@ -29,47 +38,37 @@ def publishable_key(organization: Organization) -> str:
 def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
     """Return the script tag; `pinned` to this very version, which the browser then checks by its hash (SRI)."""
     build = current_builds()["forms.js"]
-    return str(
-        format_html(
-            '<script src="{}/{}"{} data-key="{}" data-form-id="{}"></script>',
-            settings.PUBLIC_URL,
-            build["file"] if pinned else "forms.js",
-            format_html(' integrity="{}" crossorigin="anonymous"', build["integrity"]) if pinned else "",
-            key,
-            form.public_id,
-        )
-    )
+    attributes = {"src": f"{settings.PUBLIC_URL}/{build['file'] if pinned else 'forms.js'}"}
+    if pinned:
+        attributes |= {"integrity": build["integrity"], "crossorigin": "anonymous"}
+    return f"<script{_attributes({**attributes, 'data-key': key, 'data-form-id': form.public_id})}></script>"
 
 
 def plain_html(form: Form) -> str:
     """Return a form that posts to its hosted address, without any script or key."""
-    rows = [_html_field(field) for field in form.fields or GENERAL_FIELDS]
-    opening = format_html('<form action="{}" method="post">', form.url)
-    return "\n".join([str(opening), *rows, "  <button>Send</button>", "</form>"])
+    rows = [f"  <label>{escape(field['label'])} {_input(field)}</label>" for field in form.fields or GENERAL_FIELDS]
+    opening = f"<form{_attributes({'action': form.url, 'method': 'post'})}>"
+    return "\n".join([opening, *rows, "  <button>Send</button>", "</form>"])
 
 
-def _html_field(field: dict[str, Any]) -> str:
+def _input(field: dict[str, Any]) -> str:
     required = " required" if field["required"] else ""
     if field["type"] == FieldType.TEXTAREA:
-        return str(
-            format_html(
-                '  <label>{} <textarea name="{}"{}></textarea></label>', field["label"], field["name"], required
-            )
-        )
-    kind = {FieldType.EMAIL: "email", FieldType.NUMBER: "number", FieldType.DATE: "date", FieldType.URL: "url"}
+        return f"<textarea{_attributes({'name': field['name']})}{required}></textarea>"
     if field["type"] == FieldType.SELECT:
-        options = "".join(str(format_html("<option>{}</option>", option)) for option in field.get("options", []))
-        return (
-            str(format_html('  <label>{} <select name="{}"{}>', field["label"], field["name"], required))
-            + options
-            + "</select></label>"
-        )
-    input_type = "checkbox" if field["type"] == FieldType.CHECKBOX else kind.get(field["type"], "text")
-    return str(
-        format_html(
-            '  <label>{} <input type="{}" name="{}"{}></label>', field["label"], input_type, field["name"], required
-        )
-    )
+        options = "".join(f"<option>{escape(option)}</option>" for option in field["options"])
+        return f"<select{_attributes({'name': field['name']})}{required}>{options}</select>"
+    kind = INPUT_TYPES.get(field["type"], "text")
+    return f"<input{_attributes({'type': kind, 'name': field['name']})}{required}>"
+
+
+def _attributes(values: dict[str, str]) -> str:
+    """
+    Return HTML attributes, as plain text.
+
+    Not Django's `format_html`: what it makes is taken for safe, and a page that shows a snippet would run it.
+    """
+    return "".join(f' {name}="{escape(value)}"' for name, value in values.items())
 
 
 def fetch_call(form: Form, key: str) -> str:

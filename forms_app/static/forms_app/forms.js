@@ -18,6 +18,7 @@
   const LATER = 6e4; // milliseconds until the store is tried again while the page stays
   const QUEUED = "This could not be sent yet. It is saved and will be sent by itself.";
   const FAILED = "This could not be sent. Please try again.";
+  const MARKED = "Please check what is marked, then send again.";
   const NO_FILES = "Files cannot be sent with this form. Remove the file, then send again.";
   const fills = new WeakMap(); // form -> [body, id]: pressing again after a failure is the same fill
   const slots = new WeakMap(); // form -> the elements that tell of success, error, queued
@@ -190,7 +191,7 @@
       input.setAttribute("aria-describedby", note.id);
       first ||= input;
     }
-    say(form, "error", unplaced.join(" ") || message || details[0]?.message || FAILED, button);
+    say(form, "error", unplaced.join(" ") || (first && MARKED) || message || FAILED, button);
     first?.focus();
   };
   const leave = (target) => {
