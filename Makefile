@@ -1,26 +1,29 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      check: lint, types, settings
-# fix: what can be mended by itself                    bench: measure it
+# fix: what can be mended by itself                    bench: measure it          forms.js: build it after a change
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: run test check fix bench
+NPM_BIN := build/node/node_modules/.bin
+
+.PHONY: run test check fix bench forms.js
 
 run: .venv/.run
 	@$(BIN)/python -m config.first_run
 	@exec $(BIN)/python manage.py serve
 
-test: .venv/.dev
+test: .venv/.dev build/node/.installed
 	@$(BIN)/python -m tests.run
 
 # A random key, and no data/env of a developer.
 SAFE = DATA_DIR=build/check EMAIL_URL=smtp://mail.example:587 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')
 
 # The settings of a production, so that its system checks have something to say; nothing of it is connected to.
-check: .venv/.dev
+check: .venv/.dev build/node/.installed
 	$(BIN)/python -m ruff check --quiet
 	$(BIN)/python -m ruff format --check --quiet
+	$(NPM_BIN)/biome ci --error-on-warnings --colors=off
 	$(BIN)/python -m mypy .
 	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run
 	$(SAFE) PUBLIC_URL=https://fieldpost.example EVENTS_URL=https://fieldpost.example ALLOWED_HOSTS=fieldpost.example \
@@ -28,12 +31,17 @@ check: .venv/.dev
 	  DEFAULT_FROM_EMAIL=fieldpost@fieldpost.example \
 	  $(BIN)/python manage.py check --deploy --fail-level WARNING
 
-fix: .venv/.dev
+fix: .venv/.dev build/node/.installed
 	$(BIN)/python -m ruff check --fix --quiet
 	$(BIN)/python -m ruff format --quiet
+	$(NPM_BIN)/biome check --write
 
 bench: .venv/.dev
 	@$(BIN)/python -m tests.load.bench
+
+# What pages load is built from the sources in forms_app/static; the builds are committed, and a test compares.
+forms.js: .venv/.run build/node/.installed
+	@$(BIN)/python -m forms_app.script_builds
 
 # A venv is whole when it has pip; half a one, left by a Python without ensurepip, is made again.
 $(BIN)/pip:
@@ -48,4 +56,10 @@ $(BIN)/pip:
 # After .run, not beside it: two pips in one venv would trip over each other.
 .venv/.dev: requirements/dev.txt .venv/.run
 	@$(PIP) $<
+	@touch $@
+
+# Tools for our JavaScript, from hashed locks like the venv.
+build/node/.installed: requirements/node/package.json requirements/node/package-lock.json requirements/node/.npmrc
+	@command -v npm >/dev/null || { echo "Checking and testing JavaScript needs node 20 and npm: install them first" >&2; exit 1; }
+	@mkdir -p build/node && cp $^ build/node/ && cd build/node && npm ci --ignore-scripts --silent
 	@touch $@

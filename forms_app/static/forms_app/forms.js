@@ -175,7 +175,11 @@
     }
   };
   const complain = (form, { details = [], message }, button) => {
-    const inputs = new Map(controls(form).map((input) => [input.type === "hidden" || input.name, input]).reverse());
+    const inputs = new Map(
+      controls(form)
+        .map((input) => [input.type === "hidden" || input.name, input])
+        .reverse(),
+    );
     const unplaced = [];
     let first;
     for (const detail of details) {
@@ -248,7 +252,9 @@
     }
     if (!emit(form, "submit", { data })) return;
     const buttons = [...controls(form), button].filter((one) => one?.type === "submit" && !one.disabled);
-    const disable = (is) => buttons.forEach((one) => (one.disabled = is));
+    const disable = (is) => {
+      for (const one of buttons) one.disabled = is;
+    };
     call(form, "setAttribute", "aria-busy", "true");
     disable(true);
     try {
@@ -268,11 +274,15 @@
   // Last of all, so that a page's own checks come first and can say no.
   addEventListener("submit", (event) => event.defaultPrevented || take(event));
   // Webflow's script takes its forms away from everybody, whether it can send them or not: there we come first.
-  addEventListener("submit", (event) => {
-    if (!call(event.target, "closest", ".w-form")) return;
-    take(event);
-    if (event.defaultPrevented) event.stopImmediatePropagation();
-  }, true);
+  addEventListener(
+    "submit",
+    (event) => {
+      if (!call(event.target, "closest", ".w-form")) return;
+      take(event);
+      if (event.defaultPrevented) event.stopImmediatePropagation();
+    },
+    true,
+  );
   addEventListener("online", flush);
   flush();
 })();
