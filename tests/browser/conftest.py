@@ -1,0 +1,113 @@
+"""Tests in Debian's Chromium: pages of a site owner, on another origin than the running service."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext
+
+from tests.api.arrange import Tenant, make_tenant
+from tests.browser.coverage import BranchCoverage, instrumented_source
+from tests.browser.site import Site
+from tests.browser.visitor import Visitor
+from tests.services.application import Application
+from tests.services.client import Client
+
+# Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+SAVE_AT_THE_END = "addEventListener('pagehide', () => window.saveCoverage(JSON.stringify(window.__coverage__ || null)))"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _running(service: Application) -> None:
+    """The service, and with it the schema, is there before anything is arranged."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup() -> None:
+    pytest.fail("browser tests share the running service's database: leave out the django_db mark and its fixtures")
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Debian's Chromium; without its sandbox, which root may not use."""
+    return {**browser_type_launch_args, "executable_path": shutil.which("chromium"), "args": ["--no-sandbox"]}
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    with Site() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def coverage() -> BranchCoverage:
+    return BranchCoverage()
+
+
+@pytest.fixture(scope="session")
+def source_with_counters() -> str:
+    return instrumented_source()
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def context_options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What `@pytest.mark.parametrize("context_options", […], indirect=True)` gives; nothing otherwise."""
+    return getattr(request, "param", {})
+
+
+@pytest.fixture
+def clean_context(browser: Browser, context_options: dict[str, Any]) -> Iterator[BrowserContext]:
+    """A browser without history that gets forms.js as the service serves it. No cookie may be left in it."""
+    context = browser.new_context(**context_options)
+    context.set_default_timeout(15_000)
+    yield context
+    cookies = context.cookies()
+    context.close()
+    assert cookies == [], "a page without login needs no cookie"
+
+
+@pytest.fixture
+def counting_context(
+    clean_context: BrowserContext, service: Application, source_with_counters: str, coverage: BranchCoverage
+) -> Iterator[BrowserContext]:
+    """The same, with counters in forms.js."""
+    headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
+    clean_context.route(
+        f"{service.base_url}/forms.js", lambda route: route.fulfill(body=source_with_counters, headers=headers)
+    )
+    clean_context.expose_binding("saveCoverage", lambda source, text: coverage.add(json.loads(text)))
+    clean_context.add_init_script(SAVE_AT_THE_END)
+    yield clean_context
+    for page in clean_context.pages:
+        coverage.add(page.evaluate("window.__coverage__ || null"))
+
+
+def _visit(context: BrowserContext, site: Site, tenant: Tenant, api: Client, url: str) -> Iterator[Visitor]:
+    visitor = Visitor(context.new_page(), site, tenant, api, url)
+    yield visitor
+    assert visitor.unforgiven() == []
+
+
+@pytest.fixture
+def visitor(
+    counting_context: BrowserContext, site: Site, tenant: Tenant, api: Client, service: Application
+) -> Iterator[Visitor]:
+    """Somebody on a page whose forms.js counts its branches."""
+    yield from _visit(counting_context, site, tenant, api, service.base_url)
+
+
+@pytest.fixture
+def plain_visitor(
+    clean_context: BrowserContext, site: Site, tenant: Tenant, api: Client, service: Application
+) -> Iterator[Visitor]:
+    """Somebody on a page that gets everything as the service serves it."""
+    yield from _visit(clean_context, site, tenant, api, service.base_url)
