@@ -10,7 +10,6 @@ import hashlib
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 SOURCES = Path(__file__).parent / "static" / "forms_app"
 BUILDS = Path(__file__).parent / "builds"
@@ -20,8 +19,8 @@ TARGET = "es2020"  # Safari 14, Chrome 80, Firefox 74
 HASH_DIGITS = 12
 
 
-def minify(source: Path, *, esbuild: Path = ESBUILD, **constants: Any) -> bytes:
-    """Return a source minified, with these names replaced by JSON values."""
+def minify(source: Path, *, esbuild: Path = ESBUILD, **constants: str) -> bytes:
+    """Return a source minified, with these names replaced by these texts."""
     defined = [f"--define:{name}={json.dumps(value)}" for name, value in constants.items()]
     command = [
         str(esbuild),
@@ -46,8 +45,9 @@ def build_all(*, esbuild: Path = ESBUILD) -> dict[str, bytes]:
     """Return every file of a build by its name in `builds/`, `current.json` too."""
     proof = minify(SOURCES / "forms.proof.js", esbuild=esbuild)
     known = {"forms.proof.js": describe("forms.proof.js", proof)}
-    solver = {"src": known["forms.proof.js"]["file"], "integrity": known["forms.proof.js"]["integrity"]}
-    script = minify(SOURCES / "forms.js", esbuild=esbuild, PROOF=solver)
+    solver = known["forms.proof.js"]
+    constants = {"PROOF_FILE": solver["file"], "PROOF_INTEGRITY": solver["integrity"]}
+    script = minify(SOURCES / "forms.js", esbuild=esbuild, **constants)
     known["forms.js"] = describe("forms.js", script)
     files = {known["forms.proof.js"]["file"]: proof, known["forms.js"]["file"]: script}
     return {**files, CURRENT.name: json.dumps(known, indent=2).encode() + b"\n"}

@@ -12,14 +12,14 @@ TOOLS = ROOT / "build" / "node"  # `make test` installs them there
 
 
 def instrumented_source() -> str:
-    """forms.js with counters; the constant that a build fills in stands before it."""
+    """forms.js with counters; the constants that a build fills in stand before it."""
     proof = json.loads(CURRENT.read_text())["forms.proof.js"]
-    constant = json.dumps({"src": proof["file"], "integrity": proof["integrity"]})
+    constants = f"const PROOF_FILE = {json.dumps(proof['file'])}, PROOF_INTEGRITY = {json.dumps(proof['integrity'])};"
     command = ["node", str(ROOT / "tests" / "browser" / "instrument.mjs")]
     source = (SOURCES / "forms.js").read_text()
     done = subprocess.run(command, cwd=TOOLS, input=source, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"run `make build/node/.installed` first: {done.stderr}"
-    return f"const PROOF = {constant}; {done.stdout}"
+    return f"(() => {{ {constants} {done.stdout} }})();"
 
 
 class BranchCoverage:

@@ -7,7 +7,7 @@
  * a closed tab, a dead line or a restarted service loses nothing: the next load, or `online`, sends it again under the
  * same idempotency key, and the service stores it once.
  *
- * `PROOF` stands for the address and the SRI hash of forms.proof.js; the build fills it in.
+ * PROOF_FILE and PROOF_INTEGRITY stand for the name and the SRI hash of forms.proof.js; the build fills them in.
  */
 (() => {
   const script = document.currentScript;
@@ -84,7 +84,8 @@
       const tag = document.createElement("script");
       tag.onload = () => tag.solve(address("f/challenge")).then(done, failed);
       tag.onerror = failed;
-      document.head.append(Object.assign(tag, PROOF, { src: address(PROOF.src), crossOrigin: "anonymous" }));
+      const checked = { integrity: PROOF_INTEGRITY, crossOrigin: "anonymous" };
+      document.head.append(Object.assign(tag, checked, { src: address(PROOF_FILE) }));
     });
   const send = async (item) => {
     underWay.add(item.id);
