@@ -4,6 +4,7 @@ The bodies that pages post: urlencoded, multipart, JSON -> names and values, as 
 A name that comes several times (checkboxes, a multiple select) becomes a list.
 """
 
+import re
 from io import BytesIO
 from typing import Any
 
@@ -19,6 +20,7 @@ from forms_app.field_definitions import MAX_FIELDS
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
+_EMPTY_FILES = re.compile(r'\bname="([^"\r\n]*)"; filename=""')
 
 
 def parse_form_body(request: HttpRequest, body: bytes) -> dict[str, Any]:
@@ -49,10 +51,14 @@ def _multipart(request: HttpRequest, body: bytes) -> dict[str, Any]:
     # The length as read: a chunked body has no Content-Length, and the parser takes such a one for empty.
     meta = {**request.META, "CONTENT_LENGTH": len(body)}
     values, files = MultiPartParser(meta, BytesIO(body), [handler], "utf-8").parse()
-    if files:  # an input in which nothing was chosen is not among them
+    if files:
         advice = "files cannot be sent with this form. Remove the file, then send again."
         raise ValidationFailed(Detail(name, "file_not_allowed", f"{name}: {advice}") for name in files)
-    return _plain(values)
+    named = _plain(values)
+    for name in _EMPTY_FILES.findall(body.decode(errors="replace")):
+        if named.get(name) == "":  # the parser takes an input in which nothing was chosen for text
+            del named[name]
+    return named
 
 
 def _plain(values: "MultiValueDict[str, str]") -> dict[str, Any]:

@@ -40,7 +40,7 @@ SIDE_BY_SIDE = (
 )
 ALONE = (
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", "tests/scale"),
-    Suite("browser", "browser suite in Chromium", "tests/browser", programs=("chromium",)),
+    Suite("browser", "browser suite in Chromium", "tests/browser", programs=("chromium", "node", "npm")),
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", "tests/faults"),
 )
 SUITES = SIDE_BY_SIDE + ALONE

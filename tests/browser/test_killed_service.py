@@ -33,9 +33,8 @@ def test_killed_service__started_again__has_the_submission_once(
 
     page = clean_context.new_page()
     clean_context.route(f"{service.base_url}/api/submit*", kill)
-    tag = (
-        f'<script src="{service.base_url}/forms.js" data-key="{tenant.publishable}" data-form-id="{form_id}"></script>'
-    )
+    attributes = f'data-key="{tenant.publishable}" data-form-id="{form_id}"'
+    tag = f'<script src="{service.base_url}/forms.js" {attributes}></script>'
     page.goto(site.add(SHELL.format(CONTACT + tag)))
     page.locator("[name=name]").fill("Ada")
     page.locator("button").click()
