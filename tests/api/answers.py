@@ -60,8 +60,3 @@ NOT_FOUND = failure("not_found", "There is nothing here. Check the path and the 
 def invalid_id(prefix: str, field: str = "id") -> dict[str, Any]:
     message = f"Expected an id that begins with {prefix}_ and has 26 characters after it."
     return invalid((field, "invalid_id", f"{field}: {message}"))
-
-
-def text_of_reason(pattern: str) -> Like:
-    """A reason for spam with a figure in it that differs in every run."""
-    return Like(pattern)

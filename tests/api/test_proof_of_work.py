@@ -104,10 +104,8 @@ def test_proofs_that_prove_nothing__are_refused(api: Client) -> None:
     deep = base64.b64encode(b"[" * 2000).decode()
 
     for proof in [*proofs, deep, ["a", "b"]]:
-        assert codes(submit(api, tenant, form_id, {"a": "1", "_altcha": proof}, Origin=str(len(str(proof))))) in (
-            REQUIRED,
-            (429, []),
-        ), proof
+        with Client(api.port) as somebody:  # each from an address of its own: bursts are bounded
+            assert codes(submit(somebody, tenant, form_id, {"a": "1", "_altcha": proof})) == REQUIRED, proof
     assert records(api, tenant, form_id) == []
 
 

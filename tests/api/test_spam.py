@@ -1,11 +1,12 @@
 """Spam is answered like success, kept with its reasons, and told to nobody (CONTRACT section 5)."""
 
+import time
 from typing import Any
 
 import pytest
 
 from submissions import page_stamps
-from tests.api.answers import text_of_reason
+from tests.api.answers import Like
 from tests.api.arrange import make_tenant, text_field
 from tests.api.hosting import GOOD, post
 from tests.api.submitting import accepted, records
@@ -82,8 +83,6 @@ def test_honeypots_name__that_the_form_declares__is_a_field_like_any(api: Client
 def test_page_sent_too_fast__is_spam(
     api: Client, protection: dict[str, Any], seconds: float, reason: str | None
 ) -> None:
-    import time
-
     tenant = make_tenant()
     form_id = tenant.form(spam_protection=protection)
     stamp = page_stamps.make(form_id, opened_at=time.time() - seconds)
@@ -91,7 +90,7 @@ def test_page_sent_too_fast__is_spam(
     assert post(api, form_id, GOOD, query=f"?stamp={stamp}").status == 200
 
     [record] = records(api, tenant, form_id)
-    assert record["spamReasons"] == ([text_of_reason(reason)] if reason else [])
+    assert record["spamReasons"] == ([Like(reason)] if reason else [])
 
 
 def test_stamp_of_another_form_or_tampered_with__says_nothing(api: Client) -> None:
