@@ -48,6 +48,7 @@ def hosted_form(request: HttpRequest, form_id: str) -> HttpResponse:
     return hosted_pages.form_page(request, form, typed=prefilled)
 
 
+@csrf_exempt  # a POST is told 405 and not asked for a token
 @require_safe
 def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
     """Show a form's words of thanks: where `next` of a JSON answer leads when nobody set an address."""
@@ -55,6 +56,7 @@ def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
     return hosted_pages.closed(request) if form is None else hosted_pages.thanks(request, form)
 
 
+@csrf_exempt  # a POST is told 405 and not asked for a token
 @require_safe
 def challenge(request: HttpRequest) -> HttpResponse:
     """Hand out a proof-of-work challenge: `{parameters, signature}`, as ALTCHA's widget reads it too."""

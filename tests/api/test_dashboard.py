@@ -1,5 +1,6 @@
 """The first screen of the dashboard: who gets in, and what they see."""
 
+import itertools
 import re
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
@@ -25,8 +26,12 @@ class Browser:
         return self._remember(self.api.get(path, headers=self._headers()))
 
     def send(self, path: str, **values: str) -> Answer:
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(path).text)
-        assert token, f"{path} has no form"
+        return self.post(path, form=path, **values)
+
+    def post(self, path: str, *, form: str, **values: str) -> Answer:
+        """Post to `path` what was entered on the page `form`."""
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(form).text)
+        assert token, f"{form} has no form"
         body = urlencode({**values, "csrfmiddlewaretoken": token[1]})
         headers = {**self._headers(), "Content-Type": "application/x-www-form-urlencoded"}
         return self._remember(self.api.post(path, data=body, headers=headers))
@@ -114,9 +119,11 @@ def test_login__eleventh_try_within_a_minute__is_refused_from_that_address_alone
     owner = person_of(make_tenant())
     with Client(service.port) as guessing, Client(service.port) as other:
         browser = Browser(guessing)
-        for _ in range(10):
-            assert browser.send(LOGIN, username=owner.email, password="a guess").status == 200
+        # Ten, or up to twenty when the minute ends in between; then it is refused, whatever the password.
+        guesses = (browser.send(LOGIN, username=owner.email, password="a guess").status for _ in range(21))
+        tries = list(itertools.takewhile(lambda status: status == 200, guesses))
         refused = browser.send(LOGIN, username=owner.email, password=PASSWORD)
+        assert 10 <= len(tries) <= 20
         assert (refused.status, "Too many tries" in refused.text) == (429, True)
         assert int(refused.headers["Retry-After"]) > 0
         assert Browser(other).send(LOGIN, username=owner.email.upper(), password=PASSWORD).status == 302

@@ -1,0 +1,35 @@
+"""The demo page as a newcomer sees it: both forms work, and what they send shows up beside them."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.test_hosted_page import SCHEMES, violations
+from tests.services.application import Application
+
+
+@pytest.mark.parametrize("context_options", SCHEMES, indirect=True)
+def test_demo_page__both_forms__are_sent_and_appear(
+    clean_context: BrowserContext, start_service: Callable[..., Application]
+) -> None:
+    page = clean_context.new_page()
+    page.goto(f"{start_service(DEMO='1').base_url}/demo/")
+    contact, news = page.get_by_role("region", name="Contact"), page.get_by_role("region", name="Newsletter")
+    contact.get_by_label("Name").fill("Grace")
+    contact.get_by_label("Email").fill("grace")
+    contact.get_by_role("button", name="Send").click()
+    expect(contact.get_by_text("Email must be an email address.")).to_be_visible()
+    assert violations(page) == []
+    contact.get_by_label("Email").fill("grace@example.com")
+    contact.get_by_role("button", name="Send").click()
+    expect(contact.get_by_role("status")).to_have_text("Submission received.")
+    news.get_by_label("Email").fill("news@example.com")
+    news.get_by_label("Guides").check()
+    news.get_by_role("button", name="Monthly").click()
+    arrived = page.get_by_role("region", name="What arrived").locator("article")
+    expect(arrived.first).to_contain_text("news@example.com")
+    expect(arrived.first).to_contain_text("Releases, Guides")
+    expect(arrived.first).to_contain_text("monthly")
+    expect(arrived.nth(1)).to_contain_text("Grace")
+    assert violations(page) == []
