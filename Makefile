@@ -59,7 +59,7 @@ $(BIN)/pip:
 	@touch $@
 
 # Tools for our JavaScript, from hashed locks like the venv.
-build/node/.installed: requirements/node/package.json requirements/node/package-lock.json requirements/node/.npmrc
-	@command -v npm >/dev/null || { echo "Checking and testing JavaScript needs node 20 and npm: install them first" >&2; exit 1; }
+build/node/.installed: requirements/node/package.json requirements/node/package-lock.json requirements/node/.npmrc | .venv/.run
+	@$(BIN)/python -m tests.services.packages node npm
 	@mkdir -p build/node && cp $^ build/node/ && cd build/node && npm ci --ignore-scripts --silent
 	@touch $@

@@ -39,7 +39,7 @@ def row(
         search_text=search_text(list(values.values())),
         meta=EMPTY_META,
         spam=spam,
-        spam_reasons=["honeypot"] if spam else [],
+        spam_reasons=["honeypot: _gotcha was filled in"] if spam else [],
         created_at=made_at(pk),
     )
 
@@ -70,7 +70,7 @@ def submit(api: Client, tenant: Tenant, form_id: str, values: Mapping[str, Any])
         "formId": form_id,
         "data": {name: value for name, value in values.items() if name != "_gotcha"},
         "spam": is_spam,
-        "spamReasons": ["honeypot"] if is_spam else [],
+        "spamReasons": ["honeypot: _gotcha was filled in"] if is_spam else [],
         "meta": {"ip": api.address, "userAgent": USER_AGENT, "origin": None, "referer": None},
         "createdAt": made["createdAt"],
     }

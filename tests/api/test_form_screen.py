@@ -34,6 +34,7 @@ def test_snippets__hold_the_publishable_key__never_a_secret_one(api: Client) -> 
     assert snippets[0] == tag
     assert re.search(rf'src="{service}/forms\.[0-9a-f]{{12}}\.js" integrity="sha384-[^"]+" crossorigin', snippets[1])
     assert f'action="{service}/f/{form_id}" method="post"' in snippets[2]
+    assert "<script>" not in snippets[2] and "&lt;script&gt;" in snippets[2], "escaped for the page it is pasted into"
     assert all(tenant.publishable in snippet for snippet in (*snippets[:2], *snippets[3:]))
     assert not re.search(r"fp_(?!pub_)\w{20}", page.text)
     assert "<script" not in page.text.replace("&lt;script", ""), "shown, not run"

@@ -1,7 +1,6 @@
 """Tests in Debian's Chromium: pages of a site owner, on another origin than the running service."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -16,14 +15,20 @@ from tests.browser.visitor import Visitor
 from tests.services.application import Application
 from tests.services.client import Client
 
-# Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 SAVE_AT_THE_END = "addEventListener('pagehide', () => window.saveCoverage(JSON.stringify(window.__coverage__ || null)))"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _running(service: Application) -> None:
-    """The service, and with it the schema, is there before anything is arranged."""
+def _running(service: Application) -> Iterator[None]:
+    """
+    The service, and with it the schema, is there before anything is arranged.
+
+    Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with. It is told
+    not to in this process alone: the service has started without it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,12 @@
 """Slow, dead and returning lines: what was sent arrives, once (CONTRACT section 6)."""
 
+import time
+
 from playwright.sync_api import expect
 
-from tests.browser.visitor import Visitor, no_connection, reply
+from tests.browser.visitor import Visitor, lose, no_connection, reply
 
+ASKED_PAUSE = 2  # seconds; longer than forms.js waits by itself before its second try
 LINE_IS_DOWN = ["net::ERR", "Failed to load resource", "CORS"]
 EMPTY = "Object.values(localStorage)[0] === '[]'"  # nothing is kept any more
 AGE = """for (const [name, text] of Object.entries(localStorage)) {
@@ -13,11 +16,13 @@ AGE = """for (const [name, text] of Object.entries(localStorage)) {
 
 
 def test_429__is_tried_again_after_what_it_asks_for(visitor: Visitor) -> None:
-    seen = visitor.answers(reply(429, Retry_After="1"))
+    seen = visitor.answers(reply(429, Retry_After=str(ASKED_PAUSE)))
     visitor.forgives = ["429"]
     visitor.open()
+    start = time.monotonic()
     visitor.send(name="Ada")
     expect(visitor.thanks).to_be_visible()
+    assert time.monotonic() - start >= ASKED_PAUSE
     assert len(seen) == 2 and len(set(seen)) == 1, "the same submission has the same key"
     assert len(visitor.stored()) == 1
 
@@ -84,10 +89,6 @@ def test_offline__then_a_reload__then_online__arrives_once(visitor: Visitor) -> 
 
 
 def test_answer_that_got_lost__pressing_again_is_the_same_submission(visitor: Visitor) -> None:
-    def lose(route):  # type: ignore[no-untyped-def]  # Playwright's handler
-        route.fetch()
-        route.abort("connectionreset")
-
     seen = visitor.answers(lose)
     visitor.forgives = LINE_IS_DOWN
     visitor.open()
@@ -155,3 +156,15 @@ def test_kept__and_refused_for_good_by_then__is_dropped__but_not_while_it_could_
     page.reload()
     page.wait_for_function(EMPTY)
     assert visitor.stored() == []
+
+
+def test_spoilt_storage__is_begun_anew(visitor: Visitor) -> None:
+    visitor.answers(reply(429, Retry_After="3000"))
+    visitor.forgives = ["429"]
+    page = visitor.open()
+    page.evaluate("for (const name of Object.keys(localStorage)) localStorage.setItem(name, '{spoilt')")
+    visitor.send(name="Ada")
+    expect(visitor.queued).to_be_visible()
+    page.reload()
+    page.wait_for_function(EMPTY)
+    assert visitor.stored() == [{"name": "Ada", "email": ""}]

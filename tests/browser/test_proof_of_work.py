@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.visitor import Visitor, no_connection, reply
+from tests.browser.visitor import Visitor, lose, no_connection, reply
 
 PROTECTED = {"spam_protection": {"proof_of_work": True}}
 
@@ -37,10 +37,6 @@ def test_solver_that_cannot_be_loaded__the_submission_is_kept__and_sent_with_a_p
 
 
 def test_answer_lost_after_the_proof__the_retry_is_the_same_request(visitor: Visitor) -> None:
-    def lose(route):  # type: ignore[no-untyped-def]  # Playwright's handler
-        route.fetch()
-        route.abort("connectionreset")
-
     visitor.form_id = visitor.tenant.form(**PROTECTED)
     visitor.forgives = ["400", "net::ERR", "Failed to load"]
     seen = visitor.answers(lambda route: route.continue_(), lose)

@@ -2,8 +2,11 @@
 
 import gzip
 
+import pytest
 from playwright.sync_api import expect
 
+from forms_app.models import Form
+from forms_app.snippets import script_tag
 from tests.browser.site import PAGES
 from tests.browser.visitor import CONTACT, Visitor
 
@@ -84,9 +87,6 @@ def test_script__as_served__is_small_and_leaves_nothing_global(plain_visitor: Vi
 def test_pinned_tag__with_the_hash__works__and_a_changed_script_does_not_run(plain_visitor: Visitor) -> None:
     visitor = plain_visitor
     visitor.tenant.organization.refresh_from_db()
-    from forms_app.models import Form
-    from forms_app.snippets import script_tag
-
     form = Form.objects.get(organization=visitor.tenant.organization, is_default=False)
     visitor.open(tag=script_tag(form, visitor.tenant.publishable, pinned=True))
     visitor.send(name="Ada")
@@ -95,3 +95,37 @@ def test_pinned_tag__with_the_hash__works__and_a_changed_script_does_not_run(pla
     visitor.forgives = ["integrity", "CORS", "Failed to load"]
     visitor.page.reload()
     assert visitor.page.title() == "A page"
+
+
+@pytest.mark.parametrize("context_options", [{"java_script_enabled": False}], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "action", "values"),
+    [
+        ("bootstrap.html", "contact.php", {"name": "Ada", "email": "a@b.example", "comments": "x"}),
+        ("table-1998.html", "/cgi-bin/guestbook.pl", {"realname": "Ada", "email": "a@b.example", "comments": "x"}),
+    ],
+)
+def test_real_pages__without_scripts__work_by_their_action(
+    plain_visitor: Visitor, name: str, action: str, values: dict[str, str]
+) -> None:
+    visitor = plain_visitor
+    html = (PAGES / name).read_text().replace("{{tag}}", visitor.tag())
+    assert action in html
+    visitor.page.goto(visitor.site.add(html.replace(action, f"{visitor.service_url}/f/{visitor.form_id}")))
+    for field, value in values.items():
+        visitor.page.locator(f"[name={field}]").fill(value)
+    visitor.page.locator("[type=submit]").click()
+    expect(visitor.page.get_by_role("heading", name="Thank you")).to_be_visible()
+    [stored] = visitor.stored()
+    assert stored.items() >= values.items()
+
+
+@pytest.mark.parametrize("context_options", [{"java_script_enabled": False}], indirect=True)
+def test_redirect_of_the_form__is_followed_without_scripts(plain_visitor: Visitor) -> None:
+    visitor = plain_visitor
+    form_id = visitor.tenant.form(redirect_url=f"{visitor.site.origin}/thanks")
+    action = f'<form method="post" action="{visitor.service_url}/f/{form_id}"'
+    visitor.open(CONTACT.replace("<form", action), tag="")
+    visitor.send(name="Ada")
+    expect(visitor.page.get_by_role("heading", name="Thanks from the site")).to_be_visible()
+    assert visitor.stored(form_id) == [{"name": "Ada", "email": ""}]

@@ -97,5 +97,11 @@ def reply(status: int, body: str = "{}", **headers: str) -> Callable[[Route], No
     )
 
 
+def lose(route: Route) -> None:
+    """The service has the submission; its answer never reaches the page."""
+    route.fetch()
+    route.abort("connectionreset")
+
+
 def no_connection(route: Route) -> None:
     route.abort("connectionrefused")

@@ -75,3 +75,7 @@ def _refuse(programs: list[str]) -> None:
         file=sys.stderr,
     )
     raise SystemExit(2)
+
+
+if __name__ == "__main__":  # for the Makefile, whose tools need some before any test runs
+    ensure(sys.argv[1:])

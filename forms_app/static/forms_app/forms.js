@@ -22,13 +22,15 @@
   const NO_FILES = "Files cannot be sent with this form. Remove the file, then send again.";
   const fills = new WeakMap(); // form -> [body, id]: pressing again after a failure is the same fill
   const slots = new WeakMap(); // form -> the elements that tell of success, error, queued
-  const flagged = new WeakMap(); // input -> the element with its message
+  const flagged = new WeakMap(); // input -> [the element with its message, its aria-describedby before]
   const underWay = new Set(); // ids being sent
-  const watchers = new Map(); // id -> form that still shows what becomes of it
+  const watchers = new Map(); // id -> [form that still shows what becomes of it, its values when it was sent]
+  const proven = new Map(); // id -> body with its proof of work: pressing again is the same request
 
   // An input called "reset" or "elements" hides the form's own property; the prototype's is out of its reach.
   const own = (form, name) => Reflect.get(HTMLFormElement.prototype, name, form);
   const call = (form, name, ...values) => HTMLFormElement.prototype[name].apply(form, values);
+  const isForm = (target) => target instanceof HTMLFormElement; // components have events of that name, too
   const setting = (form, name) =>
     call(form, "getAttribute", `data-${name}`) || script.getAttribute(`data-${name}`) || "";
   const address = (path) => new URL(path, script.src);
@@ -38,10 +40,17 @@
     call(form, "dispatchEvent", new CustomEvent(`fieldpost:${name}`, { bubbles: true, cancelable: true, detail }));
 
   // The store: a list of {id, url, key, body, at} --------------------------------------------------------------------
-  /** Writes what `edit` makes of the list and gives it; an empty one where storage is forbidden, full or spoilt. */
+  const read = (text) => {
+    try {
+      return [].concat(JSON.parse(text) || []);
+    } catch {
+      return []; // somebody else wrote there
+    }
+  };
+  /** Writes what `edit` makes of the list and gives it; an empty one where storage is forbidden or full. */
   const change = (edit) => {
     try {
-      const items = edit(JSON.parse(localStorage.getItem(STORE)) || []);
+      const items = edit(read(localStorage.getItem(STORE)));
       localStorage.setItem(STORE, JSON.stringify(items));
       return items;
     } catch {
@@ -93,6 +102,7 @@
       const answer = await sendWithPatience(item);
       if (answer.details?.[0].code !== "proof_of_work_required") return answer;
       item.body = JSON.stringify({ ...JSON.parse(item.body), _altcha: await prove() });
+      proven.set(item.id, item.body);
       keep(item); // before it is sent: a retry must be the same request
       return await sendWithPatience(item);
     } catch {
@@ -106,24 +116,29 @@
     for (const item of change((items) => items.filter(({ at }) => Date.now() - at < KEPT))) {
       if (underWay.has(item.id)) continue;
       const answer = await send(item);
-      const form = watchers.get(item.id);
-      if (!answer.status) later(item, form, answer.wait);
+      const [form, before] = watchers.get(item.id) || [];
+      if (!answer.status) later(item, form, answer.wait, before);
       else if (form || ![401, 403, 404, 500].includes(answer.status)) drop(item);
-      if (form && answer.status) finish(form, answer);
+      if (answer.status && fills.get(form)?.[1] === item.id) fills.delete(form);
+      if (form && answer.status) finish(form, answer, null, JSON.parse(item.body), before !== valuesOf(form));
     }
   };
-  const later = ({ id }, form, wait) => {
+  const later = ({ id }, form, wait, before) => {
     if (!form) return; // the next load or `online`
-    watchers.set(id, form);
+    watchers.set(id, [form, before]);
     setTimeout(flush, wait);
   };
 
   // What is sent -----------------------------------------------------------------------------------------------------
   const controls = (form) => [...own(form, "elements")];
+  const valuesOf = (form) => JSON.stringify([...new FormData(form)]);
   /** Gives names to strings, or lists of them. Throws an answer like the service's when a file was chosen. */
   const collect = (form, button) => {
     const data = Object.create(null);
-    const secret = controls(form).map(({ type, name }) => type === "password" && name);
+    // By its purpose too: a button that shows a password makes a text input of it.
+    const secret = controls(form).map(
+      ({ type, autocomplete, name }) => `${type} ${autocomplete}`.includes("password") && name,
+    );
     const entries = [...new FormData(form)];
     if (button?.name && button.type === "submit") entries.push([button.name, button.value]);
     for (const [name, value] of entries) {
@@ -169,10 +184,12 @@
     say(form);
     for (const input of controls(form)) {
       if (!flagged.has(input)) continue;
-      flagged.get(input).remove();
+      const [note, described] = flagged.get(input);
+      note.remove();
       flagged.delete(input);
       input.removeAttribute("aria-invalid");
-      input.removeAttribute("aria-describedby");
+      if (described) input.setAttribute("aria-describedby", described);
+      else input.removeAttribute("aria-describedby");
     }
   };
   const complain = (form, { details = [], message }, button) => {
@@ -189,11 +206,12 @@
       if (!input || flagged.has(input)) continue;
       const place = (element) => (input.closest("label") || input).after(element);
       const note = add("span", "data-fieldpost-field-error", place);
-      flagged.set(input, note);
+      const described = input.getAttribute("aria-describedby"); // the page's own hint
+      flagged.set(input, [note, described]);
       note.textContent = detail.message;
       note.id = `fieldpost-${newId()}`;
       input.setAttribute("aria-invalid", "true");
-      input.setAttribute("aria-describedby", note.id);
+      input.setAttribute("aria-describedby", described ? `${described} ${note.id}` : note.id);
       first ||= input;
     }
     say(form, "error", unplaced.join(" ") || (first && MARKED) || message || FAILED, button);
@@ -207,15 +225,16 @@
       // not an address: the message that is shown is all there is to see
     }
   };
-  const finish = (form, answer, button, data = {}) => {
+  const finish = (form, answer, button, data = {}, isChanged = false) => {
     clear(form);
     if (!answer.success) {
       if (emit(form, "error", answer)) complain(form, answer, button);
       return;
     }
-    fills.delete(form);
+    if (!isChanged) fills.delete(form);
     if (!emit(form, "success", answer)) return;
     say(form, "success", answer.message, button);
+    if (isChanged) return; // an earlier fill has arrived while the visitor types the next one
     call(form, "reset");
     // Without the underscore these names may be data; then they have to look like an address.
     const alias = [data.redirect, data.redirectTo].find((value) => /^(https?:\/\/|\/)/.test(value));
@@ -235,11 +254,13 @@
   const deliver = async (form, button, data) => {
     const item = itemOf(form, data);
     if (underWay.has(item.id)) return; // the store is sending it just now
+    item.body = proven.get(item.id) || item.body;
+    const before = valuesOf(form);
     const isKept = keep(item);
     const answer = await send(item);
     if (answer.status) drop(item);
     if (answer.status || !isKept) return finish(form, answer, button, data);
-    later(item, form, answer.wait);
+    later(item, form, answer.wait, before);
     clear(form);
     if (emit(form, "queued", answer)) say(form, "queued", QUEUED, button);
   };
@@ -267,6 +288,7 @@
   };
   const take = (event) => {
     const form = event.target;
+    if (!isForm(form)) return;
     const method = event.submitter?.getAttribute("formmethod") || own(form, "method");
     if (call(form, "hasAttribute", "data-fieldpost-ignore") || method === "dialog") return;
     event.preventDefault();
@@ -278,7 +300,7 @@
   addEventListener(
     "submit",
     (event) => {
-      if (!call(event.target, "closest", ".w-form")) return;
+      if (!isForm(event.target) || !call(event.target, "closest", ".w-form")) return;
       take(event);
       if (event.defaultPrevented) event.stopImmediatePropagation();
     },
