@@ -48,6 +48,24 @@ class FieldDefinition(TypedDict):
     placeholder: NotRequired[str]
 
 
+# What a field is in HTML; Textarea and Select are elements of their own.
+INPUT_TYPES: dict[str, str] = {
+    FieldType.TEXT: "text",
+    FieldType.EMAIL: "email",
+    FieldType.NUMBER: "number",
+    FieldType.PHONE: "tel",
+    FieldType.URL: "url",
+    FieldType.DATE: "date",
+    FieldType.CHECKBOX: "checkbox",
+    FieldType.HIDDEN: "hidden",
+}
+# A form without fields takes any values; its page and its snippets ask for these.
+GENERAL_FIELDS: list[FieldDefinition] = [
+    {"name": "email", "label": "Email", "type": FieldType.EMAIL.value, "required": False},
+    {"name": "message", "label": "Message", "type": FieldType.TEXTAREA.value, "required": True},
+]
+
+
 def fill_in_names(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     Return the fields with a name each: the given one, else a slug of the label, else `field_N`.

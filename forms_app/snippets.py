@@ -1,31 +1,22 @@
 """What a site owner pastes: ready to use, with a publishable key, never with a secret one (CONTRACT section 3)."""
 
 import json
-from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from django.conf import settings
 
 from forms_app.browser_script import current_builds
-from forms_app.field_definitions import FieldType
+from forms_app.field_definitions import GENERAL_FIELDS, INPUT_TYPES, FieldDefinition, FieldType
 from forms_app.models import Form
 from keys.models import AccessKey, Organization
 
-GENERAL_FIELDS: Sequence[dict[str, Any]] = (  # of a form that takes any values
-    {"name": "email", "label": "Email", "type": FieldType.EMAIL, "required": True},
-    {"name": "message", "label": "Message", "type": FieldType.TEXTAREA, "required": True},
-)
-INPUT_TYPES = {
-    FieldType.EMAIL: "email",
-    FieldType.NUMBER: "number",
-    FieldType.PHONE: "tel",
-    FieldType.URL: "url",
-    FieldType.DATE: "date",
-    FieldType.CHECKBOX: "checkbox",
-    FieldType.HIDDEN: "hidden",
+EXAMPLES: dict[str, str] = {
+    FieldType.EMAIL: "ada@example.com",
+    FieldType.NUMBER: "7",
+    FieldType.PHONE: "+44 20 7946 0000",
+    FieldType.URL: "https://example.com",
+    FieldType.DATE: "2026-01-31",
 }
-EXAMPLES = {FieldType.EMAIL: "ada@example.com", FieldType.NUMBER: "7", FieldType.DATE: "2026-01-31"}
 
 
 def publishable_key(organization: Organization) -> str:
@@ -46,12 +37,23 @@ def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
 
 def plain_html(form: Form) -> str:
     """Return a form that posts to its hosted address, without any script or key."""
-    rows = [f"  <label>{escape(field['label'])} {_input(field)}</label>" for field in form.fields or GENERAL_FIELDS]
+    rows = [_row(field) for field in form.fields or GENERAL_FIELDS]
     opening = f"<form{_attributes({'action': form.url, 'method': 'post'})}>"
     return "\n".join([opening, *rows, "  <button>Send</button>", "</form>"])
 
 
-def _input(field: dict[str, Any]) -> str:
+def _row(field: FieldDefinition) -> str:
+    if field["type"] == FieldType.CHECKBOX and field.get("options"):
+        boxes = "".join(
+            f"\n    <label><input{_attributes({'type': 'checkbox', 'name': field['name'], 'value': option})}>"
+            f" {escape(option)}</label>"
+            for option in field["options"]
+        )
+        return f"  <fieldset>\n    <legend>{escape(field['label'])}</legend>{boxes}\n  </fieldset>"
+    return f"  <label>{escape(field['label'])} {_input(field)}</label>"
+
+
+def _input(field: FieldDefinition) -> str:
     required = " required" if field["required"] else ""
     if field["type"] == FieldType.TEXTAREA:
         return f"<textarea{_attributes({'name': field['name']})}{required}></textarea>"

@@ -5,21 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from config.api.errors import Detail
-from forms_app.field_definitions import FieldType
+from forms_app.field_definitions import INPUT_TYPES, FieldType
 
-# A form without fields takes any values; its page asks for these.
-GENERAL_FIELDS: list[dict[str, Any]] = [
-    {"name": "email", "label": "Your email address", "type": FieldType.EMAIL.value, "required": False},
-    {"name": "message", "label": "Message", "type": FieldType.TEXTAREA.value, "required": True},
-]
-INPUT_TYPES = {
-    FieldType.TEXT: "text",
-    FieldType.EMAIL: "email",
-    FieldType.NUMBER: "number",
-    FieldType.PHONE: "tel",
-    FieldType.URL: "url",
-    FieldType.DATE: "date",
-}
 # What browsers can fill in by themselves (WCAG 2.2, 1.3.5), by the field's name.
 AUTOCOMPLETE = {
     "name": "name",

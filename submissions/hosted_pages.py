@@ -7,11 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from config.api.errors import ApiError, Detail
+from forms_app.field_definitions import GENERAL_FIELDS
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from submissions import page_stamps
 from submissions.captchas import PROVIDERS, Captcha, Provider
-from submissions.hosted_fields import GENERAL_FIELDS, controls_of
+from submissions.hosted_fields import controls_of
 from submissions.intake import HONEYPOT, KEPT_CONTROLS, is_control
 from submissions.lookup import found_form
 from submissions.store import message_of

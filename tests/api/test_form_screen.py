@@ -1,7 +1,10 @@
 """The dashboard's screen of one form: snippets to paste, and what keeps spam out."""
 
 import html
+import json
 import re
+import shlex
+import subprocess
 
 from forms_app.models import Form
 from keys.access_keys import revoke_key
@@ -10,6 +13,15 @@ from tests.api.arrange import make_tenant, text_field
 from tests.api.test_dashboard import LOGIN, PASSWORD, Browser, person_of
 from tests.services.client import Client
 
+ALL_TYPES = [
+    *(
+        text_field(kind, type=kind)
+        for kind in ("Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Hidden")
+    ),
+    text_field("size", type="Select", options=["S", "M"]),
+    text_field("terms", type="Checkbox"),
+    text_field("topics", type="Checkbox", options=["It's new", "Offers"]),
+]
 OFF = {"minimum_seconds": "2", "max_links": "", "blocked_words": "", "captcha": ""}
 
 
@@ -38,6 +50,20 @@ def test_snippets__hold_the_publishable_key__never_a_secret_one(api: Client) -> 
     assert all(tenant.publishable in snippet for snippet in (*snippets[:2], *snippets[3:]))
     assert not re.search(r"fp_(?!pub_)\w{20}", page.text)
     assert "<script" not in page.text.replace("&lt;script", ""), "shown, not run"
+
+
+def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=[{**field, "required": True} for field in ALL_TYPES])
+    page = log_in(api, person_of(tenant).email).get(f"/dashboard/forms/{form_id}")
+    snippets = [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page.text, re.DOTALL)]
+
+    command = shlex.split(snippets[4])
+    done = subprocess.run([*command, "-s"], capture_output=True, text=True, timeout=30)
+
+    assert json.loads(done.stdout)["success"] is True, done.stdout
+    names = re.findall(r'name="([^"]+)"', snippets[2])
+    assert list(dict.fromkeys(names)) == [field["name"] for field in ALL_TYPES]
 
 
 def test_form_without_a_publishable_key__says_how_to_make_one(api: Client) -> None:
