@@ -81,19 +81,18 @@ def test_captcha_service__that_fails__costs_no_submission__but_nobody_is_told(
     assert record["spamReasons"] == ["not checked: Cloudflare Turnstile did not answer"]
 
 
-def test_captcha__half_configured__is_off(guarded: Client, receiver: Receiver) -> None:
+def test_captcha__half_configured__is_off(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form(spam_protection={"captcha": "turnstile"})
 
-    assert post(guarded, form_id, {"a": "1"}).status == 200
-    assert receiver.requests == []
+    assert post(api, form_id, {"a": "1"}).status == 200, "without a token nobody who is asked would let it pass"
 
 
 @pytest.mark.parametrize(("kind", "css_class"), [("turnstile", "cf-turnstile"), ("hcaptcha", "h-captcha")])
 def test_hosted_page__loads_the_widget_and_its_policy_admits_it__never_the_secret(
-    guarded: Client, kind: str, css_class: str
+    api: Client, kind: str, css_class: str
 ) -> None:
-    answer = guarded.get(f"/f/{make_tenant().form(spam_protection=protection(kind))}")
+    answer = api.get(f"/f/{make_tenant().form(spam_protection=protection(kind))}")
 
     assert f'class="{css_class}" data-sitekey="site-key"' in answer.text
     assert "the-secret" not in answer.text
@@ -101,7 +100,7 @@ def test_hosted_page__loads_the_widget_and_its_policy_admits_it__never_the_secre
     assert f"script-src 'self' {host}" in answer.headers["Content-Security-Policy"]
 
 
-def test_hosted_page__of_every_other_form__loads_nothing_from_elsewhere(guarded: Client) -> None:
-    answer = guarded.get(f"/f/{make_tenant().form()}")
+def test_hosted_page__of_every_other_form__loads_nothing_from_elsewhere(api: Client) -> None:
+    answer = api.get(f"/f/{make_tenant().form()}")
 
     assert "https://" not in answer.text and "https://" not in answer.headers["Content-Security-Policy"]

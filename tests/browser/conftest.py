@@ -15,7 +15,9 @@ from tests.browser.visitor import Visitor
 from tests.services.application import Application
 from tests.services.client import Client
 
-SAVE_AT_THE_END = "addEventListener('pagehide', () => window.saveCoverage(JSON.stringify(window.__coverage__ || null)))"
+COUNTS = "window.__coverage__ || null"
+# Not at `pagehide`: Chromium drops what a page tells Playwright from then on.
+SAVE_AT_THE_END = f"addEventListener('beforeunload', () => window.saveCoverage(JSON.stringify({COUNTS})))"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -93,7 +95,8 @@ def counting_context(
     clean_context.add_init_script(SAVE_AT_THE_END)
     yield clean_context
     for page in clean_context.pages:
-        coverage.add(page.evaluate("window.__coverage__ || null"))
+        for frame in page.frames:
+            coverage.add(frame.evaluate(COUNTS))
 
 
 def _visit(context: BrowserContext, site: Site, tenant: Tenant, api: Client, url: str) -> Iterator[Visitor]:

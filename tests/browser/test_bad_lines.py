@@ -1,6 +1,7 @@
 """Slow, dead and returning lines: what was sent arrives, once (CONTRACT section 6)."""
 
 import time
+from typing import Any
 
 from playwright.sync_api import expect
 
@@ -168,3 +169,34 @@ def test_spoilt_storage__is_begun_anew(visitor: Visitor) -> None:
     page.reload()
     page.wait_for_function(EMPTY)
     assert visitor.stored() == [{"name": "Ada", "email": ""}]
+
+
+def test_kept__and_still_put_off_by_the_next_page__stays_for_the_one_after(visitor: Visitor) -> None:
+    seen = visitor.answers(*[reply(429, Retry_After="3000")] * 2)
+    visitor.forgives = ["429"]
+    page = visitor.open()
+    visitor.send(name="Ada")
+    expect(visitor.queued).to_be_visible()
+    with page.expect_response(lambda response: response.status == 429):
+        page.reload()
+    page.reload()
+    page.wait_for_function(EMPTY)
+    assert len(seen) == 3 and len(set(seen)) == 1
+    assert visitor.stored() == [{"name": "Ada", "email": ""}]
+
+
+def test_pressing_again_while_the_store_sends_it__sends_nothing_more(visitor: Visitor) -> None:
+    waiting: list[Any] = []
+    seen = visitor.answers(reply(429, Retry_After="3000"), waiting.append)
+    visitor.forgives = ["429"]
+    page = visitor.open()
+    visitor.send(name="Ada")
+    expect(visitor.queued).to_be_visible()
+    with page.expect_request("**/api/submit*"):
+        page.evaluate("dispatchEvent(new Event('online'))")
+    visitor.send()
+    expect(page.locator("form")).not_to_have_attribute("aria-busy", "true")
+    waiting[0].continue_()
+    expect(visitor.thanks).to_be_visible()
+    assert len(seen) == 2 and len(set(seen)) == 1
+    assert len(visitor.stored()) == 1

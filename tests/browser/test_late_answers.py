@@ -2,18 +2,13 @@
 
 from typing import Any
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
-from tests.browser.visitor import CONTACT, Visitor, reply
+from tests.browser.visitor import CONTACT, Visitor, lose, reply
 from tests.services.waiting import eventually
 
 AN_HOUR = "3000"  # seconds; longer than forms.js waits with the page
 EMAIL = [{"name": "email", "label": "Email", "type": "Email", "required": True}]
-
-
-def lose(route: Route) -> None:
-    route.fetch()
-    route.abort("connectionreset")
 
 
 def test_earlier_fill_arrives__while_the_next_is_typed__which_stays(visitor: Visitor) -> None:
