@@ -218,3 +218,16 @@ def test_group_in_error__is_marked_at_its_first_choice(visitor: Visitor) -> None
     page.locator("button").click()
     expect(visitor.thanks).to_be_visible()
     assert visitor.stored() == [{"a": "1", "size": "M"}]
+
+
+def test_click_while_the_next_page_is_on_its_way__sends_nothing_more(visitor: Visitor) -> None:
+    seen = visitor.answers()
+    # An address that answers 204: the browser stays, as it does while a slow page is fetched.
+    page = visitor.open('<form data-redirect="/slow"><input name="a"><button>Go</button></form>')
+    visitor.send(a="1")
+    expect(visitor.thanks).to_be_visible()
+    expect(page.locator("button")).to_be_disabled()
+    page.evaluate("document.forms[0].requestSubmit()")
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator("button")).to_be_enabled()
+    assert (len(seen), visitor.stored()) == (1, [{"a": "1"}])

@@ -217,14 +217,18 @@
     say(form, "error", unplaced.join(" ") || (first && MARKED) || message || FAILED, button);
     first?.focus();
   };
+  /** Goes there, and tells whether it does. */
   const leave = (target) => {
     try {
       const url = new URL(target, location.href);
-      if (/^https?:$/.test(url.protocol)) location.assign(url);
+      if (!/^https?:$/.test(url.protocol)) return false;
+      location.assign(url);
+      return true;
     } catch {
-      // not an address: the message that is shown is all there is to see
+      return false; // not an address: the message that is shown is all there is to see
     }
   };
+  /** Shows an answer. Gives true when the page is being left for another. */
   const finish = (form, answer, button, data = {}, isChanged = false) => {
     clear(form);
     if (!answer.success) {
@@ -239,7 +243,7 @@
     // Without the underscore these names may be data; then they have to look like an address.
     const alias = [data.redirect, data.redirectTo].find((value) => /^(https?:\/\/|\/)/.test(value));
     const target = setting(form, "redirect") || data._next || alias;
-    if (target) leave(target);
+    return target && leave(target);
   };
 
   // A submit ---------------------------------------------------------------------------------------------------------
@@ -279,11 +283,17 @@
     };
     call(form, "setAttribute", "aria-busy", "true");
     disable(true);
-    try {
-      await deliver(form, button, data);
-    } finally {
+    const free = () => {
       call(form, "removeAttribute", "aria-busy");
       disable(false);
+    };
+    let isLeft;
+    try {
+      isLeft = await deliver(form, button, data);
+    } finally {
+      // While the next page is on its way, a click would send the emptied form.
+      if (isLeft) addEventListener("pagehide", free, { once: true });
+      setTimeout(free, isLeft ? PATIENCE : 0); // it may have been a download
     }
   };
   const take = (event) => {
