@@ -126,7 +126,9 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps them; a process of one thread has but one
         if DATABASE_POOL_SIZE:
             # Web servers end idle threads, and with each would go, unclosed, its connection.
-            pool = {"max_size": DATABASE_POOL_SIZE, "timeout": 3.0}  # seconds of patience, then 503
+            # Seconds of patience, then 503. Attempts to connect are given up before that: left to themselves they pause
+            # longer and longer, and requests would wait for one although the database is back.
+            pool = {"max_size": DATABASE_POOL_SIZE, "timeout": 3.0, "reconnect_timeout": 1.5}
             default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
             snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
