@@ -49,15 +49,22 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 
 INSTALLED_APPS = [
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.humanize",
     "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",  # its widgets' templates, beside those of FORM_RENDERER
     "rest_framework",
     "django_filters",
+    "django_htmx",
     "django_ratelimit",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "keys",
@@ -79,6 +86,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "csp.middleware.CSPMiddleware",
 ]
 
 TEMPLATES = [
@@ -91,10 +101,13 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "dashboard.access.place",
             ]
         },
     }
 ]
+
+FORM_RENDERER = "dashboard.rendering.FormRenderer"
 
 # Databases -----------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/ref/databases/
@@ -148,19 +161,23 @@ REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", default=0.5)
 REDIS_RETRY_SECONDS = env.float("REDIS_RETRY_SECONDS", default=5.0)  # how long a failed Redis is left alone
 
 LOCAL_CACHE = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
-CACHES: dict[str, dict[str, Any]] = {"default": {**LOCAL_CACHE, "LOCATION": "default"}}
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {**LOCAL_CACHE, "LOCATION": "default"},  # allauth's limits on logging in, codes that were used
+    "counters": {**LOCAL_CACHE, "LOCATION": "counters"},  # the API's limits
+}
 if REDIS_URL:
-    CACHES["default"] = {
-        "BACKEND": "config.api.counters.RedisCounterCache",
-        "LOCATION": REDIS_URL,
-        "KEY_PREFIX": "fieldpost",
-        "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
-    }
+    for _alias, _backend in (("default", "ForgivingRedisCache"), ("counters", "RedisCounterCache")):
+        CACHES[_alias] = {
+            "BACKEND": f"config.api.counters.{_backend}",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "fieldpost",
+            "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
+        }
 if not REDIS_URL:
     # Not shared between processes, and fieldpost.E002 sees to it that there is only one.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
 CACHES["local"] = {**LOCAL_CACHE, "LOCATION": "local"}  # the limiter's fallback while Redis is away
-RATELIMIT_USE_CACHE = "default"
+RATELIMIT_USE_CACHE = "counters"
 BURST_PER_ADDRESS_AND_FORM = env.str("BURST_PER_ADDRESS_AND_FORM", default="10/m")
 BURST_PER_FORM = env.str("BURST_PER_FORM", default="60/m")
 
@@ -177,24 +194,66 @@ ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
 # People --------------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/topics/auth/
 AUTH_USER_MODEL = "keys.User"
-LOGIN_URL = "dashboard:login"
-LOGIN_REDIRECT_URL = "dashboard:overview"
-LOGOUT_REDIRECT_URL = "dashboard:login"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "dashboard:home"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# https://docs.allauth.org/en/latest/account/configuration.html
+ACCOUNT_ADAPTER = "dashboard.people.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_SIGNUP_FORM_CLASS = "dashboard.people.SignupForm"
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True  # codes, not links: nothing in a mail leads to another host
+ACCOUNT_EMAIL_VERIFICATION_SUPPORTS_RESEND = True
+ACCOUNT_PASSWORD_RESET_BY_CODE_ENABLED = True
+ACCOUNT_CHANGE_EMAIL = True  # one address a person, changed once the new one is verified
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # "your password was changed"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# By address alone: allauth's own limit by account is a lock that a stranger could put on somebody else's door.
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip"}
+MFA_ADAPTER = "dashboard.people.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "Fieldpost"
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_HTTPS  # browsers allow http for localhost alone
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "fieldpost_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "fieldpost_csrf"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "config.error_pages.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0  # a year
 X_FRAME_OPTIONS = "DENY"
 if TRUSTED_PROXY_COUNT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Pages ---------------------------------------------------------------------------------------------------------------
+# https://django-csp.readthedocs.io/en/latest/configuration.html
+# Hosted forms and the demo bring policies of their own, which win. `data:` are the QR code of an authenticator app and
+# the small pictures in Bootstrap's style.
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
+    "EXCLUDE_URL_PREFIXES": ("/api/",),  # no page but the documentation's, which brings its own needs
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'", EVENTS_URL],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    },
+}
 
 # API -----------------------------------------------------------------------------------------------------------------
 # https://www.django-rest-framework.org/api-guide/settings/

@@ -1,5 +1,7 @@
 """Every address. The API's paths have no trailing slash and no version (SPEC sections 4 and 9)."""
 
+from allauth.account.decorators import secure_admin_login
+from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import cache_page
 from django.views.generic import RedirectView
@@ -19,6 +21,9 @@ api: list[URLPattern | URLResolver] = [
     re_path(r"^.*$", UnknownPath.as_view()),
 ]
 
+# Operators log in like everybody, second factor included: https://docs.allauth.org/en/latest/common/admin.html
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as its documentation says
+
 urlpatterns = [
     path("api/", include(api)),
     path("f/", include("submissions.hosted_urls")),
@@ -26,10 +31,13 @@ urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
     path("dashboard/", include("dashboard.urls")),
+    path("account/", include("allauth.urls")),
+    path("admin/", admin.site.urls),
     path("demo/", include("dashboard.demo_urls")),
-    path("", RedirectView.as_view(pattern_name="dashboard:overview")),
+    path("", RedirectView.as_view(pattern_name="dashboard:home")),
 ]
 
-handler400 = "config.api.errors.bad_request"
-handler404 = "config.api.errors.not_found"
-handler500 = "config.api.errors.internal_error"
+handler400 = "config.error_pages.bad_request"
+handler403 = "config.error_pages.forbidden"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.internal_error"

@@ -1,5 +1,7 @@
 """The one function that makes an organization, whoever asks: a command, a sign-up, an operator."""
 
+from itertools import count
+
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
@@ -12,6 +14,7 @@ from keys.models import AccessKey, Membership, Organization, User
 from keys.plans import Plan
 
 MAX_NAME = 200  # characters
+MAX_SLUG = 80  # characters
 DEFAULT_FORM_NAME = "Inbox"
 PUBLISHABLE_KEY_NAME = "For web pages"
 
@@ -20,16 +23,21 @@ class SlugTaken(ValueError):
     """Another organization has this slug already."""
 
 
-def create_organization(*, name: str, owner: User, plan: Plan = Plan.FREE, by: Actor = None) -> Organization:
+def create_organization(
+    *, name: str, owner: User, plan: Plan = Plan.FREE, by: Actor = None, number_taken_slugs: bool = False
+) -> Organization:
     """
     Make an organization with its owner, its published default form and one publishable key.
 
-    Raises SlugTaken when the slug made from the name belongs to another one.
+    Raises SlugTaken when the slug made from the name belongs to another one, unless `number_taken_slugs` gives it a
+    free one, such as `acme-2`.
     """
     name = clean_name(name).strip()
     if not 0 < len(name) <= MAX_NAME:
         raise ValueError(f"An organization's name has 1 to {MAX_NAME} characters.")
-    slug = slugify(name)[:80] or "organization"
+    slug = slugify(name)[:MAX_SLUG] or "organization"
+    if number_taken_slugs:
+        slug = _free_slug(slug)
     try:
         with transaction.atomic():
             organization = Organization.objects.create(name=name, slug=slug, plan=plan)
@@ -44,3 +52,12 @@ def create_organization(*, name: str, owner: User, plan: Plan = Plan.FREE, by: A
             raise SlugTaken(f"An organization with the slug {slug!r} exists already. Choose another name.") from None
         raise
     return organization
+
+
+def _free_slug(slug: str) -> str:
+    """Return the slug, or the first with a number after it that is free. Two at once: one is told to try again."""
+    start = f"{slug[: MAX_SLUG - 8]}-"
+    taken = set(Organization.objects.filter(slug__startswith=start).values_list("slug", flat=True))
+    if not Organization.objects.filter(slug=slug).exists():
+        return slug
+    return next(f"{start}{number}" for number in count(2) if f"{start}{number}" not in taken)

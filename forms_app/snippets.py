@@ -101,3 +101,8 @@ def example_values(form: Form) -> dict[str, str]:
         options = field.get("options") or [EXAMPLES.get(field["type"], "Hello")]
         values[field["name"]] = options[0]
     return values
+
+
+def environment_line(token: str) -> str:
+    """Return the line that keeps a secret key in an environment variable and out of the code (SPEC section 5.6)."""
+    return f"FIELDPOST_ACCESS_KEY={token}"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from config.api.errors import Conflict, Unauthorized, invalid
+from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
 from config.api.times import now
 from keys import tokens
 from keys.audit import Actor, record_event
-from keys.models import AccessKey, Organization, Permission
+from keys.models import AccessKey, Organization, Permission, User
 
 MAX_NAME = 200  # characters
 ALL_PERMISSIONS = tuple(Permission.values)
@@ -29,8 +29,9 @@ def issue_key(
     """
     Make a key and return its record and its token, which is shown this once.
 
-    A publishable key has no permissions whatever is asked for. Raises ValidationFailed for a date in the past and
-    Unauthorized when `by` is a key and the new one would be stronger.
+    A publishable key has no permissions whatever is asked for. Raises ValidationFailed for a date in the past,
+    Unauthorized when `by` is a key and the new one would be stronger, and PlanRequired when a person asks for a scoped
+    key that the plan does not include (through the API every key counts as one, and its view says so first).
     """
     if not 0 < len(name.strip()) <= MAX_NAME:
         raise invalid("name", "invalid", f"name: must have 1 to {MAX_NAME} characters.")
@@ -46,12 +47,19 @@ def issue_key(
         expires_on=expires_on,
     )
     refuse_stronger(key, by)
+    if isinstance(by, User) and is_scoped(key) and not organization.terms.scoped_keys:
+        raise PlanRequired("A key with fewer permissions or an expiry date is part of the Enterprise plan.")
     token = tokens.make_token(publishable=is_publishable)
     key.set_token(token)
     with transaction.atomic():
         key.save()
         record_event(organization=organization, by=by, action="key.created", subject=str(key))
     return key, token
+
+
+def is_scoped(key: AccessKey) -> bool:
+    """Tell whether a key is limited: some permissions only, or an end (SPEC section 5.5)."""
+    return key.expires_on is not None or not (key.is_publishable or set(key.permissions) == set(ALL_PERMISSIONS))
 
 
 def regenerate_key(key: AccessKey, *, by: Actor) -> str:
@@ -68,7 +76,7 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
             state = "revoked" if key.revoked_at else "expired"
             raise Conflict(f"This key is {state} and stays so. Make a new key instead.")
         key.set_token(token)
-        key.save(update_fields=["digest", "hint", "publishable_token"])
+        key.save(update_fields=["digest", "hint", "publishable_token", "secret_made_at"])
         record_event(organization=key.organization, by=by, action="key.regenerated", subject=str(key))
     return token
 

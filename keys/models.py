@@ -7,7 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.db import models
 from django.db.models.functions import Lower
 
-from config.api.ids import new_id
+from config.api.ids import Prefix, encode_id, new_id
 from config.api.times import now
 from keys import plans, tokens
 
@@ -159,6 +159,7 @@ class AccessKey(models.Model):
     hint = models.CharField(max_length=40, editable=False)
     publishable_token = models.CharField(max_length=80, blank=True, default="", editable=False)
     created_at = models.DateTimeField(default=now)
+    secret_made_at = models.DateTimeField(default=now, editable=False, help_text="Creation, or the last regeneration.")
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     browser_seen_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="When this secret key last came from a browser."
@@ -178,6 +179,11 @@ class AccessKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint})"
+
+    @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
+        return encode_id(Prefix.ACCESS_KEY, self.id)
 
     @property
     def hourly_limit(self) -> int:
@@ -201,6 +207,7 @@ class AccessKey(models.Model):
 
     def set_token(self, token: str) -> None:
         """Take over what is stored of a token."""
+        self.secret_made_at = now()
         self.digest = tokens.digest(token)
         self.hint = tokens.hint(token)
         self.publishable_token = token if self.is_publishable else ""

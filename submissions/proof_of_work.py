@@ -6,7 +6,6 @@ the idempotency key that it came with, so that a retry of the same request passe
 """
 
 import hashlib
-import logging
 import secrets
 import time
 from typing import Any
@@ -15,7 +14,6 @@ import altcha
 from django.conf import settings
 from django.core.cache import cache
 
-from config.api.counters import REDIS_AWAY
 from config.api.errors import invalid
 
 ALGORITHM = "SHA-256"
@@ -23,7 +21,6 @@ GOOD_FOR = 600  # seconds from asking to submitting
 FIELD = "_altcha"
 WIDGET_FIELD = "altcha"  # the name that ALTCHA's own widget gives its input
 MAX_PAYLOAD = 4096  # characters; a solved challenge has about 600
-logger = logging.getLogger(__name__)
 
 
 def new_challenge() -> dict[str, Any]:
@@ -54,11 +51,7 @@ def _is_first_use(payload: str, used_by: str) -> bool:
     signature = altcha.Payload.from_base64(payload).challenge.signature or ""
     key = f"proof-of-work {hashlib.sha256(signature.encode()).hexdigest()}"
     user = used_by or secrets.token_hex(8)
-    try:
-        return bool(cache.add(key, user, GOOD_FOR)) or cache.get(key) == user
-    except REDIS_AWAY as error:  # as with the limits: its failure must not cost a submission
-        logger.warning("proof of work is not checked for reuse: %s", error)
-        return True
+    return cache.add(key, user, GOOD_FOR) or cache.get(key) == user
 
 
 def _secret() -> str:

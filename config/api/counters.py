@@ -1,5 +1,5 @@
 """
-Cache backends for the rate limiter: one round trip a count, and no failure that a request could notice.
+Cache backends over Redis: a count in one round trip, and no failure that a request could notice.
 
 django-ratelimit counts by `add(key, 1)` and, when the key was there, `incr(key)`. Over Django's RedisCache that is
 SET, EXISTS and INCR: three round trips. Here `add` increments at once, and `incr` hands out the number it got.
@@ -80,3 +80,31 @@ class RedisCounterCache(RedisCache):
             return 1 if local.add(key, 1, timeout) else int(local.incr(key))
         except ValueError:  # it expired, or was culled, in between
             return 1
+
+
+class ForgivingRedisCache(RedisCache):
+    """Django's RedisCache for what pages remember for a while; with Redis away, the process's own memory stands in."""
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        """Return a value, or the default."""
+        return self._try("get", key, default, version=version)
+
+    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
+        """Remember a value."""
+        self._try("set", key, value, timeout, version=version)
+
+    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Remember a value unless there is one, and tell whether it was new."""
+        return bool(self._try("add", key, value, timeout, version=version))
+
+    def delete(self, key: str, version: int | None = None) -> bool:
+        """Forget a value."""
+        return bool(self._try("delete", key, version=version))
+
+    def _try(self, method: str, *args: Any, version: int | None) -> Any:
+        if not breaker.is_open():
+            try:
+                return getattr(super(), method)(*args, version=version)
+            except REDIS_AWAY as error:
+                breaker.trip(error)
+        return getattr(caches["local"], method)(*args, version=version)

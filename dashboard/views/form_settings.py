@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import ApiError
 from config.api.ids import Prefix
 from config.api.ownership import path_id
-from dashboard.spam_settings import SpamProtectionForm
+from dashboard.inputs.spam_protection import SpamProtectionForm
 from forms_app import snippets
 from forms_app.forms import change_spam_protection
 from forms_app.models import Form
@@ -71,3 +71,4 @@ def _show(request: HttpRequest, form: Form, spam_form: SpamProtectionForm, *, st
             ("curl", "From a shell.", snippets.curl_command(form, key)),
         ]
     return render(request, "dashboard/form.html", context, status=status)
+urlpatterns = []

@@ -1,0 +1,135 @@
+"""
+Who is here, in which organization, and as what: the one gate of the dashboard's pages.
+
+Every page of an organization has its slug in the address, so that links can be shared and two tabs can show two
+organizations. To everybody else an organization does not exist (404); who lacks a role is told whom to ask (403).
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from config.api.errors import ApiError
+from config.api.ids import Prefix
+from config.api.ownership import path_id
+from forms_app.models import Form
+from keys.models import Membership, Organization, User
+
+Role = Membership.Role
+RANK = {Role.MEMBER: 0, Role.ADMIN: 1, Role.OWNER: 2}
+SESSION_KEY = "organization"  # the slug of the organization looked at last, where the dashboard opens
+P = ParamSpec("P")
+M = TypeVar("M", bound=Model)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A person in one of their organizations."""
+
+    user: User
+    organization: Organization
+    role: Role
+
+    def is_at_least(self, role: Role) -> bool:
+        """Tell whether this person may do what `role` may."""
+        return RANK[self.role] >= RANK[role]
+
+    @property
+    def may_manage(self) -> bool:
+        """Owners and admins manage keys, webhooks, members and settings (CONTRACT section 2)."""
+        return self.is_at_least(Role.ADMIN)
+
+    @property
+    def is_owner(self) -> bool:
+        """Owners alone erase, change roles of owners, and end the organization."""
+        return self.role == Role.OWNER
+
+
+class PlacedRequest(HttpRequest):
+    """A request that has passed `in_organization`."""
+
+    place: Place
+
+
+PlacedView = Callable[Concatenate[PlacedRequest, P], HttpResponse]
+
+
+def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Callable[..., HttpResponse]]:
+    """
+    Let members of the organization in the address pass who have at least this role; their place is `request.place`.
+
+    The view's `slug` argument is taken away. Strangers see the login; of another organization nothing is to be seen.
+    """
+
+    def decorate(view: PlacedView[P]) -> Callable[..., HttpResponse]:
+        @login_required
+        @wraps(view)
+        def guarded(request: PlacedRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            request.place = find_place(request, slug)
+            if not request.place.is_at_least(role):
+                return render(request, "dashboard/not_allowed.html", {"needed": role.label.lower()}, status=403)
+            response = view(request, *args, **kwargs)
+            response.headers.setdefault("Cache-Control", "no-store")  # the back button after logging out shows nothing
+            return response
+
+        guarded.needed_role = role  # type: ignore[attr-defined]  # for the table of every address, which tests hold
+        return guarded
+
+    return decorate
+
+
+def find_place(request: HttpRequest, slug: str) -> Place:
+    """Return where the person is. Raises Http404 when the organization is not one of theirs."""
+    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    membership = user.memberships.select_related("organization").filter(organization__slug=slug).first()
+    if membership is None:
+        raise Http404
+    if request.session.get(SESSION_KEY) != slug:
+        request.session[SESSION_KEY] = slug
+    return Place(user, membership.organization, Role(membership.role))
+
+
+def place(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: `place`, and the person's other organizations, looked up only where a template asks."""
+    here = getattr(request, "place", None)
+    if here is None:
+        return {}
+    others = Organization.objects.filter(memberships__user=here.user).exclude(pk=here.organization.pk).order_by("name")
+    return {"place": here, "other_organizations": others}
+
+
+def find_own(queryset: QuerySet[M], prefix: Prefix, public_id: str, **of_organization: Any) -> M:
+    """Return an object by its public id within the organization. Raises Http404 for everything else."""
+    try:
+        pk = path_id(prefix, public_id)
+    except ApiError:
+        raise Http404 from None
+    found = queryset.filter(pk=pk, **of_organization).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def find_form(request: PlacedRequest, form_id: str) -> Form:
+    """Return a form of the organization. Raises Http404."""
+    forms = Form.objects.select_related("organization").with_submission_count()
+    return find_own(forms, Prefix.FORM, form_id, organization=request.place.organization)
+
+
+@contextmanager
+def telling(request: HttpRequest, done: str) -> Iterator[None]:
+    """Say `done` when what is inside succeeds, and what went wrong when it was refused."""
+    try:
+        yield
+    except ApiError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, done)

@@ -1,0 +1,57 @@
+"""The HTML form for a new access key."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+
+from keys.access_keys import ALL_PERMISSIONS, MAX_NAME
+from keys.models import AccessKey, Permission
+from keys.plans import Terms
+
+KINDS = [
+    (AccessKey.Kind.SECRET, "Secret: for servers. Reads and writes what its permissions allow."),
+    (AccessKey.Kind.PUBLISHABLE, "Publishable: for web pages. Can submit and nothing else."),
+]
+CHECK = {"class": "form-check-input"}
+
+
+class NewKeyForm(forms.Form):
+    """Asks for what `issue_key` takes. What the plan does not include is shown, and cannot be chosen."""
+
+    name = forms.CharField(
+        max_length=MAX_NAME,
+        label="Name",
+        help_text="Where it will be used, such as “Website” or “Import script”. One key for each place.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
+    )
+    kind = forms.ChoiceField(
+        choices=KINDS, initial=AccessKey.Kind.SECRET, label="Kind", widget=forms.RadioSelect(attrs=CHECK)
+    )
+    permissions = forms.MultipleChoiceField(
+        choices=[(value, f"{value}: {label.lower()}") for value, label in Permission.choices],
+        initial=ALL_PERMISSIONS,
+        required=False,
+        label="Permissions of a secret key",
+        widget=forms.CheckboxSelectMultiple(attrs=CHECK),
+    )
+    admin = forms.BooleanField(
+        required=False,
+        label="Administrative",
+        help_text="May also make, regenerate and revoke keys through the API. Few keys need that.",
+    )
+    expires_on = forms.DateField(
+        required=False,
+        label="Last day",
+        help_text="The key stops working after this day (UTC). Empty: it works until you revoke it.",
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+
+    def __init__(self, *args: Any, terms: Terms, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["expires_on"].widget.attrs["min"] = dt.datetime.now(dt.UTC).date().isoformat()
+        if not terms.scoped_keys:
+            for name in ("permissions", "expires_on"):
+                self.fields[name].disabled = True  # Django then takes the initial value, whatever is sent
+            self.fields["permissions"].help_text = "All six. Choosing some of them is part of the Enterprise plan."
+            self.fields["expires_on"].help_text = "Keys that end by themselves are part of the Enterprise plan."

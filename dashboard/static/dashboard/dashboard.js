@@ -1,0 +1,71 @@
+/* What every page of the dashboard does beside being read: copying, times that stay true, menus that close. */
+document.documentElement.classList.add("scripted");
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest(".copy");
+  if (button) {
+    const text = button.parentElement.querySelector("pre, code, input").textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      say(button, "Copied");
+    } catch {
+      // No permission, or plain http: select it, so that the keyboard can copy.
+      getSelection().selectAllChildren(button.parentElement.querySelector("pre, code"));
+      say(button, "Press Ctrl+C");
+    }
+  }
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+  if (menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+
+function say(button, text) {
+  button.dataset.label ||= button.textContent;
+  button.textContent = text;
+  button.setAttribute("aria-live", "polite");
+  setTimeout(() => {
+    button.textContent = button.dataset.label;
+  }, 2000);
+}
+
+// Selects and boxes that act at once say so in their markup; without scripts a button stands beside them.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-selects-all]")) {
+    for (const box of event.target.form.querySelectorAll("tbody input[type=checkbox]")) box.checked = event.target.checked;
+  }
+});
+
+const UNITS = [
+  ["year", 31536000],
+  ["month", 2592000],
+  ["week", 604800],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+];
+const distance = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+function tellTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime][title]")) {
+    const moment = new Date(time.dateTime);
+    const seconds = (moment - Date.now()) / 1000;
+    const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
+    time.textContent = unit ? distance.format(Math.trunc(seconds / unit[1]), unit[0]) : seconds > 1 ? "in a moment" : "just now";
+    time.dataset.utc ||= time.title;
+    time.title = `${local.format(moment)} (${time.dataset.utc})`;
+  }
+}
+
+tellTimes(document);
+setInterval(() => tellTimes(document), 20000);
+document.addEventListener("htmx:load", (event) => tellTimes(event.detail.elt));

@@ -1,0 +1,76 @@
+"""What templates of the dashboard say in one word."""
+
+import datetime as dt
+from fnmatch import fnmatchcase
+from typing import Any
+
+from django import forms, template
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.forms import BoundField
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+# What a state means to the eye; the word beside it says it too.
+LOOKS = {
+    "published": "good", "delivered": "good", "active": "good", "accepted": "good",
+    "failed": "bad", "disabled": "bad", "revoked": "bad", "expired": "bad", "spam": "bad", "refused": "bad",
+    "held": "warn", "canceled": "warn", "archived": "warn",
+    "pending": "calm", "draft": "calm",
+}  # fmt: skip
+BOOTSTRAP = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}
+
+
+@register.filter
+def styled(field: BoundField) -> SafeString:
+    """Return a field's control with Bootstrap's class for its kind."""
+    widget = field.field.widget
+    if isinstance(widget, forms.RadioSelect | forms.CheckboxSelectMultiple):
+        return field.as_widget(attrs={"class": "form-check-input"})
+    kind = next((name for base, name in BOOTSTRAP.items() if isinstance(widget, base)), "form-control")
+    given = widget.attrs.get("class", "")
+    return field.as_widget(attrs={"class": f"{kind} {given}".strip()})
+
+
+@register.filter
+def is_checkbox(field: BoundField) -> bool:
+    """Tell whether the control stands before its label."""
+    return isinstance(field.field.widget, forms.CheckboxInput)
+
+
+@register.filter
+def is_group(field: BoundField) -> bool:
+    """Tell whether the field is several controls under one legend."""
+    return bool(field.use_fieldset)
+
+
+@register.inclusion_tag("dashboard/parts/when.html")
+def when(moment: dt.datetime | None, otherwise: str = "never") -> dict[str, Any]:
+    """Show a moment as a distance from now, with the full time in UTC one hover away; `otherwise` for none."""
+    if moment is None:
+        return {"otherwise": otherwise}
+    moment = moment.astimezone(dt.UTC)
+    return {"moment": moment, "distance": naturaltime(moment)}
+
+
+@register.inclusion_tag("dashboard/parts/state.html")
+def state(value: str, label: str = "") -> dict[str, str]:
+    """Show a state as a word in its colour."""
+    return {"look": LOOKS.get(value, ""), "label": label or value.capitalize()}
+
+
+@register.inclusion_tag("dashboard/parts/snippet.html")
+def snippet(text: str, label: str, wraps: bool = False) -> dict[str, Any]:
+    """Show something to copy, with a button that copies it."""
+    return {"text": text, "label": label, "wraps": wraps}
+
+
+@register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
+def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str, Any]:
+    """Show a link of the menu; it is the current one on the page `name` and on those that `also` match (`form*`)."""
+    match = context["request"].resolver_match
+    here = match.url_name or "" if match else ""
+    is_current = any(fnmatchcase(here, pattern) for pattern in (name, *also))
+    address = reverse(f"dashboard:{name}", args=[context["place"].organization.slug])
+    return {"address": address, "label": label, "is_current": is_current}

@@ -1,0 +1,117 @@
+"""Settings, Access Keys: generate, regenerate, revoke. A secret is shown in the answer that made it, and nowhere else."""
+
+import datetime as dt
+import secrets
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.debug import sensitive_variables
+
+from config.api.errors import ApiError
+from config.api.ids import Prefix
+from config.api.times import now
+from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.inputs.keys import NewKeyForm
+from forms_app.snippets import environment_line
+from keys.access_keys import issue_key, regenerate_key, revoke_key
+from keys.models import AccessKey
+
+ROTATE_AFTER = dt.timedelta(days=90)  # SPEC section 5.6
+BROWSER_WARNING_FOR = dt.timedelta(days=30)  # after a secret key was last seen coming from a page
+ONCE = "key_form"  # session key: the token of the form that may make one key
+FORM_FIELDS = ("name", "kind", "permissions", "admin", "expires_on")
+
+
+@in_organization(Role.ADMIN)
+def keys(request: PlacedRequest) -> HttpResponse:
+    """List the keys: those that work, and those that worked once."""
+    own = AccessKey.objects.filter(organization=request.place.organization).order_by("-id")
+    moment = now()
+    working = [key for key in own if key.is_usable]
+    context = {
+        "secret_keys": [_described(key, moment) for key in working if not key.is_publishable],
+        "publishable_keys": [key for key in working if key.is_publishable],
+        "ended_keys": [key for key in own if not key.is_usable],
+    }
+    return render(request, "dashboard/keys.html", context)
+
+
+def _described(key: AccessKey, moment: dt.datetime) -> dict[str, object]:
+    """Return a key with what should make its owner look: its age, and pages it came from."""
+    seen = key.browser_seen_at
+    return {
+        "key": key,
+        "is_old": moment - key.secret_made_at > ROTATE_AFTER,
+        "in_a_page": seen is not None and moment - seen < BROWSER_WARNING_FOR and seen > key.secret_made_at,
+    }
+
+
+@in_organization(Role.ADMIN)
+@sensitive_variables("token")
+def new_key(request: PlacedRequest) -> HttpResponse:
+    """Ask for a name and more, make the key, show its secret this once."""
+    organization = request.place.organization
+    form = NewKeyForm(request.POST or None, terms=organization.terms)
+    if request.method == "POST" and form.is_valid():
+        if request.session.get(ONCE) != request.POST.get("once"):
+            messages.warning(request, "That form was sent already. The key is in the list; its secret is not shown again.")
+            return redirect("dashboard:keys", organization.slug)
+        values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
+        try:
+            key, token = issue_key(organization=organization, by=request.place.user, **values)
+        except ApiError as error:
+            form.add_error(None, error.message)
+        else:
+            del request.session[ONCE]
+            return _show_secret(request, key, token, "Access key generated")
+    request.session[ONCE] = secrets.token_urlsafe(12)  # a reload of the answer must not make a second key
+    context = {"form": form, "once": request.session[ONCE], "terms": organization.terms}
+    return render(request, "dashboard/key_new.html", context, status=400 if form.errors else 200)
+
+
+@in_organization(Role.ADMIN)
+@sensitive_variables("token")
+def regenerate(request: PlacedRequest, key_id: str) -> HttpResponse:
+    """Ask, then give the key a new secret and show it this once."""
+    key = _find_key(request, key_id)
+    if request.method != "POST":
+        return render(request, "dashboard/key_confirm.html", {"key": key, "act": "regenerate"})
+    try:
+        token = regenerate_key(key, by=request.place.user)
+    except ApiError as error:
+        messages.error(request, error.message)
+        return redirect("dashboard:keys", request.place.organization.slug)
+    key.refresh_from_db()
+    return _show_secret(request, key, token, "Access key regenerated")
+
+
+@in_organization(Role.ADMIN)
+def revoke(request: PlacedRequest, key_id: str) -> HttpResponse:
+    """Ask, then stop the key for good."""
+    key = _find_key(request, key_id)
+    if request.method != "POST":
+        return render(request, "dashboard/key_confirm.html", {"key": key, "act": "revoke"})
+    with telling(request, f"“{key.name}” is revoked. Whatever still uses it gets 401 from now on."):
+        revoke_key(key, by=request.place.user)
+    return redirect("dashboard:keys", request.place.organization.slug)
+
+
+def _find_key(request: PlacedRequest, key_id: str) -> AccessKey:
+    keys = AccessKey.objects.select_related("organization")
+    return find_own(keys, Prefix.ACCESS_KEY, key_id, organization=request.place.organization)
+
+
+@sensitive_variables("token")
+def _show_secret(request: PlacedRequest, key: AccessKey, token: str, heading: str) -> HttpResponse:
+    context = {"key": key, "token": token, "heading": heading, "environment_line": environment_line(token)}
+    return render(request, "dashboard/key_secret.html", context)
+
+
+urlpatterns = [
+    path("keys", keys, name="keys"),
+    path("keys/new", new_key, name="key-new"),
+    path("keys/<str:key_id>/regenerate", regenerate, name="key-regenerate"),
+    path("keys/<str:key_id>/revoke", revoke, name="key-revoke"),
+]
