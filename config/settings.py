@@ -188,6 +188,11 @@ TURNSTILE_VERIFY_URL = env.str(
 )
 HCAPTCHA_VERIFY_URL = env.str("HCAPTCHA_VERIFY_URL", default="https://api.hcaptcha.com/siteverify")
 
+# Live stream ---------------------------------------------------------------------------------------------------------
+EVENTS_TOKEN_SECONDS = env.int("EVENTS_TOKEN_SECONDS", default=120)  # then a page asks anew, and rights are checked
+EVENTS_POLL_SECONDS = env.float("EVENTS_POLL_SECONDS", default=0.5)
+EVENTS_MAX_VIEWERS = env.int("EVENTS_MAX_VIEWERS", default=5_000)  # of one process
+
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
 
@@ -301,6 +306,8 @@ vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds for each socket operation; Django's own default waits for ever
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
+TEST_MAILS = env.str("TEST_MAILS", default="20/h")  # of one organization
+SUBMISSION_PAGE = f"{PUBLIC_URL}/dashboard/submissions/"  # then its id: where a mail's link leads
 
 # Celery --------------------------------------------------------------------------------------------------------------
 # https://docs.celeryq.dev/en/stable/userguide/configuration.html

@@ -5,6 +5,7 @@ from django.urls import include, path
 from dashboard.views import (
     account,
     audit,
+    deliveries,
     exports,
     form_builder,
     form_settings,
@@ -31,6 +32,7 @@ in_organization = [
         form_settings,
         exports,  # before submissions, whose addresses end in any id
         submissions,
+        deliveries,
         webhooks,
         refused,
         keys,

@@ -1,7 +1,10 @@
 """What can be done with forms: create, change, publish, unpublish, archive. API and dashboard call the same."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 
 from config.api.errors import Conflict, invalid
@@ -11,6 +14,7 @@ from forms_app.spam_protection import SpamProtection
 from keys.models import Organization
 
 STATES = Form.Status
+MAX_RECIPIENTS = 20  # addresses of one form; each submission is a mail to every one of them
 
 
 def create_form(
@@ -45,6 +49,25 @@ def change_form(form: Form, values: dict[str, Any]) -> Form:
 def change_spam_protection(form: Form, protection: SpamProtection) -> Form:
     """Set what a form does against spam. Raises Conflict for an archived form."""
     return change_form(form, {"spam_protection": protection.stored()})
+
+
+def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
+    """
+    Set who is mailed of each submission. Raises ValidationFailed for what is no address, and for too many.
+
+    Addresses are kept once each, whatever the case of their domain.
+    """
+    wanted: dict[str, None] = {}
+    for address in addresses:
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise invalid("recipients", "invalid_email", f"{address[:100]} is not an email address.") from None
+        name, _, domain = address.rpartition("@")
+        wanted[f"{name}@{domain.lower()}"] = None
+    if len(wanted) > MAX_RECIPIENTS:
+        raise invalid("recipients", "too_many", f"At most {MAX_RECIPIENTS} addresses. Use a mailing list for more.")
+    return change_form(form, {"notification_recipients": list(wanted)})
 
 
 def publish_form(form: Form) -> Form:

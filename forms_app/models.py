@@ -48,6 +48,7 @@ class Form(models.Model):
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)
     published_at = models.DateTimeField(null=True, blank=True)
+    erase_requested_at = models.DateTimeField(null=True, blank=True, help_text="Set: it is being erased for good.")
 
     objects = FormQuerySet.as_manager()
 
@@ -61,6 +62,10 @@ class Form(models.Model):
             ),
             models.CheckConstraint(
                 name="form_default_is_published", condition=models.Q(is_default=False) | models.Q(status="published")
+            ),
+            models.CheckConstraint(
+                name="form_erased_is_archived",
+                condition=models.Q(erase_requested_at=None) | models.Q(status="archived"),
             ),
             models.CheckConstraint(
                 name="form_published_has_a_date",

@@ -47,6 +47,12 @@ EXPORTS: dict[str, tuple[str, Writer]] = {
     "json": ("application/json", json_lines),
     "ndjson": ("application/x-ndjson", ndjson_lines),
 }
+FRAMES = {"csv": 1, "json": 2, "ndjson": 0}  # pieces that are no row: the header, the brackets
+Progress = Callable[[int, bool], object]
+
+
+def nobody(rows: int, is_whole: bool) -> None:
+    """Nobody wants to know how far an export is."""
 
 
 class ExportQuery(QuerySerializer):
@@ -55,24 +61,31 @@ class ExportQuery(QuerySerializer):
     format = serializers.ChoiceField([*EXPORTS], default="csv")
 
 
-def export_chunks(rows: Rows, chosen: str, form: Form | None) -> Generator[str, None, None]:
+def export_chunks(rows: Rows, chosen: str, form: Form | None, tell: Progress = nobody) -> Generator[str, None, None]:
     """Yield the export's text in chunks of some 64 KiB, all read in one snapshot of the database."""
     _, write = EXPORTS[chosen]
     with snapshot(settings.EXPORT) as alias:
         waiting: list[str] = []
-        size = 0
+        size = written = 0
         for piece in write(rows.using(alias), form):
             waiting.append(piece)
             size += len(piece)
             if size >= CHUNK_CHARACTERS:
                 yield "".join(waiting)
+                written += len(waiting)
+                tell(written, False)
                 waiting, size = [], 0
         yield "".join(waiting)
+        tell(written + len(waiting) - FRAMES[chosen], True)
 
 
-def stream_export(rows: Rows, chosen: str, *, form: Form | None) -> StreamingHttpResponse:
-    """Return the answer that streams an export. Raises what goes wrong before its first part."""
-    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form))
+def stream_export(rows: Rows, chosen: str, *, form: Form | None, tell: Progress = nobody) -> StreamingHttpResponse:
+    """
+    Return the answer that streams an export. Raises what goes wrong before its first part.
+
+    `tell(rows, is_whole)` hears, from another thread, about how many rows are written, and at the end exactly.
+    """
+    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, tell))
     parts.check()
     response = StreamingHttpResponse(parts, content_type=EXPORTS[chosen][0])
     day = dt.datetime.now(dt.UTC).date().isoformat()

@@ -16,32 +16,49 @@ KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Subm
 
 def mark_spam(submission: Submission) -> Submission:
     """Take a submission out of sight; what has not been delivered yet will not be."""
-    return _mark(submission, spam=True)
+    _mark([submission.pk], spam=True)
+    return Submission.objects.get(pk=submission.pk)
 
 
 def mark_not_spam(submission: Submission) -> Submission:
     """Bring a submission back. It is dispatched like a new one, to those who are to be told now."""
-    marked = _mark(submission, spam=False)
+    _mark([submission.pk], spam=False)
     nudge(DELIVER)
-    return marked
+    return Submission.objects.get(pk=submission.pk)
 
 
-def _mark(submission: Submission, *, spam: bool) -> Submission:
+def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: bool) -> int:
+    """Mark those of an organization as spam or not, all or none; return how many were not so already."""
+    changed = _mark(ids, spam=spam, organization=organization_id)
+    if not spam:
+        nudge(DELIVER)
+    return changed
+
+
+def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
     with transaction.atomic():
-        row = Submission.objects.select_for_update().get(pk=submission.pk)
-        if row.spam == spam:
-            return row
-        row.spam, row.spam_reasons = spam, [MARKED_BY_HAND] if spam else []
-        if not spam:
-            row.released_at, row.dispatched_at = now(), None
-        if row.counted_as != NOTHING:
-            moves = new_moves()
-            moves[key_of(row.form_id, row.created_at)].update({row.counted_as: -1})
-            row.counted_as = SPAM if spam else KEPT
-            moves[key_of(row.form_id, row.created_at)].update({row.counted_as: 1})
-            apply_moves(moves)
-        row.save(update_fields=["spam", "spam_reasons", "released_at", "dispatched_at", "counted_as"])
-    return row
+        wanted = Submission.objects.filter(pk__in=ids, spam=not spam, **owner).order_by("pk")
+        rows = list(wanted.select_for_update().defer("search_text", "data"))
+        moves = new_moves()
+        for row in rows:
+            row.spam, row.spam_reasons = spam, [MARKED_BY_HAND] if spam else []
+            if not spam:
+                row.released_at, row.dispatched_at = now(), None
+            if row.counted_as != NOTHING:
+                key = key_of(row.form_id, row.created_at)
+                moves[key].update({row.counted_as: -1})
+                row.counted_as = SPAM if spam else KEPT
+                moves[key].update({row.counted_as: 1})
+        apply_moves(moves)
+        columns = ["spam", "spam_reasons", "released_at", "dispatched_at", "counted_as"]
+        Submission.objects.bulk_update(rows, columns)
+    return len(rows)
+
+
+def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
+    """Delete those of an organization; return how many there were."""
+    own = Submission.objects.filter(pk__in=ids, organization=organization_id)
+    return delete_submissions(list(own.values_list("pk", flat=True)))
 
 
 def delete_submissions(ids: Sequence[uuid.UUID]) -> int:

@@ -21,6 +21,7 @@ from submissions import tally
 from submissions.exports import EXPORTS, ExportQuery, stream_export
 from submissions.filters import SubmissionFilters
 from submissions.models import Submission
+from submissions.pages import read_ids, rows_of
 from submissions.moderation import delete_submissions, mark_not_spam, mark_spam
 from submissions.serializers import SpamMark, SubmissionRecord
 
@@ -55,6 +56,10 @@ class SubmissionViewSet(KeyedViewSet):
         if form_id:
             return tally.total_of_form(form_id, spam=filters.spam_wanted, using=queryset.db)
         return tally.total_of_organization(self.organization_id, spam=filters.spam_wanted, using=queryset.db)
+
+    def read_rows(self, queryset: QuerySet[Submission], start: int, size: int, total: int) -> list[Submission]:
+        """Return a page's rows: ids first, from an index and from the nearer end, so that far pages are quick."""
+        return rows_of(read_ids(queryset, start, size, total=total), queryset.db)
 
     @extend_schema(request=SpamMark, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

@@ -63,6 +63,11 @@ class Webhook(models.Model):
         return self.url
 
     @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
+        return encode_id(Prefix.WEBHOOK, self.id)
+
+    @property
     def organization_id(self) -> uuid.UUID:
         """Whose it is; the form must be loaded with it."""
         return self.form.organization_id
@@ -169,9 +174,21 @@ class Delivery(models.Model):
                 fields=["webhook"], condition=models.Q(status__in=["pending", "held"]), name="delivery_owed_to_webhook"
             ),
             models.Index(fields=["finished_at"], name="delivery_by_end"),
+            models.Index(fields=["organization", "-id"], name="delivery_by_organization"),
+            models.Index(
+                fields=["organization", "-id"],
+                condition=models.Q(status__in=["failed", "canceled", "held"])
+                | models.Q(status="pending", attempt_count__gt=0),
+                name="delivery_undelivered",
+            ),
         ]
 
     def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
         return encode_id(Prefix.DELIVERY, self.id)
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 import time
 
+from django.conf import settings
 from django.utils.html import linebreaks
 
 from config.api.ids import Prefix, encode_id
@@ -53,6 +54,17 @@ def _post(delivery: Delivery, webhook: Webhook) -> Outcome:
 
 def _mail(delivery: Delivery) -> email.Mail:
     message_id = email.message_id_for(encode_id(Prefix.DELIVERY, delivery.pk))
+    if delivery.kind == Delivery.Kind.TEST:
+        example = json.loads(delivery.body)["data"]
+        return email.render_submission(
+            example,
+            form_name=example["formName"],
+            form_url=None,
+            to=delivery.recipient,
+            message_id=message_id,
+            reply_to="",
+            subject=f"Test: new submission to {example['formName']}",
+        )
     if delivery.submission is None:
         notice = json.loads(delivery.body)
         return email.Mail(
@@ -67,7 +79,7 @@ def _mail(delivery: Delivery) -> email.Mail:
     return email.render_submission(
         submission_record(submission),
         form_name=submission.form.name,
-        form_url=None,
+        form_url=f"{settings.SUBMISSION_PAGE}{submission.public_id}",
         to=delivery.recipient,
         message_id=message_id,
         reply_to=_reply_to(submission),

@@ -53,15 +53,24 @@ class RedisCounterCache(RedisCache):
         self._client: Any = None  # Django builds one for every call, which takes longer than the call
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Increment the counter `key` and tell whether this was its first count."""
-        if value != 1:
-            return bool(super().add(key, value, timeout, version))
+        """Increment the counter `key` and tell whether this was its first count. With 0 nothing is counted."""
+        if value == 0:
+            return False  # whoever only looks asks `get` next
         self._counts.last = self._count(key, self.get_backend_timeout(timeout), version)
         return bool(self._counts.last == 1)
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         """Return the number that the preceding `add` of this thread counted."""
         return int(self._counts.last)
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        """Return a count without counting."""
+        if not breaker.is_open():
+            try:
+                return super().get(key, default, version)
+            except REDIS_AWAY as error:
+                breaker.trip(error)
+        return caches["local"].get(key, default)
 
     def _count(self, key: str, timeout: float | None, version: int | None) -> int:
         full_key = self.make_and_validate_key(key, version=version)

@@ -37,7 +37,7 @@ def snapshot(alias: str = settings.SNAPSHOT) -> Iterator[str]:
 
 
 class Pagination(BasePagination):
-    """DRF's pagination interface; a view may bring a cheaper exact count as `count_rows(queryset)`."""
+    """DRF's pagination interface; a view may bring a cheaper `count_rows(queryset)` and a quicker `read_rows(…)`."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the page's rows. Raises ValidationFailed for a page or limit out of range."""
@@ -48,7 +48,7 @@ class Pagination(BasePagination):
         with snapshot() as alias:
             rows = queryset.using(alias)
             self.total = view.count_rows(rows)
-            return list(rows[start : start + self.limit])
+            return list(view.read_rows(rows, start, self.limit, self.total))
 
     def pagination(self) -> dict[str, int]:
         """Return the spec's pagination object."""

@@ -54,6 +54,12 @@ def count_organization(request: HttpRequest, organization: str, hourly_limit: in
     return dataclasses.replace(counted, limit=hourly_limit)
 
 
+def peek_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
+    """Return an organization's use of its hour without counting anything."""
+    seen = _count(request, "organization", organization, f"{COUNTED_TO}/h", increment=False)
+    return dataclasses.replace(seen, limit=hourly_limit)
+
+
 def count_address(request: HttpRequest) -> Usage:
     """Count one request without a valid key, or a refused browser submission, against the client's address."""
     return _count(request, "address", client_network(request), f"{ANONYMOUS_LIMIT}/h")
@@ -71,8 +77,8 @@ def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
             response.headers[name] = value
 
 
-def _count(request: HttpRequest, group: str, value: str, rate: str) -> Usage:
-    usage = get_usage(request, group=group, key=_constant(value), rate=rate, increment=True)
+def _count(request: HttpRequest, group: str, value: str, rate: str, *, increment: bool = True) -> Usage:
+    usage = get_usage(request, group=group, key=_constant(value), rate=rate, increment=increment)
     now = int(time.time())
     if usage is None or usage["time_left"] < 0:
         # The counter vanished between two calls: a failure of the limiter, which never fails a request.

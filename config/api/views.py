@@ -6,6 +6,7 @@ values: the first that fails answers (CONTRACT section 1).
 """
 
 import uuid
+from collections.abc import Iterable
 from typing import Any, ClassVar, Protocol, cast
 
 from django.db.models import QuerySet
@@ -168,6 +169,10 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     def count_rows(self, queryset: QuerySet[Any]) -> int:
         """Return a list's exact total."""
         return queryset.count()
+
+    def read_rows(self, queryset: QuerySet[Any], start: int, size: int, total: int) -> Iterable[Any]:
+        """Return a page's rows."""
+        return queryset[start : start + size]
 
     def find(self) -> Any:
         """Return the object of the path. Raises ValidationFailed, NotFound or Unauthorized."""

@@ -74,3 +74,11 @@ def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str,
     is_current = any(fnmatchcase(here, pattern) for pattern in (name, *also))
     address = reverse(f"dashboard:{name}", args=[context["place"].organization.slug])
     return {"address": address, "label": label, "is_current": is_current}
+
+
+@register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
+def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
+    """Show a tab of one form's pages."""
+    match = context["request"].resolver_match
+    address = reverse(f"dashboard:{name}", args=[context["place"].organization.slug, context["form"].public_id])
+    return {"address": address, "label": label, "is_current": bool(match and match.url_name == name)}

@@ -1,3 +1,94 @@
-from django.urls import URLPattern
+"""The form builder: one page that carries its fields, saved or not, and a preview of what visitors will see."""
 
-urlpatterns: list[URLPattern] = []
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.http import require_POST
+
+from config.api.errors import ApiError, ValidationFailed
+from config.api.times import format_time
+from dashboard.access import PlacedRequest, find_form, in_organization
+from dashboard.inputs.fields import Row, change_rows, definitions, rows_entered, rows_of
+from forms_app.field_definitions import GENERAL_FIELDS, FieldType, fill_in_names
+from forms_app.forms import change_form
+from forms_app.models import Form
+from submissions.hosted_fields import Control, controls_of
+
+CONFLICT = "Somebody else saved this form while you were editing. Save again to put your fields in place of theirs."
+
+
+@in_organization()
+def build(request: PlacedRequest, form_id: str) -> HttpResponse:
+    """Show the fields; add, move and remove them; save them."""
+    form = find_form(request, form_id)
+    if request.method != "POST":
+        return _show(request, form, rows_of(form.fields))
+    rows, act = rows_entered(request.POST), request.POST.get("do", "save")
+    if act != "save":
+        said = change_rows(rows, act, request.POST.get("new-type", ""))
+        return _show(request, form, rows, said=said, is_changed=True)
+    return _save(request, form, rows)
+
+
+def _save(request: PlacedRequest, form: Form, rows: list[Row]) -> HttpResponse:
+    if request.POST.get("seen") != format_time(form.updated_at):
+        return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
+    try:
+        change_form(form, {"fields": definitions(rows)})
+    except ValidationFailed as failure:
+        placed = any(row.errors for row in rows)
+        problem = "Not saved yet: mend what is marked below." if placed else failure.message
+        return _show(request, form, rows, problem=problem, status=400, is_changed=True)
+    except ApiError as error:
+        return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
+    messages.success(request, "Saved. The form's page and the snippets show it now.")
+    return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)
+
+
+def _show(
+    request: PlacedRequest,
+    form: Form,
+    rows: list[Row],
+    *,
+    problem: str = "",
+    said: str = "",
+    status: int = 200,
+    is_changed: bool = False,
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": form,
+        "rows": rows,
+        "types": FieldType.values,
+        "controls": preview_controls(rows),
+        "seen": format_time(form.updated_at),
+        "problem": problem,
+        "said": said,
+        "is_changed": is_changed,
+        "saved_names": {field["name"] for field in form.fields},
+    }
+    template = "dashboard/parts/builder.html" if request.headers.get("HX-Request") else "dashboard/form_build.html"
+    return render(request, template, context, status=status)
+
+
+def preview_controls(rows: list[Row]) -> list[Control]:
+    """Return what visitors would see. Rows that are not right yet are shown as far as they go."""
+    fields = [{**row.definition(), "label": row.label or "…"} for row in rows]
+    return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
+
+
+@in_organization()
+@require_POST
+def preview(request: PlacedRequest, form_id: str) -> HttpResponse:
+    """Show what visitors would see of what is entered, as a piece of the page."""
+    form = find_form(request, form_id)
+    context = {"form": form, "controls": preview_controls(rows_entered(request.POST))}
+    return render(request, "dashboard/parts/preview.html", context)
+
+
+urlpatterns = [
+    path("forms/<str:form_id>/build", build, name="form-build"),
+    path("forms/<str:form_id>/preview", preview, name="form-preview"),
+]

@@ -1,74 +1,99 @@
-"""One form: what to paste into a page, and what keeps spam out."""
+"""A form's settings: name, origins, words and redirect, retention; what keeps spam out; who is mailed."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import path
+from django.views.decorators.http import require_POST
 
-from config.api.errors import ApiError
-from config.api.ids import Prefix
-from config.api.ownership import path_id
+from config.api.errors import ApiError, ValidationFailed
+from dashboard.access import PlacedRequest, Role, find_form, in_organization, telling
+from dashboard.inputs.forms import RecipientsForm, SettingsForm
 from dashboard.inputs.spam_protection import SpamProtectionForm
-from forms_app import snippets
-from forms_app.forms import change_spam_protection
-from forms_app.models import Form
+from forms_app.forms import change_form, change_recipients, change_spam_protection
 from forms_app.spam_protection import SpamProtection
-from keys.models import User
+from webhooks.models import Delivery, Webhook
+from webhooks.trial_mail import send_test_mail
+
+SHOWN_TESTS = 5
 
 
-def _own_form(request: HttpRequest, form_id: str) -> Form:
-    """Return a form of one of the person's organizations. Raises Http404 for every other, foreign ones too."""
-    try:
-        pk = path_id(Prefix.FORM, form_id)
-    except ApiError:
-        raise Http404 from None
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
-    form = Form.objects.filter(pk=pk, organization__memberships__user=user).first()
-    if form is None:
-        raise Http404
-    return form
+@in_organization()
+def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
+    """Show and save name, origins, message, redirect, retention."""
+    form = find_form(request, form_id)
+    entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
+    if request.method == "POST" and entered.is_valid():
+        try:
+            change_form(form, entered.values())
+        except ValidationFailed as failure:
+            entered.show(failure)
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            messages.success(request, "Saved. It holds from the next submission on.")
+            return redirect("dashboard:form-settings", request.place.organization.slug, form.public_id)
+    context = {"form": form, "entered": entered}
+    return render(request, "dashboard/form_settings.html", context, status=400 if entered.errors else 200)
 
 
-@login_required
-@require_safe
-def form_page(request: HttpRequest, form_id: str) -> HttpResponse:
-    """Show the snippets and the settings."""
-    form = _own_form(request, form_id)
-    return _show(request, form, SpamProtectionForm(protection=SpamProtection.of(form.spam_protection)))
+@in_organization()
+def spam(request: PlacedRequest, form_id: str) -> HttpResponse:
+    """Show and save what keeps spam out."""
+    form = find_form(request, form_id)
+    entered = SpamProtectionForm(request.POST or None, protection=SpamProtection.of(form.spam_protection))
+    if request.method == "POST" and entered.is_valid():
+        try:
+            change_spam_protection(form, entered.as_protection())
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            messages.success(request, "Saved. It holds from the next submission on.")
+            return redirect("dashboard:form-spam", request.place.organization.slug, form.public_id)
+    context = {"form": form, "entered": entered}
+    return render(request, "dashboard/form_spam.html", context, status=400 if entered.errors else 200)
 
 
-@login_required
+@in_organization(Role.ADMIN)
+def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
+    """Show and save who is mailed; send a test."""
+    form = find_form(request, form_id)
+    entered = RecipientsForm(request.POST or None, initial={"recipients": "\n".join(form.notification_recipients)})
+    if request.method == "POST" and entered.is_valid():
+        try:
+            change_recipients(form, entered.addresses())
+        except ApiError as error:
+            entered.add_error("recipients", error.message)
+        else:
+            messages.success(request, "Saved. They are mailed of the next submission.")
+            return redirect("dashboard:form-notifications", request.place.organization.slug, form.public_id)
+    tests = Delivery.objects.filter(organization=request.place.organization, kind=Delivery.Kind.TEST, webhook=None)
+    tests = tests.filter(recipient__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
+    context = {
+        "form": form,
+        "entered": entered,
+        "tests": tests[:SHOWN_TESTS],
+        "webhooks": Webhook.objects.filter(form=form).count(),
+    }
+    if request.headers.get("HX-Request") and request.method == "GET":
+        return render(request, "dashboard/parts/test_mails.html", context)
+    return render(request, "dashboard/form_notifications.html", context, status=400 if entered.errors else 200)
+
+
+@in_organization(Role.ADMIN)
 @require_POST
-def change_spam(request: HttpRequest, form_id: str) -> HttpResponse:
-    """Save what keeps spam out."""
-    form = _own_form(request, form_id)
-    entered = SpamProtectionForm(request.POST, protection=SpamProtection.of(form.spam_protection))
-    if not entered.is_valid():
-        return _show(request, form, entered, status=400)
-    try:
-        change_spam_protection(form, entered.as_protection())
-    except ApiError as error:
-        entered.add_error(None, error.message)
-        return _show(request, form, entered, status=error.status)
-    messages.success(request, "Saved. It holds from the next submission on.")
-    return redirect("dashboard:form", form_id=form.public_id)
+def test_mail(request: PlacedRequest, form_id: str) -> HttpResponse:
+    """Send an example to one recipient."""
+    form = find_form(request, form_id)
+    recipient = request.POST.get("recipient", "")
+    with telling(request, f"A test mail to {recipient} is on its way. What came of it stands below."):
+        send_test_mail(form, recipient, request=request)
+    return redirect("dashboard:form-notifications", request.place.organization.slug, form.public_id)
 
 
-def _show(request: HttpRequest, form: Form, spam_form: SpamProtectionForm, *, status: int = 200) -> HttpResponse:
-    key = snippets.publishable_key(form.organization)
-    context = {"form": form, "spam_form": spam_form, "has_key": bool(key), "snippets": []}
-    if key:
-        context["snippets"] = [
-            ("Script tag", "Before </body>. It takes care of every form on the page.", snippets.script_tag(form, key)),
-            (
-                "Script tag, pinned",
-                "This very version, checked by its hash (SRI). It gets no fixes until you paste a newer one.",
-                snippets.script_tag(form, key, pinned=True),
-            ),
-            ("Plain HTML", "Works without any script.", snippets.plain_html(form)),
-            ("fetch", "From your own JavaScript.", snippets.fetch_call(form, key)),
-            ("curl", "From a shell.", snippets.curl_command(form, key)),
-        ]
-    return render(request, "dashboard/form.html", context, status=status)
-urlpatterns = []
+urlpatterns = [
+    path("forms/<str:form_id>/settings", settings, name="form-settings"),
+    path("forms/<str:form_id>/spam", spam, name="form-spam"),
+    path("forms/<str:form_id>/notifications", notifications, name="form-notifications"),
+    path("forms/<str:form_id>/test-mail", test_mail, name="form-test-mail"),
+]

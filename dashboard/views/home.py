@@ -5,8 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 
-from dashboard.access import SESSION_KEY
+from config.api.ids import Prefix
+from dashboard.access import SESSION_KEY, find_own
 from keys.models import Organization, User
+from submissions.models import Submission
 
 
 @login_required
@@ -18,4 +20,16 @@ def home(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:overview", last.slug) if last else redirect("dashboard:organization-new")
 
 
-urlpatterns = [path("", home, name="home")]
+@login_required
+def find_submission(request: HttpRequest, submission_id: str) -> HttpResponse:
+    """Lead to a submission wherever it is: mails link here, which know no organization's address."""
+    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    rows = Submission.objects.select_related("form__organization")
+    found = find_own(rows, Prefix.SUBMISSION, submission_id, form__organization__memberships__user=user)
+    return redirect("dashboard:submission", found.form.organization.slug, found.public_id)
+
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("submissions/<str:submission_id>", find_submission, name="find-submission"),
+]

@@ -1,16 +1,59 @@
-"""Stub."""
+"""The first page of an organization: what arrives, what is told, what is used; and at the start, what to do first."""
+
+import datetime as dt
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import path
+from django.views.decorators.http import require_safe
 
+from config.api import ratelimit
 from dashboard.access import PlacedRequest, in_organization
+from dashboard.first_steps import first_steps
+from submissions.analytics import DEFAULT_DAYS, summarize
+from submissions.models import Submission
+from webhooks.story import delivery_health
+
+LATEST = 6
 
 
 @in_organization()
+@require_safe
 def overview(request: PlacedRequest) -> HttpResponse:
-    """Stub."""
-    return render(request, "dashboard/page.html")
+    """Show the last 30 days, the health of deliveries, the use of the hour, and the first steps until they are done."""
+    organization = request.place.organization
+    today = dt.datetime.now(dt.UTC).date()
+    first = today - dt.timedelta(days=DEFAULT_DAYS - 1)
+    counts = summarize(organization.pk, None, first=first, last=today, interval="day")
+    latest = Submission.objects.filter(organization=organization, spam=False).defer("search_text", "controls")
+    context = {
+        "totals": counts["totals"],
+        "days": [_day(point) for point in counts["series"]],
+        "spam_share": share(counts["totals"]["spam"], counts["totals"]["received"]),
+        "health": delivery_health(organization),
+        "usage": ratelimit.peek_organization(request, str(organization.pk), organization.hourly_limit),
+        "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
+        "steps": first_steps(organization),
+    }
+    context["usage_share"] = share(context["usage"].count, context["usage"].limit)
+    context["chart"] = chart_columns(context["days"])
+    return render(request, "dashboard/overview.html", context)
 
 
-urlpatterns: list[URLPattern] = [path("", overview, name="overview")]
+def _day(point: dict[str, Any]) -> dict[str, Any]:
+    return {**point, "day": dt.datetime.fromisoformat(point["start"]).date()}
+
+
+def share(part: int, whole: int) -> int:
+    """Return a percentage, rounded; something is never shown as nothing."""
+    return max(1, round(100 * part / whole)) if part and whole else 0
+
+
+def chart_columns(days: list[dict[str, Any]]) -> list[list[int]]:
+    """Return uPlot's columns: seconds since 1970, received, spam."""
+    starts = [int(dt.datetime.combine(day["day"], dt.time(), dt.UTC).timestamp()) for day in days]
+    return [starts, [day["received"] for day in days], [day["spam"] for day in days]]
+
+
+urlpatterns = [path("", overview, name="overview")]

@@ -1,16 +1,40 @@
-"""Stub."""
+"""What the plan gives, and what of it is used."""
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import path
+from django.views.decorators.http import require_safe
 
+from config.api import ratelimit
 from dashboard.access import PlacedRequest, in_organization
+from dashboard.views.overview import share
+from keys.models import AccessKey
+from keys.plans import TERMS, Plan
 
 
 @in_organization()
-def plan_page(request: PlacedRequest) -> HttpResponse:
-    """Stub."""
-    return render(request, "dashboard/page.html")
+@require_safe
+def plan(request: PlacedRequest) -> HttpResponse:
+    """Show the three plans, which one it is, and the use of the present hour."""
+    organization = request.place.organization
+    usage = ratelimit.peek_organization(request, str(organization.pk), organization.hourly_limit)
+    context = {
+        "plans": [
+            {
+                "label": one.label,
+                "terms": TERMS[one],
+                "is_own": one == organization.plan,
+                "is_custom": one == Plan.ENTERPRISE,
+            }
+            for one in Plan
+        ],
+        "usage": usage,
+        "usage_share": share(usage.count, usage.limit),
+        "working_keys": AccessKey.objects.usable().filter(organization=organization).count(),
+        "operator": settings.DEFAULT_FROM_EMAIL,
+    }
+    return render(request, "dashboard/plan.html", context)
 
 
-urlpatterns: list[URLPattern] = [path("plan", plan_page, name="plan")]
+urlpatterns = [path("plan", plan, name="plan")]

@@ -1,16 +1,167 @@
-"""Stub."""
+"""Submissions: the list, one of them, what can be done with many, and the token of the live view."""
 
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.urls import URLPattern, path
+from typing import Any
+from urllib.parse import urlencode
 
-from dashboard.access import PlacedRequest, in_organization
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from config.api.errors import ApiError
+from config.api.ids import Prefix
+from dashboard.access import PlacedRequest, find_own, in_organization
+from dashboard.inputs.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
+from dashboard.submission_table import Table
+from dashboard.views.exports import export_chosen
+from forms_app.validation import is_web_address
+from submissions.live import live_token
+from submissions.models import Submission
+from submissions.moderation import delete_many, mark_many
+from submissions.pages import find_page
+from webhooks.story import is_settled, tell_story
+
+PAGE_SIZE = 25
+MOST_CHOSEN = 100  # rows of one bulk action; a page shows fewer
+FARTHEST_PAGE = 10**9
 
 
 @in_organization()
-def submissions_page(request: PlacedRequest) -> HttpResponse:
-    """Stub."""
-    return render(request, "dashboard/page.html")
+@require_safe
+def submissions(request: PlacedRequest) -> HttpResponse:
+    """Show a page of the list."""
+    organization = request.place.organization
+    filters = SubmissionsFilterForm(request.GET, organization=organization)
+    narrowing = filters.narrowing()
+    page = find_page(narrowing.scope(organization), number=_page_number(request), size=PAGE_SIZE)
+    context = {
+        "filters": filters,
+        "narrowing": narrowing,
+        "tabs": [(label, filters.query(spam=value), value == request.GET.get("spam", "")) for value, label in TABS],
+        "page": page,
+        "query": filters.query(),
+        "kept": [(name, request.GET[name]) for name in NAMES if request.GET.get(name)],
+        "table": Table.of(page.rows, narrowing.form),
+        "live": narrowing.is_plain and page.number == 1,
+        "is_narrowed": bool(filters.query(form="", spam="")),
+    }
+    return render(request, "dashboard/submissions.html", context)
 
 
-urlpatterns: list[URLPattern] = [path("submissions", submissions_page, name="submissions")]
+def _page_number(request: PlacedRequest) -> int:
+    text = request.GET.get("page", "1")
+    return min(max(int(text), 1), FARTHEST_PAGE) if text.isascii() and text.isdecimal() and len(text) < 12 else 1
+
+
+@in_organization()
+@require_safe
+def submission(request: PlacedRequest, submission_id: str) -> HttpResponse:
+    """Show everything of one submission, and what came of it."""
+    found = _find(request, submission_id)
+    story = tell_story(found)
+    context = {"submission": found, "values": _values(found), "moments": story, "settled": is_settled(found, story)}
+    return render(request, "dashboard/submission.html", context | _neighbours(found))
+
+
+def _values(found: Submission) -> list[dict[str, Any]]:
+    labels = {field["name"]: field["label"] for field in found.form.fields}
+    return [
+        {"name": name, "label": labels.get(name, name), "text": text, "link": is_web_address(text)}
+        for name, text in found.data.items()
+    ]
+
+
+def _neighbours(found: Submission) -> dict[str, Submission | None]:
+    """Return the next newer and older ones of the same form, in the same tab."""
+    same = Submission.objects.only("id").filter(form=found.form_id, spam=found.spam)
+    newer, older = same.filter(id__gt=found.pk).order_by("id"), same.filter(id__lt=found.pk).order_by("-id")
+    return {"newer": newer.first(), "older": older.first()}
+
+
+def _find(request: PlacedRequest, submission_id: str) -> Submission:
+    rows = Submission.objects.select_related("form")
+    return find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.place.organization)
+
+
+@in_organization()
+@require_POST
+def act_on_chosen(request: PlacedRequest) -> HttpResponse:
+    """Do one thing with the rows that were ticked: mark, delete (asked once more), export."""
+    try:
+        ids = parse_ids(request.POST.getlist("id"), most=MOST_CHOSEN)
+    except ApiError:
+        ids = []
+    back = _back(request)
+    act = ACTS.get(request.POST.get("do", ""))
+    if act is None or not ids:
+        messages.warning(request, "Tick the submissions that you mean, then choose what to do with them.")
+        return redirect(back)
+    return act(request, ids, back)
+
+
+def _back(request: PlacedRequest) -> str:
+    """Return the list that the rows were ticked in. Its query is taken apart, so that it leads nowhere else."""
+    organization = request.place.organization
+    filters = SubmissionsFilterForm(request.POST, organization=organization)
+    query = filters.query()
+    return f"{reverse('dashboard:submissions', args=[organization.slug])}{'?' if query else ''}{query}"
+
+
+def _mark_spam(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = mark_many(ids, organization_id=request.place.organization.pk, spam=True)
+    messages.success(request, f"{_counted(count)} marked as spam. Nobody is told about them.")
+    return redirect(back)
+
+
+def _mark_not_spam(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = mark_many(ids, organization_id=request.place.organization.pk, spam=False)
+    messages.success(request, f"{_counted(count)} marked as not spam, and delivered like new ones.")
+    return redirect(back)
+
+
+def _ask_to_delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
+    rows = Submission.objects.filter(organization=request.place.organization, pk__in=ids).select_related("form")
+    context = {"rows": rows.order_by("-id"), "back": back, "kept": _kept(request)}
+    return render(request, "dashboard/submissions_delete.html", context)
+
+
+def _kept(request: PlacedRequest) -> list[tuple[str, str]]:
+    return [(name, request.POST[name]) for name in NAMES if request.POST.get(name)]
+
+
+def _delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = delete_many(ids, organization_id=request.place.organization.pk)
+    messages.success(request, f"{_counted(count)} deleted for good.")
+    return redirect(back)
+
+
+def _export(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
+    rows = Submission.objects.filter(organization=request.place.organization, pk__in=ids)
+    return export_chosen(request, rows)
+
+
+def _counted(count: int) -> str:
+    return "1 submission is" if count == 1 else f"{count} submissions are"
+
+
+ACTS = {"spam": _mark_spam, "not-spam": _mark_not_spam, "delete": _ask_to_delete, "delete-now": _delete, "export": _export}
+
+
+@in_organization()
+@require_safe
+def live(request: PlacedRequest) -> HttpResponse:
+    """Give the address of the live stream, with a token that is good for a short while. Rights are checked here."""
+    organization = request.place.organization
+    narrowing = SubmissionsFilterForm(request.GET, organization=organization).narrowing()
+    token = live_token(organization.pk, narrowing.form.pk if narrowing.form else None, request.place.user.pk)
+    return JsonResponse({"url": f"{settings.EVENTS_URL}/events?{urlencode({'token': token})}"})
+
+
+urlpatterns = [
+    path("submissions", submissions, name="submissions"),
+    path("submissions/live", live, name="submissions-live"),
+    path("submissions/act", act_on_chosen, name="submissions-act"),
+    path("submissions/<str:submission_id>", submission, name="submission"),
+]

@@ -1,16 +1,195 @@
-"""Stub."""
+"""Webhooks: who is told, with which secret, and what can be done about them."""
 
+import secrets
+
+from django.contrib import messages
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import PlacedRequest, in_organization
+from config.api.errors import ApiError
+from config.api.ids import Prefix
+from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.inputs.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
+from dashboard.views import deliveries
+from webhooks.endpoints import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
+from webhooks.models import Delivery, Event, Webhook
+from webhooks.replays import replay
+from webhooks.serializers import REPLAYABLE
+
+STATUS = Webhook.Status
+ONCE = "webhook_form"  # session key: the token of the form that may make one webhook
 
 
 @in_organization()
-def webhooks_page(request: PlacedRequest) -> HttpResponse:
-    """Stub."""
-    return render(request, "dashboard/page.html")
+@require_safe
+def webhooks(request: PlacedRequest) -> HttpResponse:
+    """List the webhooks of all forms, those that wait for somebody first."""
+    own = Webhook.objects.filter(form__organization=request.place.organization).select_related("form")
+    last = Delivery.objects.filter(webhook=OuterRef("pk")).order_by("-id")
+    own = own.annotate(
+        last_status=Subquery(last.values("status")[:1]),
+        last_at=Subquery(last.values("created_at")[:1]),
+        held=Count("deliveries", filter=Q(deliveries__status=Delivery.Status.HELD)),
+    ).order_by("form__name", "id")
+    everything = list(own)
+    context = {
+        "pending": [webhook for webhook in everything if webhook.status == STATUS.PENDING],
+        "registered": [webhook for webhook in everything if webhook.status != STATUS.PENDING],
+    }
+    return render(request, "dashboard/webhooks.html", context)
 
 
-urlpatterns: list[URLPattern] = [path("webhooks", webhooks_page, name="webhooks")]
+@in_organization(Role.ADMIN)
+@sensitive_variables("made")
+def new_webhook(request: PlacedRequest) -> HttpResponse:
+    """Ask for form and URL, register the webhook, show its secret this once."""
+    organization = request.place.organization
+    entered = WebhookForm(
+        request.POST or None, organization=organization, initial={"form": request.GET.get("form", "")}
+    )
+    if request.method == "POST" and entered.is_valid():
+        if request.session.get(ONCE) != request.POST.get("once"):
+            messages.warning(request, "That form was sent already. The webhook is in the list; rotate its secret to see one.")
+            return redirect("dashboard:webhooks", organization.slug)
+        form = entered.forms[entered.cleaned_data["form"]]
+        try:
+            made = register_webhook(form=form, url=entered.cleaned_data["url"], events=[Event.SUBMISSION_CREATED.value])
+        except ApiError as error:
+            entered.add_error("url", error.message.removeprefix("url: "))
+        else:
+            del request.session[ONCE]
+            return _show_secret(request, made, "Webhook created")
+    request.session[ONCE] = secrets.token_urlsafe(12)
+    context = {"form": entered, "once": request.session[ONCE]}
+    return render(request, "dashboard/webhook_new.html", context, status=400 if entered.errors else 200)
+
+
+@in_organization()
+@require_safe
+def webhook(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Show a webhook, what can be done with it, and its log."""
+    found = _find(request, webhook_id)
+    filters = LogFilterForm(request.GET)
+    log = filters.narrow(Delivery.objects.filter(webhook=found))
+    context = {
+        "webhook": found,
+        "filters": filters,
+        "page": deliveries.page_of(log, request.GET.get("page", "")),
+        "query": deliveries.query_of(request, "status"),
+        "url_form": UrlForm(initial={"url": found.url}),
+    }
+    return render(request, "dashboard/webhook.html", context)
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def change_url(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Send to another URL from now on."""
+    found = _find(request, webhook_id)
+    with telling(request, "Saved. The next delivery goes to the new URL."):
+        change_webhook(found, {"url": request.POST.get("url", "").strip()})
+    return _to(request, found)
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def activate(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Activate a pending or disabled webhook; what was held for it is sent now."""
+    found = _find(request, webhook_id)
+    with telling(request, "Active. What waited for it is being sent."):
+        change_webhook(found, {"status": STATUS.ACTIVE.value})
+    return _to(request, found)
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def disable(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Send nothing more. What arrives meanwhile can be replayed."""
+    found = _find(request, webhook_id)
+    with telling(request, "Disabled. What arrives meanwhile is noted, and can be replayed later."):
+        change_webhook(found, {"status": STATUS.DISABLED.value})
+    return _to(request, found)
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def test(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Send a made-up submission, marked as a test."""
+    found = _find(request, webhook_id)
+    with telling(request, "A test event is on its way: what came of it stands first in the log."):
+        send_test(found)
+    return _to(request, found)
+
+
+@in_organization(Role.ADMIN)
+def rotate(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Ask, then make a new secret and show it this once."""
+    found = _find(request, webhook_id)
+    if request.method != "POST":
+        return render(request, "dashboard/webhook_confirm.html", {"webhook": found, "act": "rotate"})
+    return _show_secret(request, rotate_secret(found), "Secret rotated")
+
+
+@in_organization(Role.ADMIN)
+def delete(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Ask, then delete the webhook with its log."""
+    found = _find(request, webhook_id)
+    if request.method != "POST":
+        return render(request, "dashboard/webhook_confirm.html", {"webhook": found, "act": "delete"})
+    with telling(request, "The webhook and its log are deleted."):
+        delete_webhook(found)
+    return redirect("dashboard:webhooks", request.place.organization.slug)
+
+
+@in_organization(Role.ADMIN)
+def replay_range(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+    """Count what a range holds, and send it again when that is confirmed."""
+    found = _find(request, webhook_id)
+    entered = ReplayForm(request.POST or None)
+    matched = None
+    if request.method == "POST" and entered.is_valid():
+        values, for_real = entered.cleaned_data, request.POST.get("do") == "replay"
+        try:
+            statuses = REPLAYABLE[values["status"]]
+            matched, replayed = replay(
+                found, since=values["from"], until=values["to"], statuses=statuses, dry_run=not for_real
+            )
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            if for_real:
+                messages.success(request, f"{replayed:,} deliver{'y is' if replayed == 1 else 'ies are'} being sent again.")
+                return _to(request, found)
+    context = {"webhook": found, "form": entered, "matched": matched}
+    return render(request, "dashboard/webhook_replay.html", context, status=400 if entered.errors else 200)
+
+
+def _find(request: PlacedRequest, webhook_id: str) -> Webhook:
+    own = Webhook.objects.select_related("form")
+    return find_own(own, Prefix.WEBHOOK, webhook_id, form__organization=request.place.organization)
+
+
+def _to(request: PlacedRequest, found: Webhook) -> HttpResponse:
+    return redirect("dashboard:webhook", request.place.organization.slug, found.public_id)
+
+
+def _show_secret(request: PlacedRequest, made: Webhook, heading: str) -> HttpResponse:
+    return render(request, "dashboard/webhook_secret.html", {"webhook": made, "heading": heading})
+
+
+urlpatterns = [
+    path("webhooks", webhooks, name="webhooks"),
+    path("webhooks/new", new_webhook, name="webhook-new"),
+    path("webhooks/<str:webhook_id>", webhook, name="webhook"),
+    path("webhooks/<str:webhook_id>/url", change_url, name="webhook-url"),
+    path("webhooks/<str:webhook_id>/activate", activate, name="webhook-activate"),
+    path("webhooks/<str:webhook_id>/disable", disable, name="webhook-disable"),
+    path("webhooks/<str:webhook_id>/test", test, name="webhook-test"),
+    path("webhooks/<str:webhook_id>/rotate", rotate, name="webhook-rotate"),
+    path("webhooks/<str:webhook_id>/delete", delete, name="webhook-delete"),
+    path("webhooks/<str:webhook_id>/replay", replay_range, name="webhook-replay"),
+]

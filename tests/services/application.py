@@ -38,6 +38,7 @@ class Application:
         self.delivers = delivers
         self.migrates = migrates
         self.port = int(environment["PORT"])
+        self.events_port = int(environment["EVENTS_PORT"])
         self.base_url = environment["PUBLIC_URL"]
         self.processes: dict[str, Process] = {}
 
@@ -83,11 +84,8 @@ class Application:
         return serve if delivers_itself else [*serve, "--no-deliver"]
 
     def is_ready(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        with suppress(OSError, http.client.HTTPException):
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        return False
+        """The web answers, and the live stream."""
+        return _answers(self.port, "/readyz") and _answers(self.events_port, "/healthz")
 
     def _worker_answers(self) -> bool:
         command = [*CELERY, "inspect", "ping", "--timeout", "2"]
@@ -121,3 +119,11 @@ class Application:
     def forget_logs(self) -> None:
         for process in self.processes.values():
             process.forget()
+
+
+def _answers(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with suppress(OSError, http.client.HTTPException):
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    return False

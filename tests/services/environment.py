@@ -46,14 +46,15 @@ def service_environment(
 
     Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that nobody waits.
     """
-    port = free_port()
+    port, events_port = free_port(), free_port()
     settings = {
         READY_VARIABLE: "1",
         BACKEND_VARIABLE: backend,
         "DATA_DIR": str(data_dir),
         "SECRET_KEY": secrets.token_urlsafe(50),
         "PORT": str(port),
-        "EVENTS_PORT": str(free_port()),
+        "EVENTS_PORT": str(events_port),
+        "EVENTS_URL": f"http://127.0.0.1:{events_port}",
         "PUBLIC_URL": f"http://127.0.0.1:{port}",
         "WEB_CONCURRENCY": str(web_concurrency),
         "EMAIL_URL": email_url,

@@ -60,8 +60,9 @@ def start_service(service: Application, backend: str, tmp_path: Path) -> Iterato
     with ExitStack() as stack:
 
         def start(*, delivers: bool = False, **settings: str) -> Application:
-            port = free_port()
-            addresses = {"PORT": str(port), "EVENTS_PORT": str(free_port()), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+            port, events_port = free_port(), free_port()
+            addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+            addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
             environment = service.environment | addresses | settings
             directory = tmp_path / f"service-{port}"
             application = Application(environment, directory, backend=backend, delivers=delivers, migrates=False)

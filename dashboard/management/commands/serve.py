@@ -1,11 +1,9 @@
-"""`serve`: every role on one machine. Web by granian under WSGI, and the deliverer beside it."""
+"""`serve`: every role on one machine. Web by granian under WSGI; the live stream and the deliverer beside it."""
 
 import logging
 import multiprocessing
 import os
 import socket
-import subprocess
-import sys
 import threading
 import urllib.request
 from pathlib import Path
@@ -22,28 +20,31 @@ from granian.log import LogLevels
 
 from config.processes import SUPERVISOR_VARIABLE
 from dashboard.demo import Demo, ensure_demo
+from dashboard.management.children import Child
 from dashboard.management.commands.demo import describe
 
 THREADS = 8  # a web process; each has its own database connection
 KILL_AFTER_SECONDS = 35  # a process that does not end by itself; the longest attempt, a mail, takes 30
-RESTART_PAUSE_SECONDS = 1.0
 READY_SECONDS = 60
 PORT_TRIES = 8
 PORT_TRY_SECONDS = 0.25
 
 
 class Command(BaseCommand):
-    help = "Serve the web and deliver webhooks and mails, on one machine. Applies migrations first."
+    help = "Serve web and live stream, deliver webhooks and mails, on one machine. Applies migrations first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options; PORT and WEB_CONCURRENCY come from the environment."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one")
         parser.add_argument("--no-deliver", action="store_true", help="Celery workers deliver instead")
+        parser.add_argument("--no-events", action="store_true", help="`manage.py events` serves the live stream elsewhere")
         parser.add_argument("--no-migrate", action="store_true", help="migrations were applied before")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
         refuse_busy_port(options["host"], settings.PORT)
+        if not options["no_events"]:
+            refuse_busy_port(options["host"], settings.EVENTS_PORT)
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # in DATA_DIR
         if not options["no_migrate"]:
             call_command("migrate", verbosity=0)
@@ -51,13 +52,14 @@ class Command(BaseCommand):
         os.environ[SUPERVISOR_VARIABLE] = str(os.getpid())
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         threading.Thread(target=self.announce, args=(options["host"], demo), daemon=True).start()
-        deliverer = None if options["no_deliver"] else DelivererProcess()
+        children = [] if options["no_events"] else [Child("events", "--host", options["host"])]
+        children += [] if options["no_deliver"] else [Child("deliver")]
         connections.close_all()
         try:
             make_server(options["host"]).serve()
         finally:
-            if deliverer:
-                deliverer.end()
+            for child in children:
+                child.end(KILL_AFTER_SECONDS)
 
     def announce(self, host: str, demo: Demo | None) -> None:
         """Say that the service is up once it is, and how to get in."""
@@ -85,35 +87,6 @@ def make_server(host: str) -> Any:
         workers_kill_timeout=KILL_AFTER_SECONDS,
         log_level=LogLevels.warning,
     )
-
-
-class DelivererProcess:
-    """`manage.py deliver` as a child that is started again when it dies."""
-
-    def __init__(self) -> None:
-        self._ending = threading.Event()
-        self._process = self._start()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def end(self) -> None:
-        """Let it finish what is in flight."""
-        self._ending.set()
-        self._process.terminate()
-        try:
-            self._process.wait(KILL_AFTER_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-
-    def _start(self) -> "subprocess.Popen[bytes]":
-        # A session of its own: Ctrl-C reaches this process alone, which then ends the child in order.
-        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "deliver"]
-        return subprocess.Popen(command, start_new_session=True)  # noqa: S603 - our own command line
-
-    def _watch(self) -> None:
-        while not self._ending.is_set():
-            self._process.wait()
-            if not self._ending.wait(RESTART_PAUSE_SECONDS):
-                self._process = self._start()
 
 
 def refuse_busy_port(host: str, port: int) -> None:

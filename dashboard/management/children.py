@@ -1,0 +1,38 @@
+"""Other roles beside the web on one machine: each a `manage.py` command in a process of its own."""
+
+import subprocess
+import sys
+import threading
+
+from django.conf import settings
+
+RESTART_PAUSE_SECONDS = 1.0
+
+
+class Child:
+    """A `manage.py` command that is started again when it dies."""
+
+    def __init__(self, *command: str) -> None:
+        self._command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
+        self._ending = threading.Event()
+        self._process = self._start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def end(self, patience_seconds: float) -> None:
+        """Let it finish what is in flight, for so long."""
+        self._ending.set()
+        self._process.terminate()
+        try:
+            self._process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        # A session of its own: Ctrl-C reaches the parent alone, which then ends the child in order.
+        return subprocess.Popen(self._command, start_new_session=True)  # noqa: S603 - our own command line
+
+    def _watch(self) -> None:
+        while not self._ending.is_set():
+            self._process.wait()
+            if not self._ending.wait(RESTART_PAUSE_SECONDS):
+                self._process = self._start()

@@ -1,0 +1,38 @@
+"""`events`: the live stream, by granian under ASGI. Any number of these on any number of hosts."""
+
+import multiprocessing
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from granian import Granian
+from granian.constants import Interfaces
+from granian.log import LogLevels
+
+from config.processes import end_with_parent
+
+STOP_AFTER_SECONDS = 2  # open streams never end by themselves; the pages come back to another process
+
+
+class Command(BaseCommand):
+    help = "Serve the live stream of the dashboard on EVENTS_PORT."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the options; EVENTS_PORT comes from the environment."""
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until stopped."""
+        end_with_parent()
+        multiprocessing.set_start_method("spawn", force=True)
+        Granian(
+            "config.asgi:application",
+            address=options["host"],
+            port=settings.EVENTS_PORT,
+            interface=Interfaces.ASGINL,
+            workers=1,
+            websockets=False,
+            respawn_failed_workers=True,
+            workers_kill_timeout=STOP_AFTER_SECONDS,
+            log_level=LogLevels.warning,
+        ).serve()

@@ -1,0 +1,112 @@
+/* The live list: what arrives appears at its top. A token opens the stream for a short while; when it ends, or the
+   connection does, a new token continues after the last submission that was seen. Values are set as text, never as HTML. */
+const PAUSES = [1000, 2000, 5000, 10000, 30000];
+const MOST_ROWS = 100;
+let stream = null;
+let failures = 0;
+let timer = 0;
+
+async function connect(live) {
+  clearTimeout(timer);
+  stream?.close();
+  try {
+    const answer = await fetch(live.dataset.token, { headers: { Accept: "application/json" }, redirect: "error" });
+    if (!answer.ok) throw new Error(answer.status);
+    const { url } = await answer.json();
+    open(live, live.dataset.after ? `${url}&after=${encodeURIComponent(live.dataset.after)}` : url);
+  } catch {
+    again(live);
+  }
+}
+
+function open(live, url) {
+  if (!live.isConnected) return;
+  stream = new EventSource(url);
+  stream.addEventListener("open", () => {
+    failures = 0;
+    tell(live, "Live", true);
+  });
+  stream.addEventListener("submission", (event) => {
+    live.dataset.after = event.lastEventId;
+    show(live, JSON.parse(event.data));
+  });
+  stream.addEventListener("reset", () => location.reload());
+  stream.addEventListener("end", () => connect(live));
+  stream.addEventListener("error", () => {
+    tell(live, "Reconnecting", false);
+    // The browser comes back by itself unless the answer was no stream: then the token was too old, or we are busy.
+    if (stream.readyState === EventSource.CLOSED) again(live);
+  });
+}
+
+function again(live) {
+  if (!live.isConnected) return;
+  tell(live, "Reconnecting", false);
+  timer = setTimeout(() => connect(live), PAUSES[Math.min(failures++, PAUSES.length - 1)]);
+}
+
+function tell(live, text, on) {
+  const state = live.querySelector(".live-state");
+  live.hidden = false;
+  state.classList.toggle("on", on);
+  if (state.textContent !== text) state.textContent = text;
+}
+
+function show(live, submission) {
+  const list = live.parentElement;
+  const form = list.querySelector("form");
+  const body = form.querySelector("tbody");
+  if (body.querySelector(`input[value="${submission.id}"]`)) return;
+  list.querySelector("#nothing")?.remove();
+  form.hidden = false;
+  const names = [...form.querySelectorAll("thead [data-name]")].map((cell) => cell.dataset.name);
+  const oneForm = !form.querySelector("thead th:nth-child(3)") || names.length > 0;
+  const row = body.insertRow(0);
+  row.className = "fresh";
+  const box = element("input", { type: "checkbox", className: "form-check-input", name: "id", value: submission.id });
+  box.setAttribute("aria-label", `Tick the submission of ${submission.createdAt}`);
+  cell(row, "tick").append(box);
+  const link = element("a", { href: live.dataset.address.replace("SUBMISSION", submission.id) });
+  link.append(element("time", { dateTime: submission.createdAt, title: submission.createdAt, textContent: "just now" }));
+  cell(row, "nowrap").append(link);
+  if (oneForm) {
+    for (const name of names) cell(row, "clip").textContent = submission.values[name] ?? "";
+    const more = Object.keys(submission.values).filter((name) => !names.includes(name)).length;
+    cell(row, "quiet small nowrap").textContent = more ? `${more} more` : "";
+  } else {
+    cell(row, "clip").textContent = submission.formName ?? "";
+    const glance = cell(row, "glance");
+    for (const [name, text] of Object.entries(submission.values).slice(0, 3)) {
+      const pair = element("span", { className: "pair" });
+      pair.append(element("span", { className: "quiet", textContent: name }), ` ${text}`);
+      glance.append(pair);
+    }
+  }
+  while (body.rows.length > MOST_ROWS) body.deleteRow(-1);
+}
+
+function cell(row, className) {
+  const made = row.insertCell();
+  made.className = className;
+  return made;
+}
+
+function element(name, properties) {
+  return Object.assign(document.createElement(name), properties);
+}
+
+function start(root) {
+  const live = root.querySelector?.("#live");
+  if (live) connect(live);
+  else if (!document.getElementById("live")) {
+    clearTimeout(timer);
+    stream?.close(); // the list was narrowed, and what arrives may not belong to it
+  }
+}
+
+start(document);
+document.addEventListener("htmx:load", (event) => {
+  if (event.detail.elt !== document.body) start(event.detail.elt.parentElement ?? document);
+});
+addEventListener("pagehide", () => stream?.close());
+addEventListener("pageshow", (event) => event.persisted && start(document));
