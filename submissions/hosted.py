@@ -29,6 +29,7 @@ from submissions.intake import take_in
 from submissions.lookup import found_form
 from submissions.page_stamps import Stamp
 from submissions.proof_of_work import new_challenge
+from submissions.refusals import note_refusal
 from submissions.redirects import posting_page, redirect_target
 from submissions.store import Stored
 
@@ -96,6 +97,10 @@ class HostedPost:
             return self._succeed(form, self._store(form))
         except Exception as error:  # the same mapping as the API's
             failure = as_api_error(error)
+            if self.form:
+                note_refusal(
+                    self.request, failure, organization_id=self.form.organization_id, form_id=self.form.pk
+                )
             if wants_json(self.request):
                 return error_json(failure)
             return hosted_pages.problem(

@@ -5,7 +5,7 @@ from django.db import models
 from config.api.ids import Prefix, encode_id, new_id
 from config.api.times import now
 from forms_app.models import Form
-from keys.models import Organization
+from keys.models import AccessKey, Organization
 from submissions.json_text import JsonTextField
 from submissions.querysets import SubmissionQuerySet
 
@@ -111,3 +111,39 @@ class Tally(models.Model):
 
     def __str__(self) -> str:
         return f"{self.form_id} {self.hour:%Y-%m-%d %H}h"
+
+
+class Refusal(models.Model):
+    """
+    Submissions that were refused, alike ones of an hour together; never anything of their payload.
+
+    Shown for 24 hours to who wonders why a POST was refused. Written by `submissions.refusals` in SQL of its own.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    form = models.ForeignKey(Form, null=True, on_delete=models.CASCADE, related_name="+")
+    access_key = models.ForeignKey(AccessKey, null=True, on_delete=models.CASCADE, related_name="+")
+    code = models.CharField(max_length=40, help_text="The envelope's `error`.")
+    detail_code = models.CharField(max_length=40, blank=True)
+    field = models.CharField(max_length=128, blank=True, help_text="The input that was wrong; its name, not its value.")
+    origin = models.CharField(max_length=300, blank=True)
+    message = models.CharField(max_length=300, blank=True)
+    count = models.PositiveIntegerField(default=1)
+    hour = models.DateTimeField()
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of what makes refusals alike.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "hour", "fingerprint"], name="refusal_once_per_hour_and_fingerprint"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["organization", "-last_at"], name="refusal_by_organization"),
+            models.Index(fields=["last_at"], name="refusal_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} x {self.code}"

@@ -23,6 +23,7 @@ from config.api.errors import (
     Unauthorized,
     UnsupportedMediaType,
     ValidationFailed,
+    as_api_error,
     error_response,
 )
 from config.api.ids import Prefix, encode_id
@@ -38,6 +39,7 @@ from submissions.acceptance import MAX_IDEMPOTENCY_KEY, Circumstances, accept, i
 from submissions.browser import refuse_page
 from submissions.intake import MAX_VALUE, parse_form_id, take_in
 from submissions.lookup import Found, FoundForm, find_key_and_form
+from submissions.refusals import note_refusal
 from submissions.serializers import SubmittedRecord
 from submissions.store import Stored
 
@@ -72,15 +74,19 @@ class Attempt:
         self.raw_body = b""
         self.body: dict[str, Any] = {}
         self.body_error: ApiError | None = None
+        self.form_id: uuid.UUID | None = None
+        self.found: Found | None = None
 
     def answer(self) -> HttpResponse:
         """Go through the gates in their order; the first that fails raises."""
         if not tokens.is_well_formed(self.request.META.get(META_NAME, "")):
+            self.form_id, _ = self._form_id()
             # Before the body is read: a stranger must not hold a thread by sending it slowly.
             self._refuse_at_address(InvalidAccessKey())
         self._read_body()
         form_id, form_id_error = self._form_id()
-        found = self._authenticate(form_id)
+        self.form_id = form_id
+        found = self.found = self._authenticate(form_id)
         own_form = found.form if found.form and found.form.organization_id == found.organization_id else None
         self._count(found, own_form)
         if self.request.method != "POST":
@@ -140,6 +146,17 @@ class Attempt:
         if not found.was_used_lately or (secret_in_page and not found.was_in_page_lately):
             note_use_safely(found.key_id, from_browser=secret_in_page)
 
+    def note(self, failure: ApiError) -> None:
+        """Note for its owner why this was refused."""
+        found = self.found
+        note_refusal(
+            self.request,
+            failure,
+            organization_id=found and found.organization_id,
+            form_id=found.form.id if found and found.form else self.form_id,
+            key_id=found and found.key_id,
+        )
+
     def _refuse_at_address(self, refusal: ApiError) -> NoReturn:
         self.usage = ratelimit.count_address(self.request)
         raise self.usage.refusal() if self.usage.is_over else refusal
@@ -174,7 +191,9 @@ class SubmitView(KeyedView):
         try:
             response = attempt.answer()
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
-            response = error_response(error)
+            failure = as_api_error(error)
+            attempt.note(failure)
+            response = error_response(failure)
         ratelimit.add_headers(response, attempt.usage or ratelimit.count_address(request))
         return response
 

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 
 from config.api.times import now
 from submissions.erasure import finish_all_erasing
+from submissions.refusals import purge_refusals
 from submissions.retention import purge_idempotency_keys, purge_submissions
 from webhooks.models import Attempt, Delivery
 
@@ -19,6 +20,7 @@ def clean_up() -> None:
     finish_all_erasing()
     purge_submissions()
     purge_idempotency_keys()
+    purge_refusals()
     purge_log()
 
 

@@ -40,6 +40,7 @@ class ApiError(Exception):
     status = 500
     code = "internal_error"
     message = "Something went wrong."
+    reason = ""  # a word for our own pages, where one code has several causes; never sent
 
     def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message or self.message)

@@ -27,6 +27,7 @@ class Usage:
     limit: int
     count: int
     reset: int
+    kind: str = "hour"  # or "burst"
 
     @property
     def is_over(self) -> bool:
@@ -41,7 +42,9 @@ class Usage:
         """Return the 429 that says when to come back."""
         wait = max(1, self.reset - int(time.time()))
         message = f"The limit of {self.limit:,} requests is used up. Try again in {wait} seconds."
-        return RateLimited(message, headers={"Retry-After": str(wait)})
+        refusal = RateLimited(message, headers={"Retry-After": str(wait)})
+        refusal.reason = self.kind
+        return refusal
 
 
 def count_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
@@ -67,7 +70,7 @@ def count_address(request: HttpRequest) -> Usage:
 
 def count_burst(request: HttpRequest, group: str, value: str, rate: str) -> Usage:
     """Count one browser submission against a burst rate such as `10/m`."""
-    return _count(request, group, value, rate)
+    return dataclasses.replace(_count(request, group, value, rate), kind="burst")
 
 
 def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
