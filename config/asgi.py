@@ -68,7 +68,9 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
         await _refuse(send, 401, "invalid_token", text)
         return
     if len(hub.viewers) >= settings.EVENTS_MAX_VIEWERS:
-        await _refuse(send, 503, "service_unavailable", "Too many are watching. Try again soon.", (b"retry-after", b"10"))
+        await _refuse(
+            send, 503, "service_unavailable", "Too many are watching. Try again soon.", (b"retry-after", b"10")
+        )
         return
     last_seen = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1") or query.get("after", [""])[0]
     viewer = hub.add(watch, _submission_id(last_seen))
@@ -94,7 +96,7 @@ async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
     while (left := end - loop.time()) > 0:
         try:
             message = await asyncio.wait_for(viewer.queue.get(), min(left, HEARTBEAT_SECONDS))
-        except asyncio.TimeoutError:
+        except TimeoutError:
             message = HEARTBEAT if loop.time() < end else b""
         if message is None:
             break

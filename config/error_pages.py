@@ -1,4 +1,4 @@
-"""Django's own refusals: the envelope for programs, a page for people (CONTRACT section 1: the envelope under /api/)."""
+"""Django's own refusals: the envelope for programs, a page for people (CONTRACT section 1)."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -33,7 +33,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def internal_error(request: HttpRequest) -> HttpResponse:
     """`handler500`; Django has logged the traceback. The page asks the database nothing: it may be what failed."""
     if _is_page(request):
-        return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)  # type: ignore[arg-type]  # no context processors
+        return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)
     return errors.internal_error(request)
 
 

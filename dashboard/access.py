@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from config.api.errors import ApiError
@@ -59,20 +59,20 @@ class PlacedRequest(HttpRequest):
     place: Place
 
 
-PlacedView = Callable[Concatenate[PlacedRequest, P], HttpResponse]
+PlacedView = Callable[Concatenate[PlacedRequest, P], HttpResponseBase]
 
 
-def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Callable[..., HttpResponse]]:
+def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Callable[..., HttpResponseBase]]:
     """
     Let members of the organization in the address pass who have at least this role; their place is `request.place`.
 
     The view's `slug` argument is taken away. Strangers see the login; of another organization nothing is to be seen.
     """
 
-    def decorate(view: PlacedView[P]) -> Callable[..., HttpResponse]:
+    def decorate(view: PlacedView[P]) -> Callable[..., HttpResponseBase]:
         @login_required
         @wraps(view)
-        def guarded(request: PlacedRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def guarded(request: PlacedRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.place = find_place(request, slug)
             if not request.place.is_at_least(role):
                 return render(request, "dashboard/not_allowed.html", {"needed": role.label.lower()}, status=403)
@@ -106,7 +106,7 @@ def place(request: HttpRequest) -> dict[str, Any]:
     return {"place": here, "other_organizations": others}
 
 
-def find_own(queryset: QuerySet[M], prefix: Prefix, public_id: str, **of_organization: Any) -> M:
+def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organization: Any) -> M:
     """Return an object by its public id within the organization. Raises Http404 for everything else."""
     try:
         pk = path_id(prefix, public_id)

@@ -1,4 +1,4 @@
-"""What a new organization does first, and what of it is done: from nothing to a first submission that somebody hears of."""
+"""What a new organization does first, and what of it is done: up to a first submission that somebody hears of."""
 
 import dataclasses
 
@@ -47,9 +47,10 @@ def first_steps(organization: Organization) -> FirstSteps:
     own = forms.filter(is_default=False).order_by("-id").first()
     form = own or forms.get(is_default=True)
     form.organization = organization
-    told = any(forms.values_list("notification_recipients", flat=True)) or Webhook.objects.filter(
-        form__organization=organization, status=Webhook.Status.ACTIVE
-    ).exists()
+    told = (
+        any(forms.values_list("notification_recipients", flat=True))
+        or Webhook.objects.filter(form__organization=organization, status=Webhook.Status.ACTIVE).exists()
+    )
     return FirstSteps(
         form=form,
         key=snippets.publishable_key(organization),

@@ -9,37 +9,56 @@ from smtplib import SMTPException
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest
+from django.urls import reverse
 
 from config.api.client_address import client_network
 from forms_app.organizations import MAX_NAME, create_organization
-from keys.models import User
+from keys.invitations import find_invitation
+from keys.models import Invitation, User
 
+INVITATION = "invitation"  # session key: the token of an invitation that was opened before logging in
 logger = logging.getLogger(__name__)
 
 
-class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
+class AccountAdapter(DefaultAccountAdapter):
     """Our notion of a client's address, and no lost page when the mail server is away."""
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return what limits count, as the API's do."""
         return client_network(request)
 
-    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Go back to an invitation that waits: by now the address is verified."""
+        return _invitation_page(request) or str(super().get_login_redirect_url(request))
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        """The same after signing up."""
+        return _invitation_page(request) or str(super().get_signup_redirect_url(request))
+
+    def get_email_verification_redirect_url(self, email_address: Any) -> str:
+        """The same after the code that verifies an address."""
+        page = _invitation_page(self.request) if self.request else ""
+        return page or str(super().get_email_verification_redirect_url(email_address))
+
+    def send_mail(self, template_prefix: str, email: str, values: dict[str, Any]) -> None:
         """Send a mail now. When that fails, say so instead of failing the page: everything can be asked for again."""
         try:
-            super().send_mail(template_prefix, email, {**context, "public_url": settings.PUBLIC_URL})
+            super().send_mail(template_prefix, email, {**values, "public_url": settings.PUBLIC_URL})
         except (OSError, SMTPException) as error:
             logger.warning("a mail about an account could not be sent: %s", error)
             if self.request:
-                messages.error(self.request, "We could not send the mail just now. Please ask for it again in a minute.")
+                messages.error(
+                    self.request, "We could not send the mail just now. Please ask for it again in a minute."
+                )
 
 
-class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no types
+class MFAAdapter(DefaultMFAAdapter):
     """What authenticator apps and passkeys show."""
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
@@ -58,6 +77,33 @@ class SignupForm(forms.Form):
     )
     field_order = ["email", "password1", "organization"]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.invitation = _invitation_of(context.request)
+        if self.invitation is not None:
+            del self.fields["organization"]
+            self.initial["email"] = self.invitation.email
+
+    def clean(self) -> dict[str, Any]:
+        """Whoever was invited signs up with the address that the invitation went to."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.invitation is not None and values.get("email", "").lower() != self.invitation.email:
+            self.add_error("email", f"The invitation is for {self.invitation.email}. Sign up with that address.")
+        return values
+
     def signup(self, request: HttpRequest, user: User) -> None:
-        """Make the person's organization, whole from the start."""
-        create_organization(name=self.cleaned_data["organization"], owner=user, by=user, number_taken_slugs=True)
+        """Make the person's organization, whole from the start. Who was invited joins once the address is verified."""
+        if self.invitation is None:
+            name = self.cleaned_data["organization"]
+            create_organization(name=name, owner=user, by=user, number_taken_slugs=True)
+
+
+def _invitation_page(request: HttpRequest) -> str:
+    found = _invitation_of(request)
+    return reverse("dashboard:invitation", args=[request.session[INVITATION]]) if found else ""
+
+
+def _invitation_of(request: HttpRequest | None) -> Invitation | None:
+    """Return the invitation whose link was opened in this browser, while it can be accepted."""
+    token = request.session.get(INVITATION, "") if request is not None else ""
+    return find_invitation(token) if token else None

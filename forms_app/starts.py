@@ -37,7 +37,11 @@ STARTS = {
         "How it was, and why",
         [
             _field(
-                "rating", "How was it?", FieldType.SELECT.value, required=True, options=["Great", "Good", "Fair", "Poor"]
+                "rating",
+                "How was it?",
+                FieldType.SELECT.value,
+                required=True,
+                options=["Great", "Good", "Fair", "Poor"],
             ),
             _field("comment", "What should we know?", FieldType.TEXTAREA.value),
             _field("email", "Email, if we may answer", FieldType.EMAIL.value),

@@ -230,3 +230,31 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+
+class Invitation(models.Model):
+    """A person asked into an organization by mail. Of the link's token only the hash is stored."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations", db_index=False)
+    email = models.EmailField(max_length=254)
+    role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.MEMBER)
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
+    invited_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=now)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "email"], name="invitation_once_per_organization"),
+            models.CheckConstraint(
+                name="invitation_role_is_known", condition=models.Q(role__in=["owner", "admin", "member"])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} into {self.organization}"
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it can still be accepted."""
+        return self.expires_at > now()

@@ -33,3 +33,11 @@ def set_plan(organization: Organization, plan: Plan, *, by: Actor, rate_limit: i
 def find_or_create_person(email: str) -> User:
     """Return the user of an address; an unknown one is made without a password and can set one by mail."""
     return User.objects.filter(email=email.lower()).first() or User.objects.create_user(email)
+
+
+def rename_organization(organization: Organization, name: str, *, by: Actor) -> None:
+    """Call an organization something else. Its slug stays, so that links keep leading to it."""
+    old, organization.name = organization.name, name
+    with transaction.atomic():
+        organization.save(update_fields=["name"])
+        record_event(organization=organization, by=by, action="organization.renamed", subject=f"{old} is now {name}")

@@ -1,4 +1,4 @@
-"""Erasing a form for good, with everything that it received: an owner's separate, confirmed act (CONTRACT section 4)."""
+"""Erasing a form for good, with everything that it received: an owner's confirmed act (CONTRACT section 4)."""
 
 from django.db import transaction
 

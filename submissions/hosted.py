@@ -29,8 +29,8 @@ from submissions.intake import take_in
 from submissions.lookup import found_form
 from submissions.page_stamps import Stamp
 from submissions.proof_of_work import new_challenge
-from submissions.refusals import note_refusal
 from submissions.redirects import posting_page, redirect_target
+from submissions.refusals import note_refusal
 from submissions.store import Stored
 
 
@@ -98,9 +98,7 @@ class HostedPost:
         except Exception as error:  # the same mapping as the API's
             failure = as_api_error(error)
             if self.form:
-                note_refusal(
-                    self.request, failure, organization_id=self.form.organization_id, form_id=self.form.pk
-                )
+                note_refusal(self.request, failure, organization_id=self.form.organization_id, form_id=self.form.pk)
             if wants_json(self.request):
                 return error_json(failure)
             return hosted_pages.problem(

@@ -143,4 +143,6 @@ def read_messages(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Mess
     rows = Submission.objects.filter(organization__in=organizations, id__gt=since, spam=False)
     rows = rows.select_related("form").only("id", "organization", "form__name", "data", "created_at", "spam")
     newest = rows.order_by("-id")[:MOST_READ]
-    return [(row.pk, row.organization_id, row.form_id, submission_event(row, row.form.name)) for row in reversed(newest)]
+    return [
+        (row.pk, row.organization_id, row.form_id, submission_event(row, row.form.name)) for row in reversed(newest)
+    ]

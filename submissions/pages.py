@@ -163,7 +163,9 @@ def find_ids(scope: Scope, alias: str) -> list[uuid.UUID]:
         edge = newest.values_list("id", flat=True)[depth : depth + 1].first()
         near = newest.filter(id__gt=edge) if edge else newest
         # Joined with nothing, the column is no longer what the trigram index knows.
-        plain = near.annotate(plain=Concat(F("search_text"), Value(""), output_field=TextField())).filter(plain__contains=fold(scope.text))
+        plain = near.annotate(plain=Concat(F("search_text"), Value(""), output_field=TextField())).filter(
+            plain__contains=fold(scope.text)
+        )
         found = list(plain.values_list("id", flat=True)[:wanted])
         if edge is None or len(found) == wanted:
             return found

@@ -46,7 +46,7 @@ def _origin(refusal: Refusal) -> Advice:
     if refusal.origin in ("", "null"):
         title = "The page did not say where it comes from"
         fix = (
-            f"{name} takes submissions from its allowed origins alone. Serve the page from one of them over http or https, "
+            f"{name} takes submissions from its allowed origins alone. Serve the page from one of them, "
             "not from a file or a sandboxed frame; from a server, use a secret key."
         )
         return Advice(Gate.ORIGIN, title, fix)
@@ -58,23 +58,30 @@ def _key(refusal: Refusal) -> Advice:
     key = refusal.access_key
     if key is None:
         title = "The access key is missing, misspelt or unknown"
-        fix = "Send a key of this organization in the header x-access-key, whole and without spaces. The snippets of the form hold one."
+        fix = (
+            "Send a key of this organization in the header x-access-key, whole and without spaces. "
+            "The snippets of the form hold one."
+        )
         return Advice(Gate.KEY, title, fix)
     if key.revoked_at:
         title = f"The key “{key.name}” is revoked"
         return Advice(Gate.KEY, title, f"It ended on {key.revoked_at:%Y-%m-%d}. Put a key that works in its place.")
     if key.is_expired:
         title = f"The key “{key.name}” has expired"
-        return Advice(Gate.KEY, title, f"Its last day was {key.expires_on}. Generate a new key and put it in its place.")
-    return Advice(Gate.KEY, f"An older secret of “{key.name}” was used", "Put the newest secret of this key in its place.")
+        return Advice(
+            Gate.KEY, title, f"Its last day was {key.expires_on}. Generate a new key and put it in its place."
+        )
+    return Advice(
+        Gate.KEY, f"An older secret of “{key.name}” was used", "Put the newest secret of this key in its place."
+    )
 
 
 def _limit(refusal: Refusal) -> Advice:
     if refusal.detail_code == "burst":
         title = "Too many at once from a page"
         fix = (
-            "Pages may send 10 submissions a minute from one address and 60 to one form. Our script waits and tries again; "
-            "a server with a secret key has no such limit."
+            "Pages may send 10 submissions a minute from one address and 60 to one form. Our script waits and tries "
+            "again; a server with a secret key has no such limit."
         )
         return Advice(Gate.LIMIT, title, fix)
     fix = "Send less often, wait as long as Retry-After says, or move to a larger plan."
@@ -82,7 +89,7 @@ def _limit(refusal: Refusal) -> Advice:
 
 
 def _size(refusal: Refusal) -> Advice:
-    fix = f"Send at most 256 KiB, {MAX_FIELDS} fields and {MAX_VALUE:,} characters a value. Files do not belong in a submission."
+    fix = f"Send at most 256 KiB, {MAX_FIELDS} fields, {MAX_VALUE:,} characters a value, and no files."
     return Advice(Gate.SIZE, "The body is too large", fix)
 
 
@@ -115,7 +122,7 @@ def _validation(refusal: Refusal) -> Advice:
         fix = "Copy the form's ID from its page; it begins with frm_."
         return Advice(Gate.VALIDATION, "The form's ID is malformed", fix)
     if refusal.detail_code in ("captcha_required", "proof_of_work_required"):
-        fix = "The form asks for a proof that a person sends. Use our script or the form's own page, or turn it off under Spam."
+        fix = "The form asks for a proof that a person sends. Use our script or the form's page, or turn it off."
         return Advice(Gate.VALIDATION, "The robot check was not passed", fix)
     if refusal.detail_code == "too_long" or refusal.detail_code == "too_many":
         return dataclasses.replace(_size(refusal), title=refusal.message or "A value is too long")
@@ -136,7 +143,9 @@ def _conflict(refusal: Refusal) -> Advice:
 
 
 def _other(refusal: Refusal) -> Advice:
-    return Advice(Gate.STATE, refusal.code.replace("_", " ").capitalize(), refusal.message or "See the API documentation.")
+    return Advice(
+        Gate.STATE, refusal.code.replace("_", " ").capitalize(), refusal.message or "See the API documentation."
+    )
 
 
 _ADVISERS: dict[str, Callable[[Refusal], Advice]] = {

@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable
+from typing import Any
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -102,7 +103,9 @@ def note_refusal(
         detail_code=(detail.code if detail else failure.reason)[:40],
         field=detail.field[:128] if detail else "",
         origin=clean_text(request.META.get("HTTP_ORIGIN", ""))[:300],
-        message=failure.message[:300] if failure.code in SAFE_MESSAGES and (not detail or detail.field != "formId") else "",
+        message=failure.message[:300]
+        if failure.code in SAFE_MESSAGES and (not detail or detail.field != "formId")
+        else "",
     )
     if refused.organization_id or refused.form_id or refused.digest:
         _waiting.add(refused)
@@ -186,7 +189,7 @@ def _owned(kinds: dict[Refused, Times]) -> Iterable[tuple[Refused, Times]]:
     digests = {refused.digest for refused in strangers} - {""}
     found = AccessKey.objects.filter(digest__in=digests).values_list("digest", "pk", "organization") if digests else []
     keys = {digest: (pk, organization) for digest, pk, organization in found}
-    named = {refused.form_id for refused in kinds} - {None}
+    named = {refused.form_id for refused in kinds if refused.form_id}
     owners = dict(Form.objects.filter(pk__in=named).values_list("pk", "organization")) if named else {}
     for refused, times in kinds.items():
         key_id, organization_id = refused.key_id, refused.organization_id
@@ -195,8 +198,12 @@ def _owned(kinds: dict[Refused, Times]) -> Iterable[tuple[Refused, Times]]:
             key_id, organization_id = keys.get(refused.digest, (None, form_owner))
         if organization_id is not None:
             form_id = refused.form_id if form_owner == organization_id else None
-            owned = {"organization_id": organization_id, "form_id": form_id, "key_id": key_id, "digest": ""}
-            yield dataclasses.replace(refused, **owned), times
+            yield (
+                dataclasses.replace(
+                    refused, organization_id=organization_id, form_id=form_id, key_id=key_id, digest=""
+                ),
+                times,
+            )
 
 
 def _in_bounds(owned: Iterable[tuple[Refused, Times]], hour: dt.datetime) -> Iterable[tuple[Refused, Times]]:
@@ -209,7 +216,7 @@ def _in_bounds(owned: Iterable[tuple[Refused, Times]], hour: dt.datetime) -> Ite
         yield (refused if counts[owner] <= MOST_AN_HOUR else refused.in_fewer_words()), times
 
 
-def _values(refused: Refused, times: Times, hour: dt.datetime) -> list[object]:
+def _values(refused: Refused, times: Times, hour: dt.datetime) -> list[Any]:
     ids = [refused.organization_id, refused.form_id, refused.key_id]
     moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (hour, times.first, times.last)]
     texts = [refused.code, refused.detail_code, refused.field, refused.origin, refused.message]

@@ -152,9 +152,9 @@ class Attempt:
         note_refusal(
             self.request,
             failure,
-            organization_id=found and found.organization_id,
+            organization_id=found.organization_id if found else None,
             form_id=found.form.id if found and found.form else self.form_id,
-            key_id=found and found.key_id,
+            key_id=found.key_id if found else None,
         )
 
     def _refuse_at_address(self, refusal: ApiError) -> NoReturn:

@@ -21,8 +21,8 @@ from submissions import tally
 from submissions.exports import EXPORTS, ExportQuery, stream_export
 from submissions.filters import SubmissionFilters
 from submissions.models import Submission
-from submissions.pages import read_ids, rows_of
 from submissions.moderation import delete_submissions, mark_not_spam, mark_spam
+from submissions.pages import read_ids, rows_of
 from submissions.serializers import SpamMark, SubmissionRecord
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.

@@ -1,12 +1,12 @@
 """A test mail: what a form's recipients would get, through the same outbox, retries and log."""
 
 from django.conf import settings
+from django.db.models.functions import Now
 from django.http import HttpRequest
 
 from config.api.errors import Conflict
 from config.api.ratelimit import count_burst
 from config.nudge import DELIVER, nudge
-from django.db.models.functions import Now
 from forms_app.models import Form
 from webhooks.messages import message_id, test_message
 from webhooks.models import Delivery

@@ -77,8 +77,10 @@ def rows_entered(posted: QueryDict) -> list[Row]:
     """Return the rows of a page, in their order on it."""
     rows = []
     for key in dict.fromkeys(posted.getlist("row")[: MAX_FIELDS + 1]):
-        texts = {name: posted.get(f"{name}-{key}", "") for name in ("label", "type", "name", "options", "placeholder")}
-        rows.append(Row(key=key[:40], required=f"required-{key}" in posted, **texts))
+        row = Row(key=key[:40], required=f"required-{key}" in posted)
+        for name in ("label", "type", "name", "options", "placeholder"):
+            setattr(row, name, posted.get(f"{name}-{key}", ""))
+        rows.append(row)
     return rows
 
 
@@ -103,7 +105,9 @@ def change_rows(rows: list[Row], act: str, new_type: str) -> str:
 def definitions(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return the fields as `change_form` takes them. Raises ValidationFailed, and leaves each problem at its row."""
     try:
-        fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in rows]}))["fields"]
+        fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in rows]}))[
+            "fields"
+        ]
     except ValidationFailed as failure:
         show_details(rows, failure)
         raise

@@ -1,4 +1,4 @@
-"""HTML forms about forms. What holds for a form is decided by the API's serializer; here its answers find their inputs."""
+"""HTML forms about forms. The API's serializer decides what holds; here its answers find their inputs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,7 +44,7 @@ class SettingsForm(forms.Form):
     allowed_origins = forms.CharField(
         required=False,
         label="Allowed origins",
-        help_text="One a line, such as https://example.com or https://*.example.com. Empty: pages of every site may send.",
+        help_text="One a line, such as https://example.com or https://*.example.com. Empty: every site may send.",
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "https://example.com"}),
     )
     success_message = forms.CharField(
@@ -107,7 +107,9 @@ class RecipientsForm(forms.Form):
 class ErasureForm(forms.Form):
     """Asks for the form's name, so that nobody erases by a slip."""
 
-    typed = forms.CharField(required=False, label="Type the name of the form", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    typed = forms.CharField(
+        required=False, label="Type the name of the form", widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
 
     def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,15 +1,52 @@
 """A person's own page: what belongs to them and not to an organization."""
 
+from allauth.account.decorators import reauthentication_required
+from allauth.mfa.utils import is_mfa_enabled
+from django.contrib import messages
+from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import path
+
+from config.api.errors import ApiError
+from dashboard.inputs.members import TypedNameForm
+from keys.models import Membership, User
+from submissions.endings import delete_account, organizations_of
 
 
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
     """Show the ways into the account, and the organizations it reaches."""
-    return render(request, "dashboard/account.html")
+    memberships = Membership.objects.filter(user=request.user.pk).select_related("organization")
+    context = {
+        "memberships": memberships.order_by("organization__name"),
+        "has_second_factor": is_mfa_enabled(request.user),
+    }
+    return render(request, "dashboard/account.html", context)
 
 
-urlpatterns = [path("account", account, name="account")]
+@login_required
+@reauthentication_required
+def delete(request: HttpRequest) -> HttpResponse:
+    """Ask for the address, then delete the account and what is theirs alone."""
+    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    alone, orphaned = organizations_of(user)
+    entered = TypedNameForm(request.POST or None, expected=user.email, label="Type your email address")
+    if request.method == "POST" and entered.is_valid():
+        try:
+            delete_account(user)
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            logout(request)
+            messages.success(request, "Your account is deleted.")
+            return redirect("account_login")
+    context = {"form": entered, "alone": alone, "orphaned": orphaned}
+    return render(request, "dashboard/account_delete.html", context, status=400 if entered.errors else 200)
+
+
+urlpatterns = [
+    path("account", account, name="account"),
+    path("account/delete", delete, name="account-delete"),
+]

@@ -1,16 +1,42 @@
-"""Stub."""
+"""The audit trail: who did what to keys, members, exports and the plan."""
 
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import path
+from django.views.decorators.http import require_safe
 
-from dashboard.access import PlacedRequest, in_organization
+from dashboard.access import PlacedRequest, Role, in_organization
+from keys.models import AuditEvent
+
+PAGE_SIZE = 50
+WORDS = {
+    "organization.created": "made the organization",
+    "organization.renamed": "renamed the organization",
+    "plan.changed": "changed the plan to",
+    "key.created": "generated the key",
+    "key.regenerated": "regenerated the key",
+    "key.revoked": "revoked the key",
+    "member.invited": "invited",
+    "member.joined": "joined:",
+    "member.role_changed": "changed a role:",
+    "member.removed": "removed the member",
+    "member.left": "left:",
+    "invitation.revoked": "took back the invitation of",
+    "submissions.exported": "exported submissions as",
+    "form.erased": "erased the form",
+}
 
 
-@in_organization()
-def audit_page(request: PlacedRequest) -> HttpResponse:
-    """Stub."""
-    return render(request, "dashboard/page.html")
+@in_organization(Role.ADMIN)
+@require_safe
+def audit(request: PlacedRequest) -> HttpResponse:
+    """Show a page of the trail, newest first."""
+    rows = AuditEvent.objects.filter(organization=request.place.organization)
+    rows = rows.select_related("user", "access_key").order_by("-created_at", "-pk")
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    events = [{"event": event, "words": WORDS.get(event.action, event.action)} for event in page]
+    return render(request, "dashboard/audit.html", {"events": events, "trail": page})
 
 
-urlpatterns: list[URLPattern] = [path("audit", audit_page, name="audit")]
+urlpatterns = [path("audit", audit, name="audit")]

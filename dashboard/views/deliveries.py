@@ -66,7 +66,11 @@ def deliveries(request: PlacedRequest) -> HttpResponse:
     """Show every delivery of the organization, newest first."""
     filters = LogFilterForm(request.GET)
     log = filters.narrow(Delivery.objects.filter(organization=request.place.organization))
-    context = {"filters": filters, "page": page_of(log, request.GET.get("page", "")), "query": query_of(request, "status")}
+    context = {
+        "filters": filters,
+        "page": page_of(log, request.GET.get("page", "")),
+        "query": query_of(request, "status"),
+    }
     return render(request, "dashboard/deliveries.html", context)
 
 

@@ -1,4 +1,4 @@
-"""Settings, Access Keys: generate, regenerate, revoke. A secret is shown in the answer that made it, and nowhere else."""
+"""Settings, Access Keys: generate, regenerate, revoke. A secret stands in the answer that made it alone."""
 
 import datetime as dt
 import secrets
@@ -56,7 +56,9 @@ def new_key(request: PlacedRequest) -> HttpResponse:
     form = NewKeyForm(request.POST or None, terms=organization.terms)
     if request.method == "POST" and form.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
-            messages.warning(request, "That form was sent already. The key is in the list; its secret is not shown again.")
+            messages.warning(
+                request, "That form was sent already. The key is in the list; its secret is not shown again."
+            )
             return redirect("dashboard:keys", organization.slug)
         values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
         try:

@@ -1,16 +1,138 @@
-"""Stub."""
+"""The people of an organization: roles, invitations, leaving."""
 
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.http import require_POST
 
-from dashboard.access import PlacedRequest, in_organization
+from config.api.errors import ApiError
+from dashboard.access import PlacedRequest, Role, in_organization, telling
+from dashboard.inputs.members import InviteForm, roles_for
+from dashboard.mails import send_invitation
+from keys.invitations import invite, revoke_invitation
+from keys.members import change_role, leave_organization, remove_member
+from keys.models import Invitation, Membership
 
 
 @in_organization()
-def members_page(request: PlacedRequest) -> HttpResponse:
-    """Stub."""
-    return render(request, "dashboard/page.html")
+def members(request: PlacedRequest) -> HttpResponse:
+    """List members and open invitations; owners and admins invite."""
+    place = request.place
+    entered = InviteForm(request.POST or None, place=place)
+    if request.method == "POST":
+        if not place.may_manage:
+            return render(request, "dashboard/not_allowed.html", {"needed": "admin"}, status=403)
+        if entered.is_valid():
+            try:
+                _invite(request, entered.cleaned_data["email"], Role(entered.cleaned_data["role"]))
+            except ApiError as error:
+                entered.add_error("email", error.message)
+            else:
+                return redirect("dashboard:members", place.organization.slug)
+    rows = Membership.objects.filter(organization=place.organization).select_related("user")
+    context = {
+        "members": [
+            {"membership": row, "may_change": place.is_owner or (place.may_manage and row.role != Role.OWNER)}
+            for row in rows.order_by("created_at", "pk")
+        ],
+        "invitations": Invitation.objects.filter(organization=place.organization).order_by("email"),
+        "form": entered,
+        "roles": [(role, Role(role).label) for role, _ in roles_for(place)],
+    }
+    return render(request, "dashboard/members.html", context, status=400 if entered.errors else 200)
 
 
-urlpatterns: list[URLPattern] = [path("members", members_page, name="members")]
+def _invite(request: PlacedRequest, email: str, role: Role) -> None:
+    invitation, token = invite(organization=request.place.organization, email=email, role=role, by=request.place.user)
+    if send_invitation(invitation, token):
+        messages.success(request, f"An invitation is on its way to {invitation.email}. It is good for 7 days.")
+    else:
+        messages.error(
+            request, f"{invitation.email} is invited, but the mail could not be sent. Send it again in a minute."
+        )
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def change(request: PlacedRequest, member_id: int) -> HttpResponse:
+    """Give a member another role."""
+    membership = _find(request, member_id)
+    role = request.POST.get("role", "")
+    if role not in Role.values:
+        raise Http404
+    with telling(request, f"{membership.user.email} is {Role(role).label.lower()} now."):
+        change_role(membership, Role(role), by=request.place.user)
+    return redirect("dashboard:members", request.place.organization.slug)
+
+
+@in_organization(Role.ADMIN)
+def remove(request: PlacedRequest, member_id: int) -> HttpResponse:
+    """Ask, then take a member out."""
+    membership = _find(request, member_id)
+    if request.method != "POST":
+        return render(request, "dashboard/member_remove.html", {"membership": membership})
+    with telling(request, f"{membership.user.email} is no member any more, from the very next click."):
+        remove_member(membership, by=request.place.user)
+    return redirect("dashboard:members", request.place.organization.slug)
+
+
+@in_organization()
+def leave(request: PlacedRequest) -> HttpResponse:
+    """Ask, then leave."""
+    if request.method != "POST":
+        return render(request, "dashboard/member_leave.html")
+    try:
+        leave_organization(request.place.organization, request.place.user)
+    except ApiError as error:
+        messages.error(request, error.message)
+        return redirect("dashboard:members", request.place.organization.slug)
+    messages.success(request, f"You have left {request.place.organization.name}.")
+    return redirect("dashboard:home")
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def resend(request: PlacedRequest, invitation_id: int) -> HttpResponse:
+    """Mail an invitation again, with a new link; the old one ends."""
+    found = _find_invitation(request, invitation_id)
+    try:
+        _invite(request, found.email, Role(found.role))
+    except ApiError as error:
+        messages.error(request, error.message)
+    return redirect("dashboard:members", request.place.organization.slug)
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def take_back(request: PlacedRequest, invitation_id: int) -> HttpResponse:
+    """Take an invitation back."""
+    found = _find_invitation(request, invitation_id)
+    with telling(request, f"The invitation of {found.email} is taken back."):
+        revoke_invitation(found, by=request.place.user)
+    return redirect("dashboard:members", request.place.organization.slug)
+
+
+def _find(request: PlacedRequest, member_id: int) -> Membership:
+    rows = Membership.objects.select_related("user", "organization")
+    found = rows.filter(pk=member_id, organization=request.place.organization).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _find_invitation(request: PlacedRequest, invitation_id: int) -> Invitation:
+    found = Invitation.objects.filter(pk=invitation_id, organization=request.place.organization).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+urlpatterns = [
+    path("members", members, name="members"),
+    path("members/leave", leave, name="member-leave"),
+    path("members/<int:member_id>/role", change, name="member-role"),
+    path("members/<int:member_id>/remove", remove, name="member-remove"),
+    path("members/invitations/<int:invitation_id>/resend", resend, name="member-resend"),
+    path("members/invitations/<int:invitation_id>/take-back", take_back, name="member-take-back"),
+]

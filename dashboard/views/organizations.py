@@ -1,23 +1,66 @@
-"""Making, renaming, leaving and ending organizations."""
+"""Making, renaming and ending organizations."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.shortcuts import redirect, render
+from django.urls import path
 
+from config.api.errors import ApiError
 from dashboard.access import PlacedRequest, Role, in_organization
+from dashboard.inputs.members import OrganizationForm, TypedNameForm
+from forms_app.organizations import create_organization
+from keys.models import User
+from keys.organizations import rename_organization
+from submissions.endings import end_organization
 
 
 @in_organization(Role.ADMIN)
 def organization(request: PlacedRequest) -> HttpResponse:
-    """Show the organization's settings."""
-    return render(request, "dashboard/organization.html")
+    """Show the organization's settings, and rename it."""
+    own = request.place.organization
+    entered = OrganizationForm(request.POST or None, initial={"name": own.name})
+    if request.method == "POST" and entered.is_valid():
+        rename_organization(own, entered.cleaned_data["name"], by=request.place.user)
+        messages.success(request, "Saved.")
+        return redirect("dashboard:organization", own.slug)
+    context = {"form": entered}
+    return render(request, "dashboard/organization.html", context, status=400 if entered.errors else 200)
+
+
+@in_organization(Role.OWNER)
+def end(request: PlacedRequest) -> HttpResponse:
+    """Ask for the organization's name, then end it with everything in it."""
+    own = request.place.organization
+    entered = TypedNameForm(request.POST or None, expected=own.name, label="Type the name of the organization")
+    if request.method == "POST" and entered.is_valid():
+        try:
+            end_organization(own, by=request.place.user)
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            messages.success(request, f"{own.name} and everything in it is erased.")
+            return redirect("dashboard:home")
+    return render(request, "dashboard/organization_end.html", {"form": entered}, status=400 if entered.errors else 200)
 
 
 @login_required
 def new_organization(request: HttpRequest) -> HttpResponse:
     """Ask for a name, and make the organization."""
-    return render(request, "dashboard/organization_new.html")
+    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    entered = OrganizationForm(request.POST or None)
+    if request.method == "POST" and entered.is_valid():
+        try:
+            made = create_organization(name=entered.cleaned_data["name"], owner=user, by=user, number_taken_slugs=True)
+        except ValueError as error:
+            entered.add_error("name", str(error))
+        else:
+            messages.success(request, f"{made.name} is made. You own it.")
+            return redirect("dashboard:overview", made.slug)
+    return render(request, "dashboard/organization_new.html", {"form": entered}, status=400 if entered.errors else 200)
 
 
-urlpatterns: list[URLPattern] = [path("organization", organization, name="organization")]
+urlpatterns = [
+    path("organization", organization, name="organization"),
+    path("organization/end", end, name="organization-end"),
+]

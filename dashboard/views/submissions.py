@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -87,7 +87,7 @@ def _find(request: PlacedRequest, submission_id: str) -> Submission:
 
 @in_organization()
 @require_POST
-def act_on_chosen(request: PlacedRequest) -> HttpResponse:
+def act_on_chosen(request: PlacedRequest) -> HttpResponseBase:
     """Do one thing with the rows that were ticked: mark, delete (asked once more), export."""
     try:
         ids = parse_ids(request.POST.getlist("id"), most=MOST_CHOSEN)
@@ -137,7 +137,7 @@ def _delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
     return redirect(back)
 
 
-def _export(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
+def _export(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponseBase:
     rows = Submission.objects.filter(organization=request.place.organization, pk__in=ids)
     return export_chosen(request, rows)
 
@@ -146,7 +146,13 @@ def _counted(count: int) -> str:
     return "1 submission is" if count == 1 else f"{count} submissions are"
 
 
-ACTS = {"spam": _mark_spam, "not-spam": _mark_not_spam, "delete": _ask_to_delete, "delete-now": _delete, "export": _export}
+ACTS = {
+    "spam": _mark_spam,
+    "not-spam": _mark_not_spam,
+    "delete": _ask_to_delete,
+    "delete-now": _delete,
+    "export": _export,
+}
 
 
 @in_organization()

@@ -53,7 +53,9 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
     )
     if request.method == "POST" and entered.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
-            messages.warning(request, "That form was sent already. The webhook is in the list; rotate its secret to see one.")
+            messages.warning(
+                request, "That form was sent already. The webhook is in the list; rotate its secret to see one."
+            )
             return redirect("dashboard:webhooks", organization.slug)
         form = entered.forms[entered.cleaned_data["form"]]
         try:
@@ -162,7 +164,9 @@ def replay_range(request: PlacedRequest, webhook_id: str) -> HttpResponse:
             entered.add_error(None, error.message)
         else:
             if for_real:
-                messages.success(request, f"{replayed:,} deliver{'y is' if replayed == 1 else 'ies are'} being sent again.")
+                messages.success(
+                    request, f"{replayed:,} deliver{'y is' if replayed == 1 else 'ies are'} being sent again."
+                )
                 return _to(request, found)
     context = {"webhook": found, "form": entered, "matched": matched}
     return render(request, "dashboard/webhook_replay.html", context, status=400 if entered.errors else 200)

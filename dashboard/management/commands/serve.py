@@ -37,7 +37,9 @@ class Command(BaseCommand):
         """Declare the options; PORT and WEB_CONCURRENCY come from the environment."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one")
         parser.add_argument("--no-deliver", action="store_true", help="Celery workers deliver instead")
-        parser.add_argument("--no-events", action="store_true", help="`manage.py events` serves the live stream elsewhere")
+        parser.add_argument(
+            "--no-events", action="store_true", help="`manage.py events` serves the live stream elsewhere"
+        )
         parser.add_argument("--no-migrate", action="store_true", help="migrations were applied before")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -22,7 +22,7 @@ function draw() {
     width: place.clientWidth,
     height: 220,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    scales: { y: { range: (_, least, most) => [0, Math.max(4, most * 1.1)] } },
+    scales: { y: { range: (_, _least, most) => [0, Math.max(4, most * 1.1)] } },
     legend: { live: true },
     cursor: { y: false },
     axes: [

@@ -40,7 +40,8 @@ function say(button, text) {
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
   if (event.target.matches("[data-selects-all]")) {
-    for (const box of event.target.form.querySelectorAll("tbody input[type=checkbox]")) box.checked = event.target.checked;
+    for (const box of event.target.form.querySelectorAll("tbody input[type=checkbox]"))
+      box.checked = event.target.checked;
   }
 });
 
@@ -60,7 +61,11 @@ function tellTimes(root) {
     const moment = new Date(time.dateTime);
     const seconds = (moment - Date.now()) / 1000;
     const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
-    time.textContent = unit ? distance.format(Math.trunc(seconds / unit[1]), unit[0]) : seconds > 1 ? "in a moment" : "just now";
+    time.textContent = unit
+      ? distance.format(Math.trunc(seconds / unit[1]), unit[0])
+      : seconds > 1
+        ? "in a moment"
+        : "just now";
     time.dataset.utc ||= time.title;
     time.title = `${local.format(moment)} (${time.dataset.utc})`;
   }

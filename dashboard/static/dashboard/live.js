@@ -67,7 +67,9 @@ function show(live, submission) {
   box.setAttribute("aria-label", `Tick the submission of ${submission.createdAt}`);
   cell(row, "tick").append(box);
   const link = element("a", { href: live.dataset.address.replace("SUBMISSION", submission.id) });
-  link.append(element("time", { dateTime: submission.createdAt, title: submission.createdAt, textContent: "just now" }));
+  link.append(
+    element("time", { dateTime: submission.createdAt, title: submission.createdAt, textContent: "just now" }),
+  );
   cell(row, "nowrap").append(link);
   if (oneForm) {
     for (const name of names) cell(row, "clip").textContent = submission.values[name] ?? "";

@@ -1,0 +1,61 @@
+"""HTML forms about people and organizations."""
+
+from typing import Any
+
+from django import forms
+
+from dashboard.access import Place
+from forms_app.organizations import MAX_NAME
+from keys.models import Membership
+
+Role = Membership.Role
+WHAT_ROLES_MAY = {
+    Role.MEMBER: "Member: reads submissions, edits forms",
+    Role.ADMIN: "Admin: also manages keys, webhooks, members, settings",
+    Role.OWNER: "Owner: everything, also erasing",
+}
+
+
+def roles_for(place: Place) -> list[tuple[str, str]]:
+    """Return the roles that this person may give."""
+    return [(role.value, text) for role, text in WHAT_ROLES_MAY.items() if role != Role.OWNER or place.is_owner]
+
+
+class InviteForm(forms.Form):
+    """Whom to invite, as what."""
+
+    email = forms.EmailField(
+        max_length=254,
+        label="Email",
+        widget=forms.EmailInput(attrs={"autocomplete": "off", "placeholder": "ada@example.com"}),
+    )
+    role = forms.ChoiceField(label="Role")
+
+    def __init__(self, *args: Any, place: Place, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["role"].choices = roles_for(place)  # type: ignore[attr-defined]  # a ChoiceField
+
+
+class OrganizationForm(forms.Form):
+    """What an organization is called."""
+
+    name = forms.CharField(
+        max_length=MAX_NAME, label="Name", widget=forms.TextInput(attrs={"autocomplete": "organization"})
+    )
+
+
+class TypedNameForm(forms.Form):
+    """Asks for a name or address to be typed, so that nothing is ended by a slip."""
+
+    typed = forms.CharField(required=False, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, *args: Any, expected: str, label: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.expected = expected
+        self.fields["typed"].label = label
+
+    def clean_typed(self) -> str:
+        """Refuse everything else."""
+        if self.cleaned_data["typed"].strip() != self.expected.strip():
+            raise forms.ValidationError("That is not it. Nothing was changed.")
+        return str(self.cleaned_data["typed"])

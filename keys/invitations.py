@@ -1,0 +1,86 @@
+"""Inviting people by mail. The token in the link is known to the mail alone; here stands its hash."""
+
+import datetime as dt
+import hashlib
+import secrets
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+
+from config.api.errors import Conflict, Forbidden, invalid
+from config.api.times import now
+from keys.audit import record_event
+from keys.models import Invitation, Membership, Organization, User
+
+GOOD_FOR = dt.timedelta(days=7)
+MOST_OPEN = 50  # invitations of an organization: it is no way to mail strangers
+Role = Membership.Role
+
+
+def invite(*, organization: Organization, email: str, role: Role, by: User) -> tuple[Invitation, str]:
+    """
+    Invite somebody and return the invitation with the token of its link; inviting again replaces the earlier one.
+
+    Raises ValidationFailed for what is no address, Conflict for a member and for too many at once, Forbidden where an
+    admin invites an owner.
+    """
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise invalid("email", "invalid_email", f"{email[:100]} is not an email address.") from None
+    actor = Membership.objects.get(organization=organization, user=by)
+    if role == Role.OWNER and actor.role != Role.OWNER:
+        raise Forbidden("Owners alone invite owners.")
+    if Membership.objects.filter(organization=organization, user__email=email).exists():
+        raise Conflict(f"{email} is a member already.")
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
+        if others.count() >= MOST_OPEN:
+            raise Conflict(f"At most {MOST_OPEN} invitations can be open at once. Take back some that nobody accepts.")
+        values = {"role": role, "digest": digest(token), "invited_by": by, "created_at": now()}
+        invitation, _ = Invitation.objects.update_or_create(
+            organization=organization, email=email, defaults={**values, "expires_at": now() + GOOD_FOR}
+        )
+        subject = f"{email} as {role.label.lower()}"
+        record_event(organization=organization, by=by, action="member.invited", subject=subject)
+    return invitation, token
+
+
+def digest(token: str) -> str:
+    """Return what is stored of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def find_invitation(token: str) -> Invitation | None:
+    """Return the open invitation of a link, or None."""
+    found = Invitation.objects.select_related("organization", "invited_by").filter(digest=digest(token)).first()
+    return found if found is not None and found.is_open else None
+
+
+def accept_invitation(invitation: Invitation, user: User) -> Membership:
+    """Make the invited person a member. Raises Forbidden for another address, Conflict when it was taken back."""
+    if user.email != invitation.email:
+        raise Forbidden(f"This invitation is for {invitation.email}.")
+    with transaction.atomic():
+        deleted, _ = Invitation.objects.filter(pk=invitation.pk, digest=invitation.digest).delete()
+        if not deleted:
+            raise Conflict("This invitation was accepted or taken back in the meantime.")
+        membership, is_new = Membership.objects.get_or_create(
+            organization=invitation.organization, user=user, defaults={"role": invitation.role}
+        )
+        if is_new:
+            subject = f"{user.email} as {membership.get_role_display().lower()}"
+            record_event(organization=invitation.organization, by=user, action="member.joined", subject=subject)
+    return membership
+
+
+def revoke_invitation(invitation: Invitation, *, by: User) -> None:
+    """Take an invitation back. Its link leads nowhere from now on."""
+    with transaction.atomic():
+        if Invitation.objects.filter(pk=invitation.pk).delete()[0]:
+            record_event(
+                organization=invitation.organization, by=by, action="invitation.revoked", subject=invitation.email
+            )

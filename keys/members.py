@@ -1,0 +1,68 @@
+"""Who belongs to an organization, and as what: change, remove, leave. Somebody always owns it."""
+
+from django.db import transaction
+
+from config.api.errors import Conflict, Forbidden
+from keys.audit import record_event
+from keys.models import Membership, Organization, User
+
+Role = Membership.Role
+LAST_OWNER = "An organization needs an owner. Make somebody else an owner first."
+
+
+def change_role(membership: Membership, role: Role, *, by: User) -> None:
+    """
+    Give a member another role.
+
+    Raises Forbidden where an admin reaches for owners, Conflict when nobody would own the organization.
+    """
+    with transaction.atomic():
+        membership, actor = _locked(membership, by)
+        if Role.OWNER in (role, membership.role) and actor.role != Role.OWNER:
+            raise Forbidden("Owners alone make owners, and change their role.")
+        if membership.role == Role.OWNER and role != Role.OWNER:
+            _refuse_last_owner(membership)
+        if membership.role == role:
+            return
+        membership.role = role
+        membership.save(update_fields=["role"])
+        subject = f"{membership.user.email} is now {role.label.lower()}"
+        record_event(organization=membership.organization, by=by, action="member.role_changed", subject=subject)
+
+
+def remove_member(membership: Membership, *, by: User) -> None:
+    """Take somebody out of an organization. Raises as `change_role` does."""
+    with transaction.atomic():
+        membership, actor = _locked(membership, by)
+        if membership.role == Role.OWNER and actor.role != Role.OWNER:
+            raise Forbidden("Owners alone remove owners.")
+        _take_out(membership, by=by, action="member.removed")
+
+
+def leave_organization(organization: Organization, user: User) -> None:
+    """Leave. Raises Conflict for the last owner."""
+    with transaction.atomic():
+        membership, _ = _locked(Membership.objects.get(organization=organization, user=user), user)
+        _take_out(membership, by=user, action="member.left")
+
+
+def _take_out(membership: Membership, *, by: User, action: str) -> None:
+    if membership.role == Role.OWNER:
+        _refuse_last_owner(membership)
+    record_event(organization=membership.organization, by=by, action=action, subject=membership.user.email)
+    membership.delete()
+
+
+def _locked(membership: Membership, by: User) -> tuple[Membership, Membership]:
+    """Return the membership and the actor's, with all of the organization locked: two owners cannot both step down."""
+    rows = Membership.objects.select_for_update().filter(organization=membership.organization_id)
+    everybody = {row.user_id: row for row in rows.select_related("user", "organization").order_by("pk")}
+    if membership.user_id not in everybody or by.pk not in everybody:
+        raise Conflict("Somebody changed the members in the meantime. Look at the list again.")
+    return everybody[membership.user_id], everybody[by.pk]
+
+
+def _refuse_last_owner(membership: Membership) -> None:
+    owners = Membership.objects.filter(organization=membership.organization_id, role=Role.OWNER)
+    if not owners.exclude(pk=membership.pk).exists():
+        raise Conflict(LAST_OWNER)
