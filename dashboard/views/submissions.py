@@ -1,5 +1,6 @@
 """Submissions: the list, one of them, what can be done with many, and the token of the live view."""
 
+import datetime as dt
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +12,8 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from config.api.ids import Prefix
+from config.api.ids import Prefix, encode_id
+from config.api.times import now
 from dashboard.access import PlacedRequest, find_own, in_organization
 from dashboard.inputs.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
@@ -21,9 +23,11 @@ from submissions.live import live_token
 from submissions.models import Submission
 from submissions.moderation import delete_many, mark_many
 from submissions.pages import find_page
+from submissions.querysets import first_id_of
 from webhooks.story import is_settled, tell_story
 
 PAGE_SIZE = 25
+SEEN_BEFORE = dt.timedelta(seconds=5)  # a row with an older id has been committed by the time that the list is read
 MOST_CHOSEN = 100  # rows of one bulk action; a page shows fewer
 FARTHEST_PAGE = 10**9
 
@@ -45,9 +49,16 @@ def submissions(request: PlacedRequest) -> HttpResponse:
         "kept": [(name, request.GET[name]) for name in NAMES if request.GET.get(name)],
         "table": Table.of(page.rows, narrowing.form),
         "live": narrowing.is_plain and page.number == 1,
+        "seen": _seen(page.rows),
         "is_narrowed": bool(filters.query(form="", spam="")),
     }
     return render(request, "dashboard/submissions.html", context)
+
+
+def _seen(rows: list[Submission]) -> str:
+    """Return from where the live stream continues: what is older stands in the list, or belongs to an older page."""
+    lately = first_id_of(now() - SEEN_BEFORE)
+    return encode_id(Prefix.SUBMISSION, max([lately, *(row.pk for row in rows[:1])]))
 
 
 def _page_number(request: PlacedRequest) -> int:

@@ -1,7 +1,9 @@
 /* The live list: what arrives appears at its top. A token opens the stream for a short while; when it ends, or the
    connection does, a new token continues after the last submission that was seen. Values are set as text, never as HTML. */
 const PAUSES = [1000, 2000, 5000, 10000, 30000];
+const PAGE_ROWS = 25;
 const MOST_ROWS = 100;
+const FRESH = 30000; // milliseconds
 let stream = null;
 let failures = 0;
 let timer = 0;
@@ -30,7 +32,14 @@ function open(live, url) {
     live.dataset.after = event.lastEventId;
     show(live, JSON.parse(event.data));
   });
-  stream.addEventListener("reset", () => location.reload());
+  // Too much was missed: the list is loaded anew. Not at once again, or a page could be caught loading for ever.
+  stream.addEventListener("reset", () => {
+    if (performance.now() > FRESH) location.reload();
+    else {
+      delete live.dataset.after;
+      again(live);
+    }
+  });
   stream.addEventListener("end", () => connect(live));
   stream.addEventListener("error", () => {
     tell(live, "Reconnecting", false);
@@ -61,7 +70,11 @@ function show(live, submission) {
   form.hidden = false;
   const names = [...form.querySelectorAll("thead [data-name]")].map((cell) => cell.dataset.name);
   const oneForm = !form.querySelector("thead th:nth-child(3)") || names.length > 0;
-  const row = body.insertRow(0);
+  // Ids are in the order of arrival; one that was committed late goes to its place, or to an older page.
+  const ids = [...body.querySelectorAll("input[name=id]")].map((box) => box.value);
+  const place = ids.findIndex((id) => id < submission.id);
+  if (place < 0 && ids.length >= PAGE_ROWS) return;
+  const row = body.insertRow(place);
   row.className = "fresh";
   const box = element("input", { type: "checkbox", className: "form-check-input", name: "id", value: submission.id });
   box.setAttribute("aria-label", `Tick the submission of ${submission.createdAt}`);

@@ -1,0 +1,196 @@
+"""Every screen of the dashboard with something on it: what axe looks at, and what `make screenshots` takes."""
+
+import datetime as dt
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from config.api.times import now
+from forms_app.forms import archive_form, change_recipients
+from forms_app.models import Form
+from keys.access_keys import issue_key
+from keys.invitations import invite
+from keys.models import AccessKey, Membership, Organization
+from keys.plans import Plan
+from submissions.models import Refusal, Submission, Tally
+from tests.api.arrange import Tenant, make_tenant
+from tests.api.browsing import member_of, person_of
+from tests.api.submission_rows import row
+from webhooks.messages import message_id
+from webhooks.models import Attempt, Delivery, Webhook
+
+NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov")
+MESSAGES = (
+    "Could you tell me what the Pro plan costs for a school?",
+    "The link on your pricing page leads nowhere.",
+    "We would like to order forty of the small ones, blue if you have them.",
+    "Thank you, that was quick!",
+    "Do you deliver to Iceland?",
+)
+CONTACT = [
+    {"name": "name", "label": "Name", "type": "Text", "required": True},
+    {"name": "email", "label": "Email", "type": "Email", "required": True},
+    {
+        "name": "topic",
+        "label": "Topic",
+        "type": "Select",
+        "required": False,
+        "options": ["Order", "Question", "Praise"],
+    },
+    {"name": "message", "label": "Message", "type": "Textarea", "required": True},
+]
+
+
+@dataclass(frozen=True)
+class Furnished:
+    """An organization in which something has happened."""
+
+    tenant: Tenant
+    form: Form
+    draft: Form
+    archived: Form
+    submission: Submission
+    webhook: Webhook
+    key: AccessKey
+    member: Membership
+    invitation_token: str
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """`(name, path)` of every screen of somebody who is logged in."""
+        slug = self.tenant.organization.slug
+        ids = {
+            "form": {"form_id": self.form.public_id},
+            "key": {"key_id": self.key.public_id},
+            "webhook": {"webhook_id": self.webhook.public_id},
+            "submission": {"submission_id": self.submission.public_id},
+            "member": {"member_id": self.member.pk},
+        }
+        for name, thing in SCREENS:
+            yield name, reverse(f"dashboard:{name}", kwargs={"slug": slug, **ids.get(thing, {})})
+        home = reverse("dashboard:overview", args=[slug])
+        yield "form-erase", f"{home}forms/{self.archived.public_id}/erase"
+        yield "form-draft", f"{home}forms/{self.draft.public_id}"
+        yield "forms-archived", f"{home}forms?status=archived"
+        yield "submissions-form", f"{home}submissions?form={self.form.public_id}"
+        yield "submissions-spam", f"{home}submissions?spam=true"
+        yield "submissions-nothing", f"{home}submissions?q=nothing+of+this"
+        yield "deliveries-undelivered", f"{home}deliveries?status=undelivered"
+        yield "not-found", f"{home}nothing"
+        yield from (("account", "/dashboard/account"), ("organization-new", "/dashboard/organizations/new"))
+        yield from (("two-factor", "/account/2fa/"), ("email", "/account/email/"))
+
+
+SCREENS = [
+    *((name, "") for name in ("overview", "forms", "form-new", "submissions", "exports", "webhooks", "webhook-new")),
+    *((name, "") for name in ("deliveries", "refused", "keys", "key-new", "members", "member-leave", "plan", "audit")),
+    *((name, "") for name in ("organization", "organization-end")),
+    *((f"form{part}", "form") for part in ("", "-build", "-settings", "-spam", "-notifications", "-archive")),
+    *((f"webhook{part}", "webhook") for part in ("", "-rotate", "-delete", "-replay")),
+    *((name, "key") for name in ("key-regenerate", "key-revoke")),
+    ("submission", "submission"),
+    ("member-remove", "member"),
+]
+ENTRANCES = [
+    ("login", "/account/login/"),
+    ("sign-up", "/account/signup/"),
+    ("password", "/account/password/reset/"),
+]
+
+
+def furnish(name: str = "") -> Furnished:
+    """Make an organization with a month of submissions, keys, webhooks, members and refusals."""
+    tenant = make_tenant(Plan.PRO)
+    organization = tenant.organization
+    if name:
+        Organization.objects.filter(pk=organization.pk).update(name=name)
+        organization.refresh_from_db()
+    person_of(tenant)
+    form = _form(tenant, "Contact", CONTACT)
+    draft, archived = _form(tenant, "Job application", [], published=False), _form(tenant, "Summer fair 2025", [])
+    archive_form(archived)
+    change_recipients(form, ["team@example.com", "ada@example.com"])
+    submissions = list(_month_of(tenant, form))
+    webhook = Webhook.objects.create(
+        form=form, url="https://hooks.example.com/fieldpost", events=["submission.created"]
+    )
+    Webhook.objects.create(form=form, url="https://shop.example/hook", events=["submission.created"], status="pending")
+    for place, submission in enumerate(submissions[-12:]):
+        _tell(organization, webhook, submission, fails=place == 10)
+    key, _ = issue_key(organization=organization, name="Website import", by=tenant.owner)
+    AccessKey.objects.filter(pk=key.pk).update(
+        secret_made_at=now() - dt.timedelta(days=120), last_used_at=now(), browser_seen_at=now()
+    )
+    member = Membership.objects.get(user=member_of(organization, "member"))
+    invited = f"grace-{secrets.token_hex(3)}@example.com"
+    _, token = invite(organization=organization, email=invited, role=Membership.Role.ADMIN, by=tenant.owner)
+    _refuse(organization, form)
+    return Furnished(tenant, form, draft, archived, submissions[-2], webhook, key, member, token)
+
+
+def _form(tenant: Tenant, name: str, fields: list[dict[str, object]], *, published: bool = True) -> Form:
+    public_id = tenant.form(name=name, fields=fields, published=published)
+    return next(form for form in Form.objects.filter(organization=tenant.organization) if form.public_id == public_id)
+
+
+def _month_of(tenant: Tenant, form: Form) -> Iterator[Submission]:
+    moment = now()
+    made = []
+    for number in range(240):
+        at = moment - dt.timedelta(hours=3 * (240 - number) + number % 5, minutes=7 * number % 60)
+        name = NAMES[number % len(NAMES)]
+        values = {
+            "name": name,
+            "email": f"{name.split()[0].lower()}@example.com",
+            "topic": ("Order", "Question")[number % 2],
+        }
+        values["message"] = MESSAGES[number % len(MESSAGES)]
+        one = row(tenant, form.public_id, values, at, spam=number % 11 == 0)
+        one.meta = {"ip": "203.0.113.7", "userAgent": "Mozilla/5.0", "origin": "https://shop.example", "referer": None}
+        one.dispatched_at, one.counted_as = one.created_at, "spam" if one.spam else "kept"
+        made.append(one)
+    Submission.objects.bulk_create(made)
+    hours: dict[dt.datetime, list[Submission]] = {}
+    for one in made:
+        hours.setdefault(one.created_at.replace(minute=0, second=0, microsecond=0), []).append(one)
+    for hour, rows in hours.items():
+        spam = sum(one.spam for one in rows)
+        Tally.objects.create(
+            form=form, hour=hour, received=len(rows), kept=len(rows) - spam, spam=spam, delivered=len(rows) - spam
+        )
+    yield from (one for one in made if not one.spam)
+
+
+def _tell(organization: Organization, webhook: Webhook, submission: Submission, *, fails: bool) -> None:
+    delivery = Delivery(organization=organization, webhook=webhook, submission=submission, body="{}")
+    delivery.message_id, delivery.status = message_id(submission.pk), "failed" if fails else "delivered"
+    delivery.created_at = delivery.finished_at = submission.created_at
+    delivery.attempt_count = 2 if fails else 1
+    delivery.save()
+    answers = [(503, "http_error", "Service Unavailable")] * 2 if fails else [(200, "", "ok")]
+    for number, (status, error, answer) in enumerate(answers):
+        at = submission.created_at + dt.timedelta(seconds=1 + 70 * number)
+        Attempt.objects.create(
+            delivery=delivery, started_at=at, status=status, duration_ms=84, error=error, response=answer
+        )
+
+
+def _refuse(organization: Organization, form: Form) -> None:
+    kinds = [
+        {"code": "origin_not_allowed", "origin": "https://staging.shop.example", "count": 14},
+        {
+            "code": "validation_error",
+            "detail_code": "required",
+            "field": "email",
+            "message": "Email is required.",
+            "count": 3,
+        },
+        {"code": "rate_limited", "detail_code": "burst", "origin": "https://shop.example"},
+    ]
+    for number, kind in enumerate(kinds):
+        at = now() - dt.timedelta(minutes=20 * (number + 1))
+        hour = at.replace(minute=0, second=0, microsecond=0)
+        Refusal.objects.create(
+            organization=organization, form=form, hour=hour, first_at=at, last_at=at, fingerprint=str(number), **kind
+        )
