@@ -222,9 +222,27 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True  # "your password was changed"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# By address alone: allauth's own limit by account is a lock that a stranger could put on somebody else's door.
-ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip"}
+# `key` is the account behind the second step, where nobody gets without the password. For passwords the adapter makes
+# it client and account: by account alone it would be a lock that a stranger could put on somebody else's door.
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,10/5m/key"}
+ACCOUNT_FORMS = {
+    "login": "dashboard.inputs.account.LoginForm",
+    "signup": "dashboard.inputs.account.SignupForm",
+    "reset_password": "dashboard.inputs.account.ResetPasswordForm",
+    "reset_password_from_key": "dashboard.inputs.account.ResetPasswordKeyForm",
+    "confirm_password_reset_code": "dashboard.inputs.account.ConfirmPasswordResetCodeForm",
+    "confirm_email_verification_code": "dashboard.inputs.account.ConfirmEmailVerificationCodeForm",
+    "change_password": "dashboard.inputs.account.ChangePasswordForm",
+    "set_password": "dashboard.inputs.account.SetPasswordForm",
+    "reauthenticate": "dashboard.inputs.account.ReauthenticateForm",
+}
 MFA_ADAPTER = "dashboard.people.MFAAdapter"
+MFA_FORMS = {
+    "authenticate": "dashboard.inputs.account.AuthenticateForm",
+    "reauthenticate": "dashboard.inputs.account.ReauthenticateCodeForm",
+    "activate_totp": "dashboard.inputs.account.ActivateTOTPForm",
+    "add_webauthn": "dashboard.inputs.account.AddWebAuthnForm",
+}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Fieldpost"

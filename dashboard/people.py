@@ -5,12 +5,14 @@ https://docs.allauth.org/en/latest/account/adapter.html
 """
 
 import logging
+from contextlib import suppress
 from smtplib import SMTPException
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -18,7 +20,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from config.api.client_address import client_network
-from forms_app.organizations import MAX_NAME, create_organization
+from forms_app.organizations import MAX_NAME, SlugTaken, create_organization
 from keys.invitations import find_invitation
 from keys.models import Invitation, User
 
@@ -32,6 +34,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return what limits count, as the API's do."""
         return client_network(request)
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count failures by client and account: guesses from elsewhere lock nobody out."""
+        account = f"{client_network(request)} {credentials.get('email', '')}"
+        super().pre_authenticate(request, email=account)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Go back to an invitation that waits: by now the address is verified."""
@@ -61,6 +68,11 @@ class AccountAdapter(DefaultAccountAdapter):
 class MFAAdapter(DefaultMFAAdapter):
     """What authenticator apps and passkeys show."""
 
+    def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # allauth's name
+        """Return the name that a new passkey is offered."""
+        made = Authenticator.objects.filter(user=user, type=type).count()
+        return f"Passkey {made + 1}" if made else "Passkey"
+
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """Return the relying party: this service under its public host name."""
         return {**super().get_public_key_credential_rp_entity(), "name": "Fieldpost"}
@@ -75,7 +87,7 @@ class SignupForm(forms.Form):
         help_text="Your company, project or site. You can invite others later.",
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
-    field_order = ["email", "password1", "organization"]
+    field_order = ["organization", "email", "password1"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -94,8 +106,9 @@ class SignupForm(forms.Form):
     def signup(self, request: HttpRequest, user: User) -> None:
         """Make the person's organization, whole from the start. Who was invited joins once the address is verified."""
         if self.invitation is None:
-            name = self.cleaned_data["organization"]
-            create_organization(name=name, owner=user, by=user, number_taken_slugs=True)
+            with suppress(SlugTaken):  # by somebody in the same moment: after logging in they are asked for one again
+                name = self.cleaned_data["organization"]
+                create_organization(name=name, owner=user, by=user, number_taken_slugs=True)
 
 
 def _invitation_page(request: HttpRequest) -> str:

@@ -1,0 +1,157 @@
+"""
+Somebody who has never seen the product: from its first page to a first submission that arrives live, and further.
+
+Written from what the screens say: buttons, links, labels and headings, never an address of the dashboard's.
+"""
+
+import csv
+import io
+import re
+import secrets
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.site import SHELL, Site
+from tests.browser.staff import at_the_dashboard
+from tests.services.application import Application
+from tests.services.receivers import MailReceiver, Receiver
+
+PASSWORD = "correct horse and a battery"
+CONTACT = (
+    '<form><input name="name"><input name="email"><textarea name="message"></textarea><button>Send</button></form>'
+)
+
+
+def link(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).click()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def heading(page: Page, text: str) -> None:
+    expect(page.get_by_role("heading", name=text, exact=True).first).to_be_visible()
+
+
+def sign_up(page: Page, smtp: MailReceiver, email: str) -> None:
+    page.goto("/")
+    link(page, "Create an account")
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Organization").fill("Analytical Engines")
+    press(page, "Create an account")
+    heading(page, "Verify your email")
+    code = re.search(r"^([A-Z0-9-]{6,})\s*$", smtp.wait_for(email)[0].message.get_content(), re.MULTILINE)
+    assert code, "the mail holds a code on a line of its own"
+    page.get_by_label("Code").fill(code[1])
+    press(page, "Continue")
+    heading(page, "First steps")
+
+
+def make_and_publish_a_form(page: Page) -> None:
+    link(page, "Make your first form")
+    page.get_by_label("Name", exact=True).fill("Contact us")
+    page.get_by_label("Contact: name, email, message").check()
+    press(page, "Make the form")
+    heading(page, "What visitors see")
+    page.get_by_label("New field").select_option("Phone")
+    press(page, "Add field")
+    expect(page.locator("#preview").get_by_text("Phone")).to_be_visible()
+    press(page, "Save fields")
+    expect(page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
+    press(page, "Publish")
+    expect(page.get_by_text("Published. It takes submissions now")).to_be_visible()
+
+
+def send_from_a_page(page: Page, tag: str, site: Site) -> None:
+    visitor = page.context.new_page()
+    visitor.goto(site.add(SHELL.format(CONTACT + tag)))
+    visitor.locator("[name=name]").fill("Ada <b>Lovelace</b>")
+    visitor.locator("[name=email]").fill("ada@example.com")
+    visitor.locator("[name=message]").fill("=1+1 is two")
+    visitor.get_by_role("button", name="Send").click()
+    expect(visitor.locator("[data-fieldpost-success]")).to_be_visible()
+    visitor.close()
+
+
+def test_journey__from_sign_up__to_a_first_live_submission_and_its_deliveries(
+    browser: Browser, service: Application, smtp: MailReceiver, site: Site, receiver: Receiver
+) -> None:
+    email = f"ada-{secrets.token_hex(6)}@example.com"
+    with at_the_dashboard(browser, service.base_url) as (page, complaints):
+        sign_up(page, smtp, email)
+        make_and_publish_a_form(page)
+        tag = page.get_by_label("Script tag", exact=True).inner_text()
+
+        # The list is open and empty when the visitor sends; nothing is reloaded.
+        page.get_by_role("main").get_by_role("link", name="Submissions").click()
+        expect(page.get_by_text("Nothing has arrived yet")).to_be_visible()
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        page.evaluate("window.untouched = true")
+        send_from_a_page(page, tag, site)
+        row = page.get_by_role("row").filter(has_text="Ada <b>Lovelace</b>")
+        expect(row).to_be_visible()
+        expect(row).to_contain_text("ada@example.com")
+        assert page.evaluate("window.untouched")
+
+        # Spam and back.
+        row.get_by_role("checkbox").check()
+        press(page, "Mark as spam")
+        expect(page.get_by_text("1 submission is marked as spam.")).to_be_visible()
+        link(page, "Spam")
+        page.get_by_role("row").filter(has_text="Lovelace").get_by_role("checkbox").check()
+        press(page, "Not spam")
+        expect(page.get_by_text("1 submission is marked as not spam")).to_be_visible()
+        link(page, "Inbox")
+
+        # Export what is filtered.
+        link(page, "Export")
+        expect(page.get_by_text("1 submission", exact=True)).to_be_visible()
+        with page.expect_download() as download:
+            press(page, "Download 1 row")
+        exported = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8-sig"))))
+        assert [line["name"] for line in exported] == ["Ada <b>Lovelace</b>"]
+        assert exported[0]["message"] == "'=1+1 is two"
+        expect(page.get_by_text("Done. 1 row in the file.")).to_be_visible()
+
+        # A webhook: secret once, test event, log, replay with a dry run first.
+        link(page, "Webhooks")
+        link(page, "New webhook")
+        page.get_by_label("Form").select_option("Contact us")
+        page.get_by_label("URL").fill(receiver.url("/hook"))
+        press(page, "Create webhook")
+        assert page.get_by_label("The signing secret", exact=True).inner_text().startswith("whsec_")
+        link(page, "I have copied it")
+        press(page, "Send a test event")
+        receiver.wait_for(1)
+        page.reload()
+        expect(page.get_by_role("row").filter(has_text="Test event")).to_contain_text("Delivered")
+        send_from_a_page(page, tag, site)
+        told = receiver.wait_for(2)[1]
+        link(page, "Replay a range")
+        page.get_by_label("Which").select_option("All of these")
+        press(page, "Count first")
+        expect(page.get_by_text("1 delivery matches. Nothing has been sent yet.")).to_be_visible()
+        press(page, "Send 1 again")
+        expect(page.get_by_text("1 delivery is being sent again.")).to_be_visible()
+        again = receiver.wait_for(3)[2]
+        assert (again.headers["webhook-id"], again.body) == (told.headers["webhook-id"], told.body)
+
+        # The story of the submission, and a key for a server.
+        link(page, "Submissions")
+        page.get_by_role("row").filter(has_text="Lovelace").get_by_role("link").nth(0).click()
+        expect(page.get_by_text("Accepted and stored")).to_be_visible()
+        expect(page.get_by_text("Delivered", exact=True)).to_be_visible()
+        link(page, "Older")
+        expect(page.get_by_text("Marked as not spam")).to_be_visible()
+        link(page, "Access Keys")
+        link(page, "Generate New Key")
+        page.get_by_label("Name").fill("Import script")
+        press(page, "Generate key")
+        key = page.get_by_label("The key", exact=True).inner_text()
+        assert re.fullmatch(r"fp_[0-9A-Za-z]{46}", key)
+        link(page, "I have copied it")
+        assert key not in page.content()
+        expect(page.get_by_role("row").filter(has_text="Import script")).to_contain_text(key[-4:])
+        assert complaints == []
