@@ -60,8 +60,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
-    query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=10)
     try:
+        query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=10)
         watch = read_token(query.get("token", [""])[0])
     except (BadToken, ValueError) as error:
         text = str(error) if isinstance(error, BadToken) else "The token is not one of ours."

@@ -232,6 +232,7 @@ ACCOUNT_FORMS = {
     "reset_password_from_key": "dashboard.inputs.account.ResetPasswordKeyForm",
     "confirm_password_reset_code": "dashboard.inputs.account.ConfirmPasswordResetCodeForm",
     "confirm_email_verification_code": "dashboard.inputs.account.ConfirmEmailVerificationCodeForm",
+    "add_email": "dashboard.inputs.account.AddEmailForm",
     "change_password": "dashboard.inputs.account.ChangePasswordForm",
     "set_password": "dashboard.inputs.account.SetPasswordForm",
     "reauthenticate": "dashboard.inputs.account.ReauthenticateForm",
@@ -246,6 +247,7 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Fieldpost"
+MFA_TOTP_TOLERANCE = 1  # half minutes that a phone's clock may be wrong
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_HTTPS  # browsers allow http for localhost alone
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "fieldpost_session"

@@ -11,6 +11,7 @@ def record_event(*, organization: Organization, by: Actor, action: str, subject:
         organization=organization,
         user=by if isinstance(by, User) else None,
         access_key=by if isinstance(by, AccessKey) else None,
+        actor=str(by or "")[:254],
         action=action,
         subject=subject[:300],
     )

@@ -11,10 +11,12 @@ from django.db import transaction
 from config.api.errors import Conflict, Forbidden, invalid
 from config.api.times import now
 from keys.audit import record_event
-from keys.models import Invitation, Membership, Organization, User
+from keys.models import AuditEvent, Invitation, Membership, Organization, User
 
 GOOD_FOR = dt.timedelta(days=7)
 MOST_OPEN = 50  # invitations of an organization: it is no way to mail strangers
+MOST_A_DAY = 100  # mails that one person may have sent, over all their organizations and repeats
+INVITED = "member.invited"  # in the audit trail
 Role = Membership.Role
 
 
@@ -30,23 +32,31 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
         validate_email(email)
     except ValidationError:
         raise invalid("email", "invalid_email", f"{email[:100]} is not an email address.") from None
-    actor = Membership.objects.get(organization=organization, user=by)
-    if role == Role.OWNER and actor.role != Role.OWNER:
-        raise Forbidden("Owners alone invite owners.")
-    if Membership.objects.filter(organization=organization, user__email=email).exists():
-        raise Conflict(f"{email} is a member already.")
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
-        if others.count() >= MOST_OPEN:
-            raise Conflict(f"At most {MOST_OPEN} invitations can be open at once. Take back some that nobody accepts.")
+        members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")
+        roles = dict(members.values_list("user_id", "role"))  # locked: limits hold for two who invite at once
+        if role == Role.OWNER and roles.get(by.pk) != Role.OWNER:
+            raise Forbidden("Owners alone invite owners.")
+        if User.objects.filter(email=email, pk__in=list(roles)).exists():
+            raise Conflict(f"{email} is a member already.")
+        _refuse_too_many(organization, email, by)
         values = {"role": role, "digest": digest(token), "invited_by": by, "created_at": now()}
         invitation, _ = Invitation.objects.update_or_create(
             organization=organization, email=email, defaults={**values, "expires_at": now() + GOOD_FOR}
         )
         subject = f"{email} as {role.label.lower()}"
-        record_event(organization=organization, by=by, action="member.invited", subject=subject)
+        record_event(organization=organization, by=by, action=INVITED, subject=subject)
     return invitation, token
+
+
+def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
+    others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
+    if others.count() >= MOST_OPEN:
+        raise Conflict(f"At most {MOST_OPEN} invitations can be open at once. Take back some that nobody accepts.")
+    yesterday = now() - dt.timedelta(days=1)
+    if AuditEvent.objects.filter(user=by, action=INVITED, created_at__gt=yesterday).count() >= MOST_A_DAY:
+        raise Conflict(f"You have sent {MOST_A_DAY} invitations within a day. Go on tomorrow.")
 
 
 def digest(token: str) -> str:

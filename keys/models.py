@@ -221,6 +221,9 @@ class AuditEvent(models.Model):
     )
     user = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL)
     access_key = models.ForeignKey(AccessKey, null=True, blank=True, on_delete=models.SET_NULL)
+    actor = models.CharField(
+        max_length=254, blank=True, help_text="Who it was, for when they are gone. Empty: an operator's command."
+    )
     action = models.CharField(max_length=60)
     subject = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField(default=now)

@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from config.api.text import clean_name
 from keys.audit import Actor, record_event
 from keys.models import Organization, User
 from keys.plans import Plan
@@ -36,7 +37,17 @@ def find_or_create_person(email: str) -> User:
 
 
 def rename_organization(organization: Organization, name: str, *, by: Actor) -> None:
-    """Call an organization something else. Its slug stays, so that links keep leading to it."""
+    """
+    Call an organization something else. Its slug stays, so that links keep leading to it.
+
+    Raises ValueError for a name that is empty or too long.
+    """
+    name = clean_name(name).strip()
+    longest = Organization._meta.get_field("name").max_length or 0
+    if not 0 < len(name) <= longest:
+        raise ValueError(f"An organization's name has 1 to {longest} characters.")
+    if name == organization.name:
+        return
     old, organization.name = organization.name, name
     with transaction.atomic():
         organization.save(update_fields=["name"])

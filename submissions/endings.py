@@ -1,9 +1,13 @@
 """Ending an organization or a person's account, as far as that is a thing of moments; the rest is for the operator."""
 
+from collections.abc import Collection
+
 from django.db import transaction
 
 from config.api.errors import Conflict
+from config.api.times import now
 from forms_app.models import Form
+from keys.audit import record_event
 from keys.models import Membership, Organization, User
 from submissions.erasure import ERASED_AT_ONCE, finish_erasing
 from submissions.models import Submission
@@ -18,7 +22,7 @@ def end_organization(organization: Organization, *, by: User) -> None:
     Raises Conflict for more submissions than can be erased while somebody waits.
     """
     refuse_large(organization)
-    organization.access_keys.update(revoked_at=organization.created_at)  # nothing arrives from here on
+    organization.access_keys.filter(revoked_at=None).update(revoked_at=now())  # nothing arrives from here on
     for form in Form.objects.filter(organization=organization):
         finish_erasing(form)
     organization.delete()
@@ -47,19 +51,23 @@ def organizations_of(user: User) -> tuple[list[Organization], list[Organization]
     return alone, orphaned
 
 
-def delete_account(user: User) -> None:
+def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
     """
-    Delete a person, and the organizations that are theirs alone.
+    Delete a person, and the organizations that are theirs alone, each of which they have named by its slug.
 
-    Raises Conflict while others would be left without an owner, or an organization is too large.
+    Raises Conflict while others would be left without an owner, for an organization that was not named or is too large.
     """
     alone, orphaned = organizations_of(user)
     if orphaned:
         names = ", ".join(organization.name for organization in orphaned)
         raise Conflict(f"You are the only owner of {names}. Make somebody else an owner there first.")
     for organization in alone:
+        if organization.slug not in with_organizations:
+            raise Conflict(f"{organization.name} is yours alone, and would go too. Say so, or make somebody its owner.")
         refuse_large(organization)
     for organization in alone:
         end_organization(organization, by=user)
     with transaction.atomic():
+        for membership in user.memberships.select_related("organization"):
+            record_event(organization=membership.organization, by=user, action="member.left", subject=user.email)
         user.delete()

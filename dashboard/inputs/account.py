@@ -45,6 +45,12 @@ class ResetPasswordForm(Plainer, account.ResetPasswordForm):
     """Asking for a code by mail."""
 
 
+class AddEmailForm(Plainer, account.AddEmailForm):
+    """Another address."""
+
+    labels = {"email": "New address"}
+
+
 class ReauthenticateForm(Plainer, account.ReauthenticateForm):
     """The password once more."""
 
@@ -102,7 +108,7 @@ class AddWebAuthnForm(Plainer, DefaultAddWebAuthnForm):
     labels = {"name": "Name", "passwordless": "Log in with it alone, without my password"}
     help_texts = {
         "name": "Such as the device it is on.",
-        "passwordless": "It then asks for your finger, face or PIN. Without this it is a second step after the password.",
+        "passwordless": "It asks for your finger, face or PIN then. Otherwise it is a second step after the password.",
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -6,7 +6,7 @@ from django import forms
 
 from dashboard.access import Place
 from forms_app.organizations import MAX_NAME
-from keys.models import Membership
+from keys.models import Membership, Organization
 
 Role = Membership.Role
 WHAT_ROLES_MAY = {
@@ -42,6 +42,30 @@ class OrganizationForm(forms.Form):
     name = forms.CharField(
         max_length=MAX_NAME, label="Name", widget=forms.TextInput(attrs={"autocomplete": "organization"})
     )
+
+
+class DeleteAccountForm(forms.Form):
+    """The address typed, and a tick for every organization that goes with the account."""
+
+    organizations = forms.MultipleChoiceField(
+        label="These organizations are yours alone, and are erased with every form and submission",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Tick them, or make somebody else their owner first."},
+    )
+    typed = forms.CharField(label="Type your email address", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, *args: Any, email: str, alone: list[Organization], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.email = email
+        self.fields["organizations"].choices = [(one.slug, one.name) for one in alone]  # type: ignore[attr-defined]
+        if not alone:
+            del self.fields["organizations"]
+
+    def clean_typed(self) -> str:
+        """Refuse everything else."""
+        if self.cleaned_data["typed"].strip().lower() != self.email.lower():
+            raise forms.ValidationError("That is not your address. Nothing was deleted.")
+        return str(self.cleaned_data["typed"])
 
 
 class TypedNameForm(forms.Form):

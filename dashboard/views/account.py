@@ -1,6 +1,7 @@
 """A person's own page: what belongs to them and not to an organization."""
 
 from allauth.account.decorators import reauthentication_required
+from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.contrib.auth import logout
@@ -10,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import path
 
 from config.api.errors import ApiError
-from dashboard.inputs.members import TypedNameForm
+from dashboard.inputs.members import DeleteAccountForm
 from keys.models import Membership, User
 from submissions.endings import delete_account, organizations_of
 
@@ -21,7 +22,8 @@ def account(request: HttpRequest) -> HttpResponse:
     memberships = Membership.objects.filter(user=request.user.pk).select_related("organization")
     context = {
         "memberships": memberships.order_by("organization__name"),
-        "has_second_factor": is_mfa_enabled(request.user),
+        "has_app": is_mfa_enabled(request.user, [Authenticator.Type.TOTP]),
+        "passkeys": Authenticator.objects.filter(user=request.user.pk, type=Authenticator.Type.WEBAUTHN).count(),
     }
     return render(request, "dashboard/account.html", context)
 
@@ -29,13 +31,13 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @reauthentication_required
 def delete(request: HttpRequest) -> HttpResponse:
-    """Ask for the address, then delete the account and what is theirs alone."""
+    """Ask for the address and which organizations go with it, then delete the account."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     alone, orphaned = organizations_of(user)
-    entered = TypedNameForm(request.POST or None, expected=user.email, label="Type your email address")
+    entered = DeleteAccountForm(request.POST or None, email=user.email, alone=alone)
     if request.method == "POST" and entered.is_valid():
         try:
-            delete_account(user)
+            delete_account(user, with_organizations=entered.cleaned_data.get("organizations", []))
         except ApiError as error:
             entered.add_error(None, error.message)
         else:

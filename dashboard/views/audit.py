@@ -1,5 +1,7 @@
 """The audit trail: who did what to keys, members, exports and the plan."""
 
+from typing import Any
+
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -18,10 +20,11 @@ WORDS = {
     "key.regenerated": "regenerated the key",
     "key.revoked": "revoked the key",
     "member.invited": "invited",
-    "member.joined": "joined:",
+    "member.added": "added",
+    "member.joined": "joined",
     "member.role_changed": "changed a role:",
     "member.removed": "removed the member",
-    "member.left": "left:",
+    "member.left": "left",
     "invitation.revoked": "took back the invitation of",
     "submissions.exported": "exported submissions as",
     "form.erased": "erased the form",
@@ -35,8 +38,20 @@ def audit(request: PlacedRequest) -> HttpResponse:
     rows = AuditEvent.objects.filter(organization=request.place.organization)
     rows = rows.select_related("user", "access_key").order_by("-created_at", "-pk")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    events = [{"event": event, "words": WORDS.get(event.action, event.action)} for event in page]
-    return render(request, "dashboard/audit.html", {"events": events, "trail": page})
+    return render(request, "dashboard/audit.html", {"events": [_told(event) for event in page], "trail": page})
+
+
+def _told(event: AuditEvent) -> dict[str, Any]:
+    """Return who, what and when. Of people and keys that are gone the trail keeps the names."""
+    who = event.user.email if event.user else event.actor
+    subject = event.subject.removeprefix(who) if who else event.subject  # "ada joined as member", not "ada joined ada"
+    return {
+        "who": who,
+        "is_key": event.access_key is not None,
+        "words": WORDS.get(event.action, event.action),
+        "subject": subject.strip(),
+        "moment": event.created_at,
+    }
 
 
 urlpatterns = [path("audit", audit, name="audit")]

@@ -17,14 +17,14 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Say who invites whom to what; join, or log in or sign up first."""
     found = find_invitation(token)
     if found is None:
-        return render(request, "dashboard/invitation_gone.html", status=404)
+        return _quietly(render(request, "dashboard/invitation_gone.html", status=404))
     user: User | None = request.user if request.user.is_authenticated else None
     if request.method == "POST" and user is not None:
         try:
             accept_invitation(found, user)
         except ApiError as error:
             messages.error(request, error.message)
-            return redirect("dashboard:invitation", token)
+            return _quietly(redirect("dashboard:invitation", token))
         request.session.pop(INVITATION, None)
         messages.success(request, f"Welcome to {found.organization.name}.")
         return redirect("dashboard:overview", found.organization.slug)
@@ -32,8 +32,16 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         request.session[INVITATION] = token  # signing up now joins, and asks for no organization
     known = User.objects.filter(email=found.email).exists()
     context = {"invitation": found, "is_theirs": user is not None and user.email == found.email, "is_known": known}
-    response = render(request, "dashboard/invitation.html", context)
-    response.headers["Referrer-Policy"] = "no-referrer"  # the address is the secret
+    return _quietly(render(request, "dashboard/invitation.html", context))
+
+
+def _quietly(response: HttpResponse) -> HttpResponse:
+    """
+    Let no link on the page tell where it was clicked: the address is the secret.
+
+    Not `no-referrer`: with it browsers send `Origin: null` even to ourselves, which the CSRF check refuses.
+    """
+    response.headers["Referrer-Policy"] = "strict-origin"
     return response
 
 

@@ -36,7 +36,10 @@ def members(request: PlacedRequest) -> HttpResponse:
             {"membership": row, "may_change": place.is_owner or (place.may_manage and row.role != Role.OWNER)}
             for row in rows.order_by("created_at", "pk")
         ],
-        "invitations": Invitation.objects.filter(organization=place.organization).order_by("email"),
+        "invitations": [
+            {"invitation": row, "may_send": place.is_owner or row.role != Role.OWNER}
+            for row in Invitation.objects.filter(organization=place.organization).order_by("email")
+        ],
         "form": entered,
         "roles": [(role, Role(role).label) for role, _ in roles_for(place)],
     }

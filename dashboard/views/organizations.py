@@ -21,9 +21,13 @@ def organization(request: PlacedRequest) -> HttpResponse:
     own = request.place.organization
     entered = OrganizationForm(request.POST or None, initial={"name": own.name})
     if request.method == "POST" and entered.is_valid():
-        rename_organization(own, entered.cleaned_data["name"], by=request.place.user)
-        messages.success(request, "Saved.")
-        return redirect("dashboard:organization", own.slug)
+        try:
+            rename_organization(own, entered.cleaned_data["name"], by=request.place.user)
+        except ValueError as error:
+            entered.add_error("name", str(error))
+        else:
+            messages.success(request, "Saved.")
+            return redirect("dashboard:organization", own.slug)
     context = {"form": entered}
     return render(request, "dashboard/organization.html", context, status=400 if entered.errors else 200)
 

@@ -1,0 +1,78 @@
+"""A viewer of the live stream: reads server-sent events until told to stop."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from tests.services.waiting import eventually
+
+
+@dataclass(frozen=True)
+class Event:
+    id: str
+    name: str
+    data: Any
+
+
+class Stream:
+    """One open stream; `events` fills as they come. `headers` go with the request."""
+
+    def __init__(self, port: int, token: str, after: str = "", **headers: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        query = urlencode({"token": token, **({"after": after} if after else {})})
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.connection.request("GET", f"/events?{query}", headers=named)
+        self._socket = self.connection.sock  # the answer takes it over
+        self.answer = self.connection.getresponse()
+        self.events: list[Event] = []
+        self.ended = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._reader.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader; closing alone would wait for it
+        self._reader.join(10)
+        self.answer.close()
+        self.connection.close()
+
+    def _read(self) -> None:
+        fields: dict[str, str] = {}
+        try:
+            for raw in self.answer:
+                line = raw.decode().rstrip("\n")
+                if line:
+                    name, _, value = line.partition(": ")
+                    fields[name] = value
+                elif "event" in fields:
+                    self.events.append(Event(fields.get("id", ""), fields["event"], json.loads(fields["data"])))
+                    fields = {}
+                else:
+                    fields = {}
+        except (OSError, ValueError, http.client.HTTPException, AttributeError):
+            pass
+        self.ended.set()
+
+    def wait_for(self, count: int, timeout: float = 10.0) -> list[Event]:
+        """The first events, once there are so many."""
+
+        def arrived() -> list[Event]:
+            assert len(self.events) >= count, f"{len(self.events)} events came: {self.events}"
+            return list(self.events)
+
+        return eventually(arrived, timeout, f"{count} events")
+
+    def stays_silent(self, seconds: float = 1.5) -> bool:
+        """Tell whether nothing comes for so long: two looks of the service."""
+        seen = len(self.events)
+        time.sleep(seconds)
+        return len(self.events) == seen

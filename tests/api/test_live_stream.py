@@ -1,0 +1,211 @@
+"""The live stream over HTTP: who sees what, what is made good when it was lost, what a hundred cost."""
+
+import datetime as dt
+import http.client
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from django.core import signing
+
+from config.api.ids import Prefix, decode_id, encode_id
+from config.api.times import now
+from submissions.live import SALT, live_token
+from submissions.querysets import first_id_of
+from tests.api.arrange import Tenant, make_tenant
+from tests.api.live_stream import Stream
+from tests.api.submission_rows import put
+from tests.services.application import Application
+from tests.services.client import Client
+
+VIEWERS = 100
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+def token_of(tenant: Tenant, form_id: str = "") -> str:
+    form = decode_id(Prefix.FORM, form_id) if form_id else None
+    return live_token(tenant.organization.pk, form, tenant.owner.pk)
+
+
+def submit(api: Client, tenant: Tenant, form_id: str = "", **values: str) -> str:
+    path = f"/api/submit?formId={form_id}" if form_id else "/api/submit"
+    answer = api.post(path, tenant.key, json=values)
+    assert answer.status == 201
+    return str(answer.json()["data"]["id"])
+
+
+def refusal(port: int, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request(method, path)
+    answer = connection.getresponse()
+    return answer.status, dict(answer.getheaders()), answer.read().decode()
+
+
+def test_stream__a_submission__appears_with_its_values_cut_short(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    form_id = tenant.form(name="Contact")
+    with Stream(service.events_port, token_of(tenant)) as stream:
+        hostile = "</script>\n\ndata: x\u2028" + "x" * 300
+        pk = submit(api, tenant, form_id, name="Ada", note=hostile, _replyto="secret@example.com")
+        event = stream.wait_for(1)[0]
+        assert (event.id, event.name) == (pk, "submission")
+        created_at = event.data.pop("createdAt")
+        assert created_at.endswith("Z")
+        assert event.data == {
+            "id": pk,
+            "formId": form_id,
+            "formName": "Contact",
+            "values": {"name": "Ada", "note": hostile[:200]},
+        }
+
+
+def test_stream__of_one_form__shows_that_form_alone_and_never_spam_or_others(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    form_id, other = tenant.form(), make_tenant()
+    with Stream(service.events_port, token_of(tenant, form_id)) as stream:
+        submit(api, tenant, note="to the default form")
+        submit(api, other, note="to another organization")
+        api.post(f"/api/submit?formId={form_id}", tenant.key, json={"note": "a robot", "_gotcha": "x"})
+        wanted = submit(api, tenant, form_id, note="wanted")
+        assert [event.id for event in stream.wait_for(1)] == [wanted]
+        assert stream.stays_silent()
+
+
+@pytest.mark.parametrize("by_header", [True, False])
+def test_stream__after_a_lost_connection__brings_what_was_missed_once_and_in_order(
+    api: Client, service: Application, tenant: Tenant, by_header: bool
+) -> None:
+    seen, *missed = [submit(api, tenant, number=str(number)) for number in range(4)]
+    options = {"Last_Event_ID": seen} if by_header else {"after": seen}
+    with Stream(service.events_port, token_of(tenant), **options) as stream:
+        assert [event.id for event in stream.wait_for(3)] == missed
+        live = submit(api, tenant, number="live")
+        assert [event.id for event in stream.wait_for(4)] == [*missed, live]
+        assert stream.stays_silent()
+
+
+def test_stream__both_places_named__believes_the_header(api: Client, service: Application, tenant: Tenant) -> None:
+    first, second, third = (submit(api, tenant, number=str(number)) for number in range(3))
+    with Stream(service.events_port, token_of(tenant), after=first, Last_Event_ID=second) as stream:
+        assert [event.id for event in stream.wait_for(1)] == [third]
+        assert stream.stays_silent()
+
+
+def test_stream__away_for_too_long__is_told_to_load_the_list_anew(service: Application, tenant: Tenant) -> None:
+    long_ago = encode_id(Prefix.SUBMISSION, first_id_of(now() - dt.timedelta(hours=1)))
+    with Stream(service.events_port, token_of(tenant), after=long_ago) as stream:
+        assert [event.name for event in stream.wait_for(1)] == ["reset"]
+        assert stream.ended.wait(10)
+
+
+def test_stream__more_missed_than_is_replayed__is_told_to_load_the_list_anew(
+    service: Application, tenant: Tenant
+) -> None:
+    moment = now()
+    for number in range(201):
+        put(tenant, tenant.default_form_id, {"n": str(number)}, moment - dt.timedelta(seconds=60 + number))
+    before = encode_id(Prefix.SUBMISSION, first_id_of(moment - dt.timedelta(minutes=5)))
+    with Stream(service.events_port, token_of(tenant), after=before) as stream:
+        assert [event.name for event in stream.wait_for(1)] == ["reset"]
+
+
+def test_stream__committed_late__is_told_all_the_same(api: Client, service: Application, tenant: Tenant) -> None:
+    with Stream(service.events_port, token_of(tenant)) as stream:
+        newer = submit(api, tenant, note="newer")
+        stream.wait_for(1)
+        late = put(tenant, tenant.default_form_id, {"note": "late"}, now() - dt.timedelta(seconds=4))
+        assert [event.id for event in stream.wait_for(2)] == [newer, late]
+        assert stream.stays_silent()
+
+
+def test_stream__at_its_token_s_end__says_so_and_closes(
+    start_service: Callable[..., Application], tenant: Tenant
+) -> None:
+    port = start_service(EVENTS_TOKEN_SECONDS="2").events_port
+    watched = [str(tenant.organization.pk), "", str(tenant.owner.pk), int(time.time()) + 2]
+    with Stream(port, signing.dumps(watched, salt=SALT)) as stream:
+        assert [event.name for event in stream.wait_for(1)] == ["end"]
+        assert stream.ended.wait(10)
+
+
+@pytest.mark.parametrize("kind", ["none", "nonsense", "forged", "expired", "another salt"])
+def test_stream__without_a_good_token__is_refused(service: Application, tenant: Tenant, kind: str) -> None:
+    watched = [
+        str(tenant.organization.pk),
+        "",
+        str(tenant.owner.pk),
+        int(time.time()) + (-5 if kind == "expired" else 60),
+    ]
+    good = signing.dumps(watched, salt=SALT)
+    token = {"none": "", "nonsense": "x", "forged": good[:-3] + "AAA", "another salt": signing.dumps(watched, salt="x")}
+    status, _, body = refusal(service.events_port, f"/events?token={token.get(kind, good)}")
+    assert (status, json.loads(body)["error"]) == (401, "invalid_token")
+    assert good not in body
+
+
+def test_stream__other_paths_and_methods__are_refused(service: Application, tenant: Tenant) -> None:
+    port = service.events_port
+    assert refusal(port, "/healthz")[::2] == (200, "ok")
+    assert refusal(port, "/dashboard/")[0] == 404
+    assert refusal(port, f"/events?token={token_of(tenant)}", "POST")[0] == 405
+    assert refusal(port, "/events?" + "&".join(f"a{number}=1" for number in range(50)))[0] == 401
+
+
+def test_stream__headers__allow_our_own_origin_alone_and_no_storing(service: Application, tenant: Tenant) -> None:
+    with Stream(service.events_port, token_of(tenant), Origin="https://evil.example") as stream:
+        headers = stream.answer.headers
+        assert headers["Content-Type"] == "text/event-stream"
+        assert headers["Access-Control-Allow-Origin"] == service.base_url
+        assert "Access-Control-Allow-Credentials" not in headers
+        assert (headers["Cache-Control"], headers["X-Accel-Buffering"]) == ("no-store", "no")
+
+
+def threads_of_the_events_process(service: Application) -> int:
+    """Threads of `manage.py events` and of every process that it has started."""
+    parents = {int(path.name): parent_of(path) for path in Path("/proc").iterdir() if path.name.isdecimal()}
+    ours = {pid for pid, parent in parents.items() if b"events" in command_of(pid) and parent == web_pid(service)}
+    assert ours, "`serve` has a child that runs `events`"
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in ours)
+
+
+def web_pid(service: Application) -> int:
+    return service.processes["web"].popen.pid
+
+
+def parent_of(path: Path) -> int:
+    try:
+        return int((path / "stat").read_text().rpartition(") ")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def command_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Application, tenant: Tenant) -> None:
+    token = token_of(tenant)
+    with ExitStack() as stack:
+        first = stack.enter_context(Stream(service.events_port, token))
+        submit(api, tenant, note="warm")  # the reader's one thread has been started when this is told
+        first.wait_for(1)
+        before = threads_of_the_events_process(service)
+        streams = [stack.enter_context(Stream(service.events_port, token)) for _ in range(VIEWERS)]
+        pk = submit(api, tenant, note="to everybody")
+        for stream in streams:
+            assert stream.wait_for(1)[-1].id == pk
+        assert threads_of_the_events_process(service) == before

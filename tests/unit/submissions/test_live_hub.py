@@ -1,0 +1,205 @@
+"""The hub of the live stream: one query a look however many watch, late commits, slow viewers, outages."""
+
+import asyncio
+import datetime as dt
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+
+from config.api.times import now
+from submissions.live import Watch
+from submissions.live_hub import MOST_READ, MOST_REPLAYED, QUEUE, RESET, Hub, Message, Viewer, read_messages
+from submissions.querysets import first_id_of
+
+ORGANIZATION, FORM = uuid.uuid4(), uuid.uuid4()
+
+
+def watch(organization: uuid.UUID = ORGANIZATION, form: uuid.UUID | None = None) -> Watch:
+    return Watch(organization, form, int(time.time()) + 60)
+
+
+def message(seconds_ago: float = 0, *, organization: uuid.UUID = ORGANIZATION, salt: int = 0) -> Message:
+    pk = uuid.UUID(int=first_id_of(now() - dt.timedelta(seconds=seconds_ago)).int + salt + 1)
+    return pk, organization, FORM, f"event {pk}".encode()
+
+
+def run(scenario: Callable[[], Awaitable[Any]]) -> Any:
+    return asyncio.run(scenario())  # type: ignore[arg-type]  # coroutines
+
+
+class Table:
+    """What a look finds, and how often it was asked."""
+
+    def __init__(self, *messages: Message) -> None:
+        self.messages = list(messages)
+        self.looks: list[tuple[list[uuid.UUID], uuid.UUID]] = []
+
+    def read(self, organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
+        self.looks.append((organizations, since))
+        return sorted(one for one in self.messages if one[0] > since and one[1] in organizations)[-MOST_READ:]
+
+
+def hub_of(table: Table) -> Hub:
+    """A hub whose looks a test makes by hand."""
+    hub = Hub(table.read)
+    hub._look_again_and_again = lambda: asyncio.sleep(3600)  # type: ignore[method-assign]
+    return hub
+
+
+def received(viewer: Viewer) -> list[bytes | None]:
+    return [viewer.queue.get_nowait() for _ in range(viewer.queue.qsize())]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("viewers", [1, 100])
+def test_look__however_many_watch__asks_the_database_once(viewers: int) -> None:
+    queries: list[str] = []
+
+    def count(execute: Any, sql: str, *rest: Any) -> Any:
+        queries.append(sql)
+        return execute(sql, *rest)
+
+    def read(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
+        with connection.execute_wrapper(count):
+            found = read_messages(organizations, since)
+        connection.close()
+        return found
+
+    async def scenario() -> None:
+        hub = Hub(read)
+        hub._look_again_and_again = lambda: asyncio.sleep(3600)  # type: ignore[method-assign]
+        for _ in range(viewers):
+            hub.add(watch(uuid.uuid4()), None)
+        await hub.look()
+        await hub.look()
+
+    run(scenario)
+    assert len(queries) == 2, "one a look"
+
+
+def test_reader__with_nobody_left__ends_and_asks_nothing() -> None:
+    table = Table()
+
+    async def scenario() -> int:
+        hub = Hub(table.read)
+        viewer = hub.add(watch(), None)
+        while not table.looks:
+            await asyncio.sleep(0.01)
+        hub.remove(viewer)
+        assert hub._reader is not None
+        await asyncio.wait_for(hub._reader, 5)
+        return len(table.looks)
+
+    seen = run(scenario)
+    assert len(table.looks) == seen
+
+
+def test_look__committed_late__is_told_once() -> None:
+    early, late = message(2), message(5)
+    table = Table(early)
+
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(table)
+        viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=3)))
+        await hub.look()
+        table.messages.append(late)
+        await hub.look()
+        await hub.look()
+        return received(viewer)
+
+    assert run(scenario) == [early[3], late[3]]
+
+
+def test_look__of_others__is_not_told() -> None:
+    table = Table(message(1, organization=uuid.uuid4()), message(1))
+
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(table)
+        viewer = hub.add(watch(form=uuid.uuid4()), first_id_of(now() - dt.timedelta(seconds=3)))
+        await hub.look()
+        return received(viewer)
+
+    assert run(scenario) == []
+
+
+def test_viewer__that_takes_nothing__is_dismissed_and_costs_no_more_memory() -> None:
+    table = Table()
+
+    async def scenario() -> tuple[list[bytes | None], int]:
+        hub = hub_of(table)
+        viewer = hub.add(watch(), None)
+        await hub.look()
+        for number in range(QUEUE // 100 + 1):
+            table.messages = [message(-1 - number, salt=salt) for salt in range(100)]
+            await hub.look()
+        return received(viewer), len(hub.viewers)
+
+    assert run(scenario) == ([RESET, None], 0)
+
+
+def test_viewer__with_more_missed_than_is_replayed__is_dismissed() -> None:
+    table = Table(*(message(60, salt=salt) for salt in range(MOST_REPLAYED + 1)))
+
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(table)
+        viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=90)))
+        await hub.look()
+        return received(viewer)
+
+    assert run(scenario) == [RESET, None]
+
+
+def test_viewer__whose_replay_a_full_look_may_have_cut__is_dismissed() -> None:
+    busy = uuid.uuid4()
+    table = Table(*(message(5, organization=busy, salt=salt) for salt in range(MOST_READ)), message(60))
+
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(table)
+        hub.add(watch(busy), None)
+        viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=90)))
+        await hub.look()
+        return received(viewer)
+
+    assert run(scenario) == [RESET, None]
+
+
+def test_look__after_the_database_was_away__finds_what_came_meanwhile() -> None:
+    table = Table()
+
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(table)
+        viewer = hub.add(watch(), None)
+        hub._looked = now() - dt.timedelta(seconds=60)  # the last look that succeeded
+        viewer.is_new, viewer.after = False, first_id_of(hub._looked)
+        table.messages.append(message(40))
+        await hub.look()
+        return received(viewer)
+
+    assert len(run(scenario)) == 1
+
+
+def test_reader__while_the_database_is_away__keeps_its_viewers(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table()
+    failures = iter([OperationalError("gone"), OperationalError("gone")])
+
+    def read(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
+        for failure in failures:
+            raise failure
+        return table.read(organizations, since)
+
+    monkeypatch.setattr("submissions.live_hub.drop_broken_connections", lambda: None)
+
+    async def scenario() -> int:
+        hub = Hub(read)
+        viewer = hub.add(watch(), None)
+        while not table.looks:
+            await asyncio.sleep(0.01)
+        left = len(hub.viewers)
+        hub.remove(viewer)
+        return left
+
+    assert run(scenario) == 1
