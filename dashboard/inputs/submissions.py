@@ -83,6 +83,7 @@ class SubmissionsFilterForm(forms.Form):
         values = super().clean() or {}
         if values.get("from") and values.get("to") and values["from"] > values["to"]:
             self.add_error("from", "Lies after the other date. Swap the two.")
+            values.pop("to")
         return values
 
     def narrowing(self) -> Narrowing:

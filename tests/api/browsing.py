@@ -37,10 +37,10 @@ class Browser:
         return self.post(path, form=path, **values)
 
     def post(self, path: str, *, form: str, **values: Values) -> Answer:
-        """Post to `path` what was entered on the page `form`; hyphens in names are written as `__`."""
+        """Post to `path` what was entered on the page `form`; hyphens in names are written `__`, `form` `form_`."""
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(form).text)
         assert token, f"{form} has no form"
-        named = {name.replace("__", "-"): value for name, value in values.items()}
+        named = {name.rstrip("_").replace("__", "-"): value for name, value in values.items()}
         body = urlencode({**named, "csrfmiddlewaretoken": token[1]}, doseq=True)
         headers = {**self._headers(), "Content-Type": "application/x-www-form-urlencoded"}
         return self._remember(self.api.post(path, data=body, headers=headers))
