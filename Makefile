@@ -1,5 +1,6 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      check: lint, types, settings
 # fix: what can be mended by itself                    bench: measure it          forms.js: build it after a change
+# screenshots: look at every screen
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test check fix bench forms.js
+.PHONY: run test check fix bench forms.js screenshots
 
 run: .venv/.run
 	@$(BIN)/python -m config.first_run
@@ -42,6 +43,10 @@ bench: .venv/.dev
 # What pages load is built from the sources in forms_app/static; the builds are committed, and a test compares.
 forms.js: .venv/.run build/node/.installed
 	@$(BIN)/python -m forms_app.script_builds
+
+# Every screen of the dashboard, for people to look at; the README's three are among them.
+screenshots: .venv/.dev
+	@$(BIN)/python -m tests.screenshots
 
 # A venv is whole when it has pip; half a one, left by a Python without ensurepip, is made again.
 $(BIN)/pip:

@@ -58,6 +58,16 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
+def check_events_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Browsers open no plain http stream from an https page."""
+    if not settings.PUBLIC_URL.startswith("https://") or settings.EVENTS_URL.startswith("https://"):
+        return []
+    hint = "Lead https://…/events to EVENTS_PORT and say so in EVENTS_URL."
+    message = "EVENTS_URL is plain http while PUBLIC_URL is https: submissions will not appear live."
+    return [checks.Warning(message, hint=hint, id="fieldpost.W004")]
+
+
+@register(TAG)
 def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A Host header that anybody may invent ends up in links."""
     if "*" not in settings.ALLOWED_HOSTS or settings.DEBUG:

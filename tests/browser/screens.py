@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.text import slugify
 
 from config.api.times import now
 from forms_app.forms import archive_form, change_recipients
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
-from keys.models import AccessKey, Membership, Organization
+from keys.models import AccessKey, Membership, Organization, User
 from keys.plans import Plan
 from submissions.models import Refusal, Submission, Tally
 from tests.api.arrange import Tenant, make_tenant
@@ -104,8 +105,10 @@ def furnish(name: str = "") -> Furnished:
     tenant = make_tenant(Plan.PRO)
     organization = tenant.organization
     if name:
-        Organization.objects.filter(pk=organization.pk).update(name=name)
+        Organization.objects.filter(pk=organization.pk).update(name=name, slug=slugify(name))
+        User.objects.filter(pk=tenant.owner.pk).update(email=f"ada@{slugify(name)}.example")
         organization.refresh_from_db()
+        tenant.owner.refresh_from_db()
     person_of(tenant)
     form = _form(tenant, "Contact", CONTACT)
     draft, archived = _form(tenant, "Job application", [], published=False), _form(tenant, "Summer fair 2025", [])
@@ -148,7 +151,8 @@ def _month_of(tenant: Tenant, form: Form) -> Iterator[Submission]:
         values["message"] = MESSAGES[number % len(MESSAGES)]
         one = row(tenant, form.public_id, values, at, spam=number % 11 == 0)
         one.meta = {"ip": "203.0.113.7", "userAgent": "Mozilla/5.0", "origin": "https://shop.example", "referer": None}
-        one.dispatched_at, one.counted_as = one.created_at, "spam" if one.spam else "kept"
+        one.dispatched_at = one.created_at + dt.timedelta(milliseconds=300)
+        one.counted_as = "spam" if one.spam else "kept"
         made.append(one)
     Submission.objects.bulk_create(made)
     hours: dict[dt.datetime, list[Submission]] = {}
@@ -165,7 +169,8 @@ def _month_of(tenant: Tenant, form: Form) -> Iterator[Submission]:
 def _tell(organization: Organization, webhook: Webhook, submission: Submission, *, fails: bool) -> None:
     delivery = Delivery(organization=organization, webhook=webhook, submission=submission, body="{}")
     delivery.message_id, delivery.status = message_id(submission.pk), "failed" if fails else "delivered"
-    delivery.created_at = delivery.finished_at = submission.created_at
+    delivery.created_at = submission.created_at + dt.timedelta(seconds=1)
+    delivery.finished_at = submission.created_at + dt.timedelta(seconds=75 if fails else 2)
     delivery.attempt_count = 2 if fails else 1
     delivery.save()
     answers = [(503, "http_error", "Service Unavailable")] * 2 if fails else [(200, "", "ok")]

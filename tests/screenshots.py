@@ -1,0 +1,70 @@
+"""
+`make screenshots`: every screen of the dashboard, on a desk and a phone, light and dark, into build/screenshots.
+
+The three that the README shows are copied to docs/images.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.services.environment import prepare_environment
+from tests.services.packages import ensure
+from tests.services.processes import ROOT
+
+TARGET, IMAGES = ROOT / "build" / "screenshots", ROOT / "docs" / "images"
+DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+LOOKS = {
+    "light": {"viewport": DESK, "color_scheme": "light"},
+    "dark": {"viewport": DESK, "color_scheme": "dark"},
+    "phone": {"viewport": PHONE, "color_scheme": "light"},
+    "phone-dark": {"viewport": PHONE, "color_scheme": "dark"},
+}
+IN_THE_README = {"overview-light": "overview", "form-build-dark": "builder", "submissions-form-light": "submissions"}
+
+
+def main() -> None:
+    ensure(["chromium"])
+    prepare_environment()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    import django
+
+    django.setup()
+    from tests.services.application import Application
+
+    with tempfile.TemporaryDirectory() as directory, Application(os.environ, Path(directory)) as service:
+        # Playwright's own loop runs in this thread, where Django would refuse queries.
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        take(service.base_url)
+    for taken, name in IN_THE_README.items():
+        IMAGES.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(TARGET / f"{taken}.png", IMAGES / f"{name}.png")
+    print(f"{len(list(TARGET.glob('*.png')))} screenshots in {TARGET.relative_to(ROOT)}")
+
+
+def take(base_url: str) -> None:
+    """Take every screen in every look."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.screens import ENTRANCES, furnish
+    from tests.browser.staff import at_the_dashboard
+
+    shutil.rmtree(TARGET, ignore_errors=True)
+    TARGET.mkdir(parents=True)
+    furnished = furnish("Analytical Engines")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for look, options in LOOKS.items():
+            for user, screens in ((None, ENTRANCES), (furnished.tenant.owner, list(furnished.paths()))):
+                with at_the_dashboard(browser, base_url, user, **options) as (page, _):
+                    for name, path in screens:
+                        page.goto(path)
+                        page.wait_for_timeout(250)  # the chart is drawn, the stream has connected
+                        page.screenshot(path=TARGET / f"{name}-{look}.png", full_page=look.startswith("phone"))
+        browser.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
