@@ -1,7 +1,7 @@
 """
 The arrow of the architecture: a room knows only the rooms to its left, and nothing dodges that.
 
-    config (without its urls) <- keys <- forms_app <- submissions <- webhooks <- dashboard <- config.urls
+    config (but urls, asgi) <- keys <- forms_app <- submissions <- webhooks <- dashboard <- config.urls, config.asgi
 
 The source is read, not run: what counts is what is written down, in migrations and under TYPE_CHECKING too.
 """
@@ -14,14 +14,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ["config", "keys", "forms_app", "submissions", "webhooks", "dashboard"]
-LAST = "config.urls"  # the only one that may know them all
+LAST = "config.urls"  # what a server is asked for: may know them all
+ENTRANCES = (LAST, "config.asgi")  # of the web, and of the live stream
 RELATIONS = {"ForeignKey", "OneToOneField", "ManyToManyField"}
 BY_NAME = {"import_module", "import_string", "get_model", "get_app_config"}  # reach a module or model by a string
 
 
 def room_of(name: str) -> str | None:
     """The room of a module, of `app.Model` or of an app's label; None for what is not ours."""
-    if name == LAST or name.startswith(LAST + "."):
+    if any(name == entrance or name.startswith(f"{entrance}.") for entrance in ENTRANCES):
         return LAST
     first = name.partition(".")[0]
     return first if first in ROOMS else None
@@ -148,6 +149,7 @@ def test_modules__of_every_room__are_read() -> None:
         ("keys.models", "import forms_app.models"),
         ("keys.models", "from ..forms_app import models"),
         ("keys.models", "from config import urls"),
+        ("submissions.live_hub", "from config.asgi import hub"),
         ("keys.models", "if TYPE_CHECKING:\n    from webhooks.models import Webhook"),
         ("config.api.errors", "from keys.models import AccessKey"),
         ("config.celery", "import webhooks.tasks"),
@@ -181,6 +183,7 @@ def test_source__against_the_arrow__is_found(module: str, source: str) -> None:
         ("keys.models", "def key():\n    from keys import tokens"),
         ("keys.views", "def show():\n    from django.conf import settings"),
         ("config.urls", "from dashboard import views\nfrom keys import urls"),
+        ("config.asgi", "from submissions.live_hub import Hub"),
         ("webhooks.migrations.0001_first", "class Migration:\n    dependencies = [('forms_app', '0001_first')]"),
         ("webhooks.migrations.0001_first", "models.ForeignKey(to='forms_app.form', on_delete=models.CASCADE)"),
     ],

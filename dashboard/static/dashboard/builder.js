@@ -58,27 +58,32 @@ function tellPlace(row) {
   row.querySelector("input.form-control").dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-// Dragging by pointer events: the same for mouse, pen and finger.
+// Dragging by pointer events: the same for mouse, pen and finger. Heard at the document, since a row that is put
+// elsewhere loses what it had captured.
 document.addEventListener("pointerdown", (event) => {
   const handle = event.target.closest(".handle");
   if (!handle || event.button) return;
   event.preventDefault();
   const row = handle.closest(".row-card");
   const start = row.nextElementSibling;
+  const listening = new AbortController();
   row.classList.add("dragged");
-  handle.setPointerCapture(event.pointerId);
-  const move = ({ clientY }) => {
+  const move = ({ pointerId, clientY }) => {
+    if (pointerId !== event.pointerId) return;
     const others = [...row.parentElement.children].filter((one) => one !== row);
     const below = others.find((one) => clientY < one.getBoundingClientRect().top + one.offsetHeight / 2);
     if ((below ?? null) !== row.nextElementSibling) place(row, below ?? null);
   };
-  const end = () => {
+  const end = ({ pointerId }) => {
+    if (pointerId !== event.pointerId) return;
+    listening.abort();
     row.classList.remove("dragged");
-    handle.removeEventListener("pointermove", move);
     if (row.nextElementSibling !== start) tellPlace(row);
   };
-  handle.addEventListener("pointermove", move);
-  handle.addEventListener("lostpointercapture", end, { once: true });
+  document.addEventListener("pointermove", move, { signal: listening.signal });
+  for (const name of ["pointerup", "pointercancel"]) {
+    document.addEventListener(name, end, { signal: listening.signal });
+  }
 });
 
 document.addEventListener("change", (event) => {

@@ -1,0 +1,139 @@
+"""The form builder in a browser: adding, dragging, moving by keyboard, the preview, leaving with changes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from forms_app.models import Form
+from tests.api.arrange import Tenant, text_field
+from tests.api.browsing import person_of, place
+from tests.browser.staff import at_the_dashboard
+from tests.services.application import Application
+
+FIELDS = [text_field(name, required=False) for name in ("one", "two", "three")]
+
+
+class Builder(NamedTuple):
+    page: Page
+    tenant: Tenant
+    form_id: str
+    complaints: list[str]
+
+    def labels(self) -> list[str]:
+        return [box.input_value() for box in self.page.get_by_label("Label").all()]
+
+    def saved(self) -> list[str]:
+        form = next(
+            one for one in Form.objects.filter(organization=self.tenant.organization) if one.public_id == self.form_id
+        )
+        return [field["label"] for field in form.fields]
+
+    def save(self) -> None:
+        self.page.get_by_role("button", name="Save fields").click()
+        expect(self.page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
+
+
+@pytest.fixture
+def builder(browser: Browser, service: Application, tenant: Tenant) -> Iterator[Builder]:
+    form_id = tenant.form(fields=FIELDS)
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
+        page.goto(place(tenant, f"forms/{form_id}/build"))
+        yield Builder(page, tenant, form_id, complaints)
+        assert complaints == []
+
+
+def test_builder__field_added__is_ready_to_be_named_and_shows_in_the_preview(builder: Builder) -> None:
+    page = builder.page
+    page.get_by_label("New field").select_option("Select")
+    page.get_by_role("button", name="Add field").click()
+    expect(page.get_by_label("Label").nth(3)).to_be_focused()
+    page.keyboard.type("Size")
+    page.get_by_label("Options, one a line").last.fill("Small\nLarge")
+    preview = page.locator("#preview")
+    expect(preview.get_by_text("Size")).to_be_visible()
+    expect(preview.locator("option")).to_have_text(["Choose…", "Small", "Large"])
+    builder.save()
+    assert builder.saved() == ["One", "Two", "Three", "Size"]
+
+
+def test_builder__label_typed__changes_the_preview_at_once_and_is_never_run(builder: Builder) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    builder.page.get_by_label("Label").first.fill(hostile)
+    expect(builder.page.locator("#preview").get_by_text(hostile)).to_be_visible()
+    builder.save()
+    assert builder.saved()[0] == hostile
+
+
+def test_builder__alt_and_arrows__move_a_field_keep_the_focus_and_say_where(builder: Builder) -> None:
+    page = builder.page
+    page.get_by_label("Label").nth(2).focus()
+    page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator("#announcement")).to_have_text("Three, now 2 of 3.")
+    page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator("#announcement")).to_have_text("Three, now 1 of 3.")
+    expect(page.get_by_label("Label").first).to_be_focused()
+    page.keyboard.press("Alt+ArrowUp")
+    assert builder.labels() == ["Three", "One", "Two"]
+    builder.save()
+    assert builder.saved() == ["Three", "One", "Two"]
+
+
+def test_builder__buttons__move_and_remove_and_keep_the_focus(builder: Builder) -> None:
+    page = builder.page
+    down = page.get_by_role("group", name="One").get_by_role("button", name="Down")
+    down.click()
+    expect(page.locator("#announcement")).to_have_text("One, now 2 of 3.")
+    expect(page.get_by_role("group", name="One").get_by_role("button", name="Down")).to_be_focused()
+    page.get_by_role("group", name="Two").get_by_role("button", name="Remove").click()
+    expect(page.locator("#announcement")).to_have_text("Two removed. 2 fields left.")
+    builder.save()
+    assert builder.saved() == ["One", "Three"]
+
+
+def test_builder__handle_dragged__puts_the_field_where_it_is_dropped(builder: Builder) -> None:
+    page = builder.page
+    handle, last = page.locator(".handle").first, page.locator(".row-card").nth(2)
+    start, end = handle.bounding_box(), last.bounding_box()
+    assert start and end
+    page.mouse.move(start["x"] + 5, start["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 5, end["y"] + end["height"] - 5, steps=8)
+    page.mouse.up()
+    expect(page.locator("#announcement")).to_have_text("One, now 3 of 3.")
+    assert builder.labels() == ["Two", "Three", "One"]
+    builder.save()
+    assert builder.saved() == ["Two", "Three", "One"]
+
+
+def test_builder__left_with_changes__asks_first_and_not_after_saving(builder: Builder) -> None:
+    page, asked = builder.page, []
+
+    def stay(dialog: object) -> None:
+        asked.append(dialog.type)  # type: ignore[attr-defined]
+        dialog.dismiss()  # type: ignore[attr-defined]
+
+    page.on("dialog", stay)
+    page.get_by_label("Label").first.fill("Changed")
+    page.get_by_role("link", name="Settings", exact=True).click()
+    expect(page.get_by_label("Label").first).to_have_value("Changed")
+    assert asked == ["beforeunload"]
+    builder.save()
+    page.get_by_role("link", name="Settings", exact=True).click()
+    expect(page.get_by_label("Allowed origins")).to_be_visible()
+    assert asked == ["beforeunload"]
+
+
+def test_builder__mistakes__stand_at_their_row_and_nothing_is_lost(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    form_id = tenant.form(fields=FIELDS)
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, _):
+        page.goto(place(tenant, f"forms/{form_id}/build"))
+        page.get_by_label("Label").nth(1).fill("")
+        page.get_by_label("Label").nth(2).fill("Kept while the other is wrong")
+        page.get_by_role("button", name="Save fields").click()
+        expect(page.get_by_role("alert")).to_have_text("Not saved yet: mend what is marked below.")
+        expect(page.get_by_label("Label").nth(1)).to_have_attribute("aria-invalid", "true")
+        expect(page.get_by_label("Label").nth(2)).to_have_value("Kept while the other is wrong")

@@ -1,0 +1,156 @@
+"""Passkeys in Chromium with its virtual authenticator; what else only a browser can tell of logging in."""
+
+import secrets
+
+from playwright.sync_api import Browser, Page, expect
+
+from keys.invitations import invite
+from keys.models import Membership, User
+from tests.api.arrange import make_tenant
+from tests.api.browsing import PASSWORD, member_of, person_of, with_password
+from tests.browser.staff import at_the_dashboard
+from tests.services.application import Application
+
+AUTHENTICATOR = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+def named_host(service: Application) -> str:
+    """Return the service under a host name: passkeys do not work with numbers."""
+    return f"http://localhost:{service.port}"
+
+
+def add_authenticator(page: Page) -> None:
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("WebAuthn.enable")
+    devtools.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def log_in(page: Page, user: User) -> None:
+    page.goto("/account/login/")
+    page.get_by_label("Email").fill(user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Log in")
+
+
+def log_out(page: Page) -> None:
+    page.goto("/account/logout/")
+    page.get_by_role("main").get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+def add_passkey(page: Page, name: str) -> None:
+    page.goto("/account/2fa/webauthn/add/")
+    page.get_by_label("Password").fill(PASSWORD)  # "Is it you?"
+    press(page, "Continue")
+    page.get_by_label("Name").fill(name)
+    press(page, "Add passkey")
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+
+
+def test_passkey__added__logs_in_without_a_password_and_is_the_second_step_after_one(
+    browser: Browser, service: Application
+) -> None:
+    person = person_of(make_tenant())
+    with at_the_dashboard(browser, named_host(service)) as (page, complaints):
+        add_authenticator(page)
+        log_in(page, person)
+        expect(page.get_by_role("heading", name="First steps")).to_be_visible()
+        add_passkey(page, "Laptop")
+
+        log_out(page)
+        press(page, "Log in with a passkey")
+        page.wait_for_url("**/dashboard/o/**")
+        page.goto("/account/2fa/webauthn/")
+        expect(page.get_by_text("Laptop", exact=True)).to_be_visible()
+
+        log_out(page)
+        log_in(page, person)
+        expect(page.get_by_role("heading", name="The second step")).to_be_visible()
+        page.goto("/dashboard/account")
+        expect(page.get_by_role("heading", name="Log in")).to_be_visible()  # the password alone opens nothing
+        log_in(page, person)
+        press(page, "Use a passkey")
+        page.wait_for_url("**/dashboard/o/**")
+
+        page.goto("/account/2fa/webauthn/")
+        page.get_by_role("link", name="Remove Laptop").click()
+        press(page, "Remove passkey")
+        expect(page.get_by_text("No passkey yet")).to_be_visible()
+        assert complaints == []
+
+
+def test_passkey__that_no_device_has__says_so_on_the_page(browser: Browser, service: Application) -> None:
+    with at_the_dashboard(browser, named_host(service)) as (page, complaints):
+        devtools = page.context.new_cdp_session(page)
+        devtools.send("WebAuthn.enable")
+        devtools.send("WebAuthn.addVirtualAuthenticator", {"options": {**AUTHENTICATOR, "isUserVerified": False}})
+        page.goto("/account/login/")
+        press(page, "Log in with a passkey")
+        expect(page.get_by_role("alert")).to_contain_text("Try again")
+        assert complaints == []
+    with at_the_dashboard(browser, service.base_url) as (page, complaints):
+        page.goto("/account/login/")
+        press(page, "Log in with a passkey")
+        expect(page.get_by_role("alert")).to_contain_text("Passkeys need a host name")
+        assert complaints == []
+
+
+def test_invitation__joined_in_a_browser__passes_the_checks_on_where_a_form_came_from(
+    browser: Browser, service: Application
+) -> None:
+    """A stricter Referrer-Policy would make browsers send `Origin: null`, and joining would be refused."""
+    tenant, guest = make_tenant(), person_of(make_tenant())
+    _, token = invite(organization=tenant.organization, email=guest.email, role=Membership.Role.MEMBER, by=tenant.owner)
+    with at_the_dashboard(browser, service.base_url, guest) as (page, complaints):
+        page.goto(f"/dashboard/invitations/{token}")
+        press(page, "Join")
+        expect(page.get_by_text(f"Welcome to {tenant.organization.name}.")).to_be_visible()
+        assert complaints == []
+
+
+def test_admin__organization_with_a_member_to_choose__works_under_the_strict_policy(
+    browser: Browser, service: Application
+) -> None:
+    tenant = make_tenant()
+    guest = with_password(User.objects.create_user(f"guest-{secrets.token_hex(6)}@example.com"))
+    operator = with_password(User.objects.create_superuser(f"operator-{secrets.token_hex(6)}@example.com"))
+    with at_the_dashboard(browser, service.base_url, operator) as (page, complaints):
+        page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        page.goto(f"/admin/keys/organization/{tenant.organization.pk}/change/")
+        page.get_by_role("link", name="Add another Membership").click()
+        page.locator(".select2-selection").last.click()
+        page.keyboard.type(guest.email)
+        page.get_by_role("option", name=guest.email).click()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("was changed successfully")).to_be_visible()
+        assert complaints == []
+    assert Membership.objects.get(organization=tenant.organization, user=guest).role == "member"
+
+
+def test_members__managed_in_a_browser__from_an_invitation_to_another_role(
+    browser: Browser, service: Application
+) -> None:
+    tenant = make_tenant()
+    member = member_of(tenant.organization, "member")
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
+        page.goto(f"/dashboard/o/{tenant.organization.slug}/members")
+        page.get_by_label("Email", exact=True).fill("guest@example.com")
+        press(page, "Send the invitation")
+        expect(page.get_by_text("An invitation is on its way to guest@example.com")).to_be_visible()
+        press(page, "Take back the invitation of guest@example.com")
+        expect(page.get_by_text("is taken back")).to_be_visible()
+        page.get_by_label(f"Role of {member.email}").select_option("Admin")
+        press(page, f"Change the role of {member.email}")
+        expect(page.get_by_text(f"{member.email} is admin now.")).to_be_visible()
+        assert complaints == []
