@@ -1,0 +1,181 @@
+"""Webhooks in the dashboard: made, tried, told again; a pending one activated; the story of a submission."""
+
+import re
+
+import pytest
+
+from submissions.models import Submission
+from tests.api.arrange import Tenant, make_tenant
+from tests.api.browsing import Browser, logged_in, member_of, person_of, place, text_of
+from tests.services.client import Answer, Client
+from tests.services.receivers import Receiver, Reply
+from tests.services.waiting import eventually
+from webhooks.models import Delivery, Webhook
+
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def owner(api: Client, tenant: Tenant) -> Browser:
+    return logged_in(api, person_of(tenant))
+
+
+def create(browser: Browser, tenant: Tenant, form_id: str, url: str) -> Answer:
+    path = place(tenant, "webhooks/new")
+    once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)
+    assert once
+    return browser.post(path, form=place(tenant), form_=form_id, url=url, once=once[1])
+
+
+def submit(api: Client, tenant: Tenant, form_id: str, **values: str) -> str:
+    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values)
+    return str(answer.json()["data"]["id"])
+
+
+def only_webhook(tenant: Tenant) -> Webhook:
+    return Webhook.objects.get(form__organization=tenant.organization)
+
+
+def test_webhook__created__shows_its_secret_once_and_delivers(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    answer = create(owner, tenant, form_id, receiver.url("/hook"))
+    secret = SECRET.search(answer.text)
+    assert secret
+    assert answer.headers["Cache-Control"] == "no-store"
+    submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1)
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    eventually(lambda: "Delivered" in text_of(owner.get(page)), 10)
+    for path in (page, place(tenant, "webhooks"), place(tenant, "deliveries"), f"{page}/rotate"):
+        assert "whsec_" not in owner.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://10.0.0.1/hook", "private or special address"),
+        ("https://user:pw@example.com/", "user"),
+        ("ftp://example.com/", "http"),
+        ("nonsense", "URL"),
+    ],
+)
+def test_webhook__address_that_may_not_be_called__is_refused_at_its_field(
+    tenant: Tenant, owner: Browser, url: str, words: str
+) -> None:
+    answer = create(owner, tenant, tenant.form(), url)
+    assert answer.status == 400
+    assert words.lower() in text_of(answer).lower()
+    assert 'aria-invalid="true"' in answer.text
+    assert not Webhook.objects.filter(form__organization=tenant.organization).exists()
+
+
+def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    receiver.replies.append(Reply(500, body=b"<script>alert(1)</script> down for lunch"))
+    pk = submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1)
+    detail = place(tenant, f"submissions/{pk}")
+    page = eventually(lambda: "down for lunch" in (seen := owner.get(detail)).text and seen, 10)
+    assert "<script>alert(1)" not in page.text
+    assert "Not taken: the answer was not a 2xx status" in text_of(page)
+    assert "Next attempt" in text_of(page)
+    assert pk in owner.get(place(tenant, "submissions?undelivered=on")).text
+    assert "Pending" in text_of(owner.get(place(tenant, "deliveries?status=undelivered")))
+    delivery = Delivery.objects.get(organization=tenant.organization)
+    answer = owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=detail, submission=pk)
+    assert answer.headers["Location"] == detail
+    first, second = receiver.wait_for(2)
+    assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
+    told = eventually(lambda: "Delivered" in (seen := text_of(owner.get(f"{detail}/story"))) and seen, 10)
+    assert told.index("Not taken") < told.index("Taken 2") < told.index("Delivered")
+    assert pk not in owner.get(place(tenant, "submissions?undelivered=on")).text
+
+
+def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    pk = submit(api, tenant, form_id, name="Ada", _webhook=receiver.url("/named"))
+    page = place(tenant, "webhooks")
+    eventually(lambda: "Named by a page, not active yet" in owner.get(page).text, 10)
+    eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))), 10)
+    assert receiver.requests == []
+    webhook = only_webhook(tenant)
+    owner.post(f"{page}/{webhook.public_id}/activate", form=page)
+    told = receiver.wait_for(1)[0]
+    assert pk.removeprefix("sub_") in told.headers["webhook-id"]
+
+
+def test_webhook__rotated__shows_the_new_secret_and_both_sign(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    old = SECRET.search(create(owner, tenant, form_id, receiver.url("/hook")).text)
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    new = SECRET.search(owner.send(f"{page}/rotate").text)
+    assert old and new and old[0] != new[0]
+    submit(api, tenant, form_id, name="Ada")
+    assert len(receiver.wait_for(1)[0].headers["webhook-signature"].split()) == 2
+
+
+def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    webhook = only_webhook(tenant)
+    page = place(tenant, f"webhooks/{webhook.public_id}")
+    owner.post(f"{page}/disable", form=page)
+    submit(api, tenant, form_id, name="Ada")
+    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists(), 10)
+    refused = owner.send(f"{page}/replay", status="undelivered", do="count")
+    assert "Activate it first" in text_of(refused)
+    owner.post(f"{page}/activate", form=page)
+    counted = owner.send(f"{page}/replay", status="undelivered", do="count")
+    assert "1 delivery matches." in text_of(counted)
+    assert receiver.requests == []
+    owner.send(f"{page}/replay", status="undelivered", do="replay")
+    receiver.wait_for(1)
+    swapped = owner.send(
+        f"{page}/replay", **{"from": "2026-02-01", "to": "2026-01-01", "status": "all", "do": "replay"}
+    )
+    assert "Swap the two" in text_of(swapped)
+
+
+def test_webhook__deleted__goes_with_its_log(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    assert owner.send(f"{page}/delete").headers["Location"] == place(tenant, "webhooks")
+    assert owner.get(page).status == 404
+
+
+def test_webhooks__of_a_member__are_to_be_read_alone(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    member = logged_in(api, member_of(tenant.organization, "member"))
+    page = member.get(place(tenant, f"webhooks/{only_webhook(tenant).public_id}")).text
+    assert "Send a test event" not in page
+    assert "Rotate secret" not in page
+    assert "New webhook" not in member.get(place(tenant, "webhooks")).text
+
+
+def test_story__of_spam_and_back__is_told_in_order(api: Client, tenant: Tenant, owner: Browser) -> None:
+    pk = submit(api, tenant, tenant.form(), name="Ada", _gotcha="x")
+    detail = place(tenant, f"submissions/{pk}")
+    page = eventually(lambda: "Spam is told to nobody." in (seen := text_of(owner.get(detail))) and seen, 10)
+    assert "honeypot: _gotcha was filled in" in page
+    owner.post(place(tenant, "submissions/act"), form=detail, do="not-spam", id=pk)
+    page = eventually(lambda: "Nobody is to be told" in (seen := text_of(owner.get(detail))) and seen, 10)
+    assert page.index("Accepted and stored") < page.index("Marked as not spam") < page.index("Dispatched")
+    assert Submission.objects.get(organization=tenant.organization).spam is False
