@@ -131,7 +131,10 @@ class HostedPost:
 
     def _refuse_at_address(self, refusal: ApiError) -> NoReturn:
         usage = ratelimit.count_address(self.request)
-        raise usage.refusal() if usage.is_over else refusal
+        if usage.is_over:
+            refusal = usage.refusal()
+            refusal.reason = "address"  # not the plan's hour
+        raise refusal
 
     def _store(self, form: Form) -> Stored:
         opened_for = time.time() - self.stamp.at if self.stamp else None

@@ -6,79 +6,41 @@ that is killed has not written yet is lost, and a flood is told in fewer words: 
 mistake, it is no record.
 """
 
-import dataclasses
 import datetime as dt
-import hashlib
 import logging
 import os
+import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable
-from typing import Any
 
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.api.errors import ApiError
+from config.api.database import drop_broken_connections
+from config.api.errors import ApiError, Detail
 from config.api.text import clean_text
 from config.api.times import now
+from config.logs import without_detail
+from forms_app.field_definitions import MAX_NAME
 from forms_app.models import Form
+from forms_app.origins import origin_of
 from keys import tokens
 from keys.authentication import META_NAME
 from keys.models import AccessKey, Organization
-from submissions.lookup import database_id
 from submissions.models import Refusal
+from submissions.refusal_store import Refused, Times, write_refusals
 
 KEPT = dt.timedelta(hours=24)
 WRITE_EVERY = 1.0  # seconds
 MOST_WAITING = 1_000  # kinds of refusals in memory; more are dropped, and that is logged
-MOST_AN_HOUR = 500  # rows of one organization in an hour; beyond, only code and form are told apart
-# Nobody's to mend, or no refusal of a submission.
-UNTOLD = {"not_found", "method_not_allowed", "internal_error", "service_unavailable", "unauthorized"}
-SAFE_MESSAGES = {"validation_error", "invalid_json"}  # these name fields and places, never values
+MAX_ORIGIN, MAX_MESSAGE = 300, 300  # characters kept
+UNTOLD = {"not_found", "method_not_allowed"}  # a wrong address: nobody's to mend
+SAFE_MESSAGES = {"validation_error", "invalid_json"}  # these name fields and places; others tell nothing more
+_QUOTED_NUMBER = re.compile(r"^The number \S+")  # the one message that quotes a value
 logger = logging.getLogger(__name__)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Refused:
-    """One kind of refusal. Without an organization, `digest` (of the key shown) and `form_id` may tell whose it is."""
-
-    organization_id: uuid.UUID | None
-    form_id: uuid.UUID | None
-    key_id: uuid.UUID | None
-    digest: str
-    code: str
-    detail_code: str = ""
-    field: str = ""
-    origin: str = ""
-    message: str = ""
-
-    @property
-    def fingerprint(self) -> str:
-        """What makes two refusals alike."""
-        parts = (self.form_id, self.key_id, self.code, self.detail_code, self.field, self.origin, self.message)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-    def in_fewer_words(self) -> "Refused":
-        """Return the same without what a flood could vary."""
-        return dataclasses.replace(self, detail_code="", field="", origin="", message="")
-
-
-@dataclasses.dataclass(slots=True)
-class Times:
-    """How often, from when to when."""
-
-    count: int
-    first: dt.datetime
-    last: dt.datetime
-
-    def add(self, other: "Times") -> None:
-        """Count these too."""
-        self.count += other.count
-        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
 
 
 def note_refusal(
@@ -90,37 +52,77 @@ def note_refusal(
     key_id: uuid.UUID | None = None,
 ) -> None:
     """Note that a submission was refused. Costs no query, never waits, never raises."""
-    if failure.code in UNTOLD or failure.status >= 500:
+    if request.method != "POST" or failure.status >= 500 or failure.code in UNTOLD:
         return
+    try:
+        refused = _describe(request, failure, organization_id, form_id, key_id)
+        if refused.organization_id or refused.form_id or refused.digest:
+            _waiting.add(refused)
+            _waiting.start_writer()
+    except Exception:  # the request has its answer, whatever this was
+        logger.exception("a refused submission could not be noted")
+
+
+def _describe(
+    request: HttpRequest,
+    failure: ApiError,
+    organization_id: uuid.UUID | None,
+    form_id: uuid.UUID | None,
+    key_id: uuid.UUID | None,
+) -> Refused:
+    """Return what is kept: of the request its origin, of the answer its words without any submitted value."""
     detail = failure.details[0] if failure.details else None
     shown = request.META.get(META_NAME, "")
-    refused = Refused(
+    is_key = tokens.is_well_formed(shown)
+    reason = failure.reason
+    if failure.code == "invalid_access_key":
+        reason = "unknown" if is_key else "misspelt" if shown else "missing"
+    return Refused(
         organization_id=organization_id,
         form_id=form_id,
         key_id=key_id,
-        digest=tokens.digest(shown) if organization_id is None and tokens.is_well_formed(shown) else "",
+        digest=tokens.digest(shown) if organization_id is None and is_key else "",
         code=failure.code,
-        detail_code=(detail.code if detail else failure.reason)[:40],
-        field=detail.field[:128] if detail else "",
-        origin=clean_text(request.META.get("HTTP_ORIGIN", ""))[:300],
-        message=failure.message[:300]
-        if failure.code in SAFE_MESSAGES and (not detail or detail.field != "formId")
-        else "",
+        detail_code=(detail.code if detail else reason)[:40],
+        field=clean_text(detail.field) if detail and _is_name(detail.field) else "",
+        origin=_origin(request),
+        message=_message(failure, detail),
     )
-    if refused.organization_id or refused.form_id or refused.digest:
-        _waiting.add(refused)
 
 
-class _Waiting:
+def _is_name(text: str) -> bool:
+    """Tell an input's name from what may be a whole body: JSON that a script sends as a form is one long name."""
+    return len(text) < MAX_NAME
+
+
+def _message(failure: ApiError, detail: Detail | None) -> str:
+    if failure.code not in SAFE_MESSAGES or (detail and not _is_name(detail.field)):
+        return ""
+    return clean_text(_QUOTED_NUMBER.sub("A number", failure.message))[:MAX_MESSAGE]
+
+
+def _origin(request: HttpRequest) -> str:
+    """Return the page's origin as `refuse_page` looks at it, "" when it told none. Never the path of a Referer."""
+    given = request.META.get("HTTP_ORIGIN")
+    origin = origin_of(request.META.get("HTTP_REFERER", "")) if given is None else given
+    return clean_text(origin)[:MAX_ORIGIN]
+
+
+class Waiting:
     """What has been noted and not written yet, and the thread that writes it, one in each process."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Wait for nothing, with no thread: so does each process begin, a forked one too."""
         self._kinds: dict[Refused, Times] = {}
         self._lock = threading.Lock()
-        self._process = 0
+        self._is_writing = False
         self._dropped = 0
 
     def add(self, refused: Refused) -> None:
+        """Count one more; a new kind beyond the bound is dropped."""
         moment = now()
         with self._lock:
             if refused in self._kinds:
@@ -129,11 +131,18 @@ class _Waiting:
                 self._kinds[refused] = Times(1, moment, moment)
             else:
                 self._dropped += 1
-            if self._process != os.getpid():  # none yet, or a fork left the thread behind
-                self._process = os.getpid()
-                threading.Thread(target=self._run, daemon=True, name="refusals").start()
+
+    def start_writer(self) -> None:
+        """Start the thread that writes, unless it runs."""
+        if self._is_writing:
+            return
+        with self._lock:
+            if not self._is_writing:
+                threading.Thread(target=self._write_forever, daemon=True, name="refusals").start()
+                self._is_writing = True
 
     def take(self) -> dict[Refused, Times]:
+        """Return what waits, and wait for nothing any more."""
         with self._lock:
             kinds, self._kinds = self._kinds, {}
             dropped, self._dropped = self._dropped, 0
@@ -141,92 +150,41 @@ class _Waiting:
             logger.warning("%s refused submissions were not noted: too many kinds at once", dropped)
         return kinds
 
-    def _run(self) -> None:
+    def write(self) -> None:
+        """Write what waits. A database that refuses it costs this much and no more."""
+        kinds = self.take()
+        if not kinds:
+            return
+        try:
+            write_refusals(kinds)
+        except DatabaseError as error:
+            logger.warning("refused submissions could not be noted: %s", without_detail(str(error)))
+            drop_broken_connections()
+
+    def _write_forever(self) -> None:
         while True:
             time.sleep(WRITE_EVERY)
-            kinds = self.take()
-            if not kinds:
-                continue
             try:
-                write_refusals(kinds)
-            except DatabaseError as error:
-                logger.warning("refused submissions could not be noted: %s", error)
+                self.write()
+                connection.close()  # back to the pool: this thread needs it for a moment in a second
             except Exception:  # the thread must outlive whatever this was
                 logger.exception("refused submissions could not be noted")
-            finally:
-                connection.close()  # back to the pool: this thread needs it for a moment in a second
 
 
-_waiting = _Waiting()
-_TABLE = Refusal._meta.db_table
-_COLUMNS = (
-    "organization_id", "form_id", "access_key_id", "code", "detail_code", "field", "origin", "message", "count",
-    "hour", "first_at", "last_at", "fingerprint",
-)  # fmt: skip
-_UPSERT = (
-    f"INSERT INTO {_TABLE} ({', '.join(_COLUMNS)}) VALUES ({', '.join(['%s'] * len(_COLUMNS))}) "  # noqa: S608 - names from code
-    f"ON CONFLICT (organization_id, hour, fingerprint) DO UPDATE SET count = {_TABLE}.count + excluded.count, "
-    "last_at = excluded.last_at"
-)
+_waiting = Waiting()
+os.register_at_fork(after_in_child=_waiting.begin)
 
 
-def write_refusals(kinds: dict[Refused, Times]) -> None:
-    """Write what was noted, adding to what stands there of the same hour; what is nobody's is dropped."""
-    rows: dict[Refused, Times] = {}
-    hour = now().replace(minute=0, second=0, microsecond=0)
-    for refused, times in _in_bounds(_owned(kinds), hour):
-        if refused in rows:
-            rows[refused].add(times)
-        else:
-            rows[refused] = times
-    with connection.cursor() as cursor:
-        cursor.executemany(_UPSERT, [_values(refused, times, hour) for refused, times in rows.items()])
-
-
-def _owned(kinds: dict[Refused, Times]) -> Iterable[tuple[Refused, Times]]:
-    """Find out whose a refusal without a valid key is: of a revoked or expired key, else of the form that it named."""
-    strangers = [refused for refused in kinds if refused.organization_id is None]
-    digests = {refused.digest for refused in strangers} - {""}
-    found = AccessKey.objects.filter(digest__in=digests).values_list("digest", "pk", "organization") if digests else []
-    keys = {digest: (pk, organization) for digest, pk, organization in found}
-    named = {refused.form_id for refused in kinds if refused.form_id}
-    owners = dict(Form.objects.filter(pk__in=named).values_list("pk", "organization")) if named else {}
-    for refused, times in kinds.items():
-        key_id, organization_id = refused.key_id, refused.organization_id
-        form_owner = owners.get(refused.form_id) if refused.form_id else None
-        if organization_id is None:
-            key_id, organization_id = keys.get(refused.digest, (None, form_owner))
-        if organization_id is not None:
-            form_id = refused.form_id if form_owner == organization_id else None
-            yield (
-                dataclasses.replace(
-                    refused, organization_id=organization_id, form_id=form_id, key_id=key_id, digest=""
-                ),
-                times,
-            )
-
-
-def _in_bounds(owned: Iterable[tuple[Refused, Times]], hour: dt.datetime) -> Iterable[tuple[Refused, Times]]:
-    counts: dict[uuid.UUID | None, int] = {}
-    for refused, times in owned:
-        owner = refused.organization_id
-        if owner not in counts:
-            counts[owner] = Refusal.objects.filter(organization=owner, hour=hour).count()
-        counts[owner] += 1
-        yield (refused if counts[owner] <= MOST_AN_HOUR else refused.in_fewer_words()), times
-
-
-def _values(refused: Refused, times: Times, hour: dt.datetime) -> list[Any]:
-    ids = [refused.organization_id, refused.form_id, refused.key_id]
-    moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (hour, times.first, times.last)]
-    texts = [refused.code, refused.detail_code, refused.field, refused.origin, refused.message]
-    return [*(pk and database_id(pk) for pk in ids), *texts, times.count, *moments, refused.fingerprint]
-
-
-def recent_refusals(organization: Organization) -> QuerySet[Refusal]:
-    """Return what was refused in the last 24 hours, newest first."""
+def recent_refusals(
+    organization: Organization, *, form: Form | None = None, key: AccessKey | None = None
+) -> QuerySet[Refusal]:
+    """Return what was refused in the last 24 hours, of one form or key if asked; newest first."""
     recent = Refusal.objects.filter(organization=organization, last_at__gt=now() - KEPT)
-    return recent.select_related("form", "access_key").order_by("-last_at")
+    if form:
+        recent = recent.filter(form=form)
+    if key:
+        recent = recent.filter(access_key=key)
+    return recent.select_related("organization", "form", "access_key").order_by("-last_at", "-pk")
 
 
 def purge_refusals() -> int:

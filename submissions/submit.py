@@ -159,7 +159,10 @@ class Attempt:
 
     def _refuse_at_address(self, refusal: ApiError) -> NoReturn:
         self.usage = ratelimit.count_address(self.request)
-        raise self.usage.refusal() if self.usage.is_over else refusal
+        if self.usage.is_over:
+            refusal = self.usage.refusal()
+            refusal.reason = "address"  # not the plan's hour
+        raise refusal
 
 
 def submitted_record(stored: Stored, form: FoundForm) -> dict[str, str | None]:

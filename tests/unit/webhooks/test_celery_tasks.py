@@ -155,7 +155,7 @@ def test_deliver_due__budget_is_spent__asks_for_another_run(
 @pytest.mark.django_db
 def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
-    names = ["purge_submissions", "purge_idempotency_keys", "purge_log"]
+    names = ["purge_submissions", "purge_idempotency_keys", "purge_refusals", "purge_log"]
     for name in names:
         monkeypatch.setattr(retention, name, lambda name=name: called.append(name))
     tasks.clean_up.apply(throw=True)
