@@ -1,6 +1,7 @@
 """The log of deliveries, webhooks and mails together; sending one again; the story of a submission as a piece."""
 
 import dataclasses
+import datetime as dt
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
@@ -10,6 +11,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.ids import Prefix
+from config.api.times import now
 from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
 from dashboard.inputs.webhooks import LogFilterForm
 from submissions.models import Submission
@@ -18,6 +20,7 @@ from webhooks.replays import retry_delivery
 from webhooks.story import is_settled, tell_story
 
 PAGE_SIZE = 25
+SOON = dt.timedelta(seconds=10)
 FARTHEST_PAGE = 400  # of a log; what lies beyond is found by its submission, or by a narrower filter
 
 
@@ -28,6 +31,12 @@ class LogPage:
     rows: list[Delivery]
     number: int
     has_next: bool
+
+    @property
+    def is_moving(self) -> bool:
+        """Tell whether something on it will change within moments: then the page asks again."""
+        soon = now() + SOON
+        return any(row.next_attempt_at is not None and row.next_attempt_at < soon for row in self.rows)
 
     @property
     def has_previous(self) -> bool:

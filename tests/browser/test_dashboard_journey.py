@@ -125,7 +125,6 @@ def test_journey__from_sign_up__to_a_first_live_submission_and_its_deliveries(
         link(page, "I have copied it")
         press(page, "Send a test event")
         receiver.wait_for(1)
-        page.reload()
         expect(page.get_by_role("row").filter(has_text="Test event")).to_contain_text("Delivered")
         send_from_a_page(page, tag, site)
         told = receiver.wait_for(2)[1]
