@@ -30,6 +30,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, "errors/404.html", status=404) if _is_page(request) else errors.not_found(request, exception)
 
 
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """`handler429`: what allauth answers over its limits; the longest of those that end here is a minute."""
+    return render(request, "429.html", status=429, headers={"Retry-After": "60"})
+
+
 def internal_error(request: HttpRequest) -> HttpResponse:
     """`handler500`; Django has logged the traceback. The page asks the database nothing: it may be what failed."""
     if _is_page(request):

@@ -224,7 +224,10 @@ ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # `key` is the account behind the second step, where nobody gets without the password. For passwords the adapter makes
 # it client and account: by account alone it would be a lock that a stranger could put on somebody else's door.
-ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,10/5m/key"}
+ACCOUNT_RATE_LIMITS = {
+    "login_failed": "10/m/ip,10/5m/key",
+    "confirm_email": "3/m/key,20/h/key",  # codes mailed to one address
+}
 ACCOUNT_FORMS = {
     "login": "dashboard.inputs.account.LoginForm",
     "signup": "dashboard.inputs.account.SignupForm",

@@ -40,4 +40,5 @@ urlpatterns = [
 handler400 = "config.error_pages.bad_request"
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"
+handler429 = "config.error_pages.too_many_requests"  # not Django's, allauth's
 handler500 = "config.error_pages.internal_error"

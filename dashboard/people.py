@@ -31,6 +31,12 @@ logger = logging.getLogger(__name__)
 class AccountAdapter(DefaultAccountAdapter):
     """Our notion of a client's address, and no lost page when the mail server is away."""
 
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": "That address and password are not correct.",
+        "too_many_login_attempts": "Too many tries. Wait a few minutes, or set a new password by mail.",
+        "incorrect_code": "That is not the code.",
+    }
+
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return what limits count, as the API's do."""
         return client_network(request)
@@ -67,6 +73,8 @@ class AccountAdapter(DefaultAccountAdapter):
 
 class MFAAdapter(DefaultMFAAdapter):
     """What authenticator apps and passkeys show."""
+
+    error_messages = DefaultMFAAdapter.error_messages | {"incorrect_code": "That is not the code."}
 
     def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # allauth's name
         """Return the name that a new passkey is offered."""

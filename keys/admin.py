@@ -3,7 +3,10 @@
 from functools import partial
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.forms import BaseInlineFormSet, ModelForm
@@ -17,6 +20,7 @@ from keys.plans import Plan
 
 admin.site.site_header = admin.site.site_title = "Fieldpost operators"
 admin.site.index_title = "Organizations, people, trail"
+admin.site.unregister([EmailAddress, Authenticator, Group])  # theirs would show secrets, and addresses out of step
 
 
 def operator(request: HttpRequest) -> User:
@@ -138,6 +142,22 @@ class UserAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: people delete their accounts, and see first what goes with them."""
         return False
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
+    """Second steps and passkeys, to be deleted for somebody who has lost theirs. What they hold is not shown."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    list_select_related = ("user",)
+    search_fields = ("user__email",)
+    fields = ("user", "type", "created_at", "last_used_at")
+    ordering = ("-created_at",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may delete them by Django's permissions."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
 
 @admin.register(AccessKey)

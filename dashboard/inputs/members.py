@@ -49,7 +49,7 @@ class DeleteAccountForm(forms.Form):
 
     organizations = forms.MultipleChoiceField(
         label="These organizations are yours alone, and are erased with every form and submission",
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
         error_messages={"required": "Tick them, or make somebody else their owner first."},
     )
     typed = forms.CharField(label="Type your email address", widget=forms.TextInput(attrs={"autocomplete": "off"}))

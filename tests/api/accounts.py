@@ -25,7 +25,7 @@ def new_email() -> str:
 
 def mailed_code(smtp: MailReceiver, email: str, count: int = 1) -> str:
     """Return the code of the latest of `count` mails."""
-    text = smtp.wait_for(email, count)[-1].message.get_content()
+    text = smtp.wait_for(email, count)[-1].message.get_content().replace("\r", "")
     found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", text, re.MULTILINE)
     assert found, text
     return found[1]

@@ -1,0 +1,89 @@
+"""The account's own pages, one after the other: nothing for axe, console or policy, and no sideways scrolling."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from keys.models import Membership
+from tests.api.accounts import code_of, with_authenticator_app
+from tests.api.arrange import make_tenant
+from tests.api.browsing import PASSWORD, person_of
+from tests.browser.staff import at_the_dashboard
+from tests.browser.test_hosted_page import violations
+from tests.browser.test_passkeys import add_authenticator, log_in, named_host, press
+from tests.services.application import Application
+
+PAGES = (
+    "/account/2fa/",
+    "/account/2fa/webauthn/",
+    "/account/2fa/webauthn/add/",
+    "/account/2fa/recovery-codes/",
+    "/account/2fa/recovery-codes/generate/",
+    "/account/2fa/totp/deactivate/",
+    "/account/email/",
+    "/account/password/change/",
+    "/account/logout/",
+    "/account/inactive/",
+    "/account/reauthenticate/",
+    "/dashboard/account",
+    "/dashboard/account/delete",
+)
+LOOKS = [
+    {"color_scheme": "light", "viewport": {"width": 360, "height": 740}},
+    {"color_scheme": "dark", "viewport": {"width": 1100, "height": 800}},
+]
+
+
+def complaints_of(page: Page) -> list[str]:
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return [f"{page.url}: {one}" for one in (*violations(page), *(["scrolls sideways"] if wide else []))]
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=["phone-light", "desk-dark"])
+def test_account_pages__in_every_look__are_accessible_and_quiet(
+    browser: Browser, service: Application, options: dict[str, Any]
+) -> None:
+    person = person_of(make_tenant())
+    Membership.objects.create(organization=make_tenant().organization, user=person, role="member")
+    with at_the_dashboard(browser, named_host(service), **options) as (page, complaints):
+        add_authenticator(page)
+        log_in(page, person)
+        page.goto("/account/2fa/totp/activate/")
+        found = complaints_of(page)  # "Is it you?"
+        page.get_by_label("Password").fill(PASSWORD)
+        press(page, "Continue")
+        found += complaints_of(page)
+        code = code_of(page.get_by_label("The secret", exact=True).inner_text().strip())
+        page.get_by_label("Code that the app shows").fill(code)
+        press(page, "Turn on")
+        expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+        page.goto("/account/2fa/webauthn/add/")
+        page.get_by_label("Name").fill("A phone with a rather long name")
+        press(page, "Add passkey")
+        expect(page.get_by_role("link", name="Manage passkeys")).to_be_visible()
+        for path in PAGES:
+            answer = page.goto(path)
+            assert answer is not None
+            assert answer.status == 200
+            found += complaints_of(page)
+        assert (found, complaints) == ([], [])
+
+
+def test_second_step__with_scripts_and_without__is_accessible(browser: Browser, service: Application) -> None:
+    person = person_of(make_tenant())
+    with_authenticator_app(person)
+    with at_the_dashboard(browser, service.base_url) as (page, complaints):
+        log_in(page, person)
+        assert complaints_of(page) == []
+        page.get_by_label("Code").fill("abcdef")
+        press(page, "Log in")
+        assert complaints_of(page) == []
+        assert complaints == []
+    with at_the_dashboard(browser, service.base_url, java_script_enabled=False) as (page, complaints):
+        page.goto("/account/login/")
+        expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+        expect(page.get_by_text("Log in with a passkey")).to_be_hidden()
+        log_in(page, person)
+        expect(page.get_by_role("heading", name="The second step")).to_be_visible()
+        assert complaints == []
