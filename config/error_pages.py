@@ -32,7 +32,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
     """`handler429`: what allauth answers over its limits; the longest of those that end here is a minute."""
-    return render(request, "429.html", status=429, headers={"Retry-After": "60"})
+    response = render(request, "429.html", status=429)
+    response.headers["Retry-After"] = "60"
+    return response
 
 
 def internal_error(request: HttpRequest) -> HttpResponse:

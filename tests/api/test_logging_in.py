@@ -125,6 +125,7 @@ def test_log_in__thirtieth_time_and_more__is_a_page_that_says_what_to_do(service
         answers = [log_in(Browser(client), person) for _ in range(31)]
     assert [answer.status for answer in answers] == [302] * 30 + [429]
     assert "Wait a minute" in text_of(answers[-1])
+    assert answers[-1].headers["Retry-After"] == "60"
 
 
 def test_password__person_made_by_a_command__sets_one_by_mail_and_gets_in(
