@@ -25,7 +25,7 @@ django.setup()
 
 from django.conf import settings  # noqa: E402 - after setup
 
-from config.api.ids import InvalidId, Prefix, decode_id  # noqa: E402
+from config.api.ids import InvalidId, Prefix, decode_id, encode_id  # noqa: E402
 from config.processes import end_with_parent  # noqa: E402
 from submissions.live import BadToken, Watch, read_token, server_sent  # noqa: E402
 from submissions.live_hub import Hub, Viewer  # noqa: E402
@@ -35,6 +35,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 HEARTBEAT_SECONDS = 15.0  # proxies end what is silent for longer than a minute
+LAST_WORDS_SECONDS = 5.0  # for one who reads slowly, after the token's end
 HELLO = b"retry: 2000\n\n: watching\n\n"  # milliseconds until a browser comes back by itself
 HEARTBEAT = b": still here\n\n"
 END = server_sent("end")
@@ -49,9 +50,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request."""
     if scope["type"] != "http":
         return
-    if scope["method"] not in ("GET", "HEAD"):
+    is_check = scope["path"] == "/healthz"
+    if scope["method"] != "GET" and not (is_check and scope["method"] == "HEAD"):  # a HEAD would watch for nothing
         await _refuse(send, 405, "method_not_allowed", "Watch with GET.", (b"allow", b"GET"))
-    elif scope["path"] == "/healthz":
+    elif is_check:
         await _answer(send, 200, b"text/plain", b"ok")
     elif scope["path"] == "/events":
         await _watch(scope, receive, send)
@@ -77,7 +79,9 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
     pump = asyncio.ensure_future(_pump(viewer, watch, send))
     gone = asyncio.ensure_future(_wait_until_gone(receive))
     try:
-        await asyncio.wait({pump, gone}, return_when=asyncio.FIRST_COMPLETED)
+        # The token's end holds for one who reads nothing, too: the pump waits for room then, and sees no clock.
+        patience = max(0, watch.expires - time.time()) + LAST_WORDS_SECONDS
+        await asyncio.wait({pump, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
     finally:
         hub.remove(viewer)
         for task in (pump, gone):
@@ -97,18 +101,24 @@ async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
         try:
             message = await asyncio.wait_for(viewer.queue.get(), min(left, HEARTBEAT_SECONDS))
         except TimeoutError:
-            message = HEARTBEAT if loop.time() < end else b""
+            if loop.time() >= end:
+                continue
+            message = _standing(viewer) + HEARTBEAT
         if message is None:
             break
-        if message:
-            await _part(send, message)
+        await _part(send, message)
     else:
-        await _part(send, END)
+        await _part(send, _standing(viewer) + END)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _part(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _standing(viewer: Viewer) -> bytes:
+    """Return the `id` that a page names when it comes back, however quiet it was; nothing while a message waits."""
+    return f"id: {encode_id(Prefix.SUBMISSION, hub.position(viewer))}\n".encode() if viewer.queue.empty() else b""
 
 
 async def _wait_until_gone(receive: Receive) -> None:

@@ -12,6 +12,7 @@ import datetime as dt
 import logging
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,7 +20,6 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from config.api.database import drop_broken_connections
-from config.api.ids import made_at
 from config.api.times import now
 from submissions.live import Watch, server_sent, submission_event
 from submissions.models import Submission
@@ -47,11 +47,9 @@ class Viewer:
     queue: "asyncio.Queue[bytes | None]" = dataclasses.field(default_factory=lambda: asyncio.Queue(QUEUE))
 
     def wants(self, message: Message) -> bool:
-        """Tell whether a message is this viewer's to see, and new to it."""
-        pk, organization, form, _ = message
-        if organization != self.watch.organization_id or pk in self.told:
-            return False
-        return self.watch.form_id in (None, form)
+        """Tell whether a message of its organization is this viewer's to see, and new to it."""
+        pk, _, form, _ = message
+        return pk not in self.told and self.watch.form_id in (None, form)
 
     def give(self, message: bytes) -> bool:
         """Put a message into the queue; tell whether there was room."""
@@ -83,7 +81,7 @@ class Hub:
         """Begin to serve a viewer: from `after` on, or from now."""
         moment = now()
         viewer = Viewer(watch, after or first_id_of(moment))
-        if after and made_at(after) < moment - REPLAYED:
+        if after and after < first_id_of(moment - REPLAYED):
             viewer.dismiss()
             return viewer
         self.viewers.add(viewer)
@@ -96,17 +94,29 @@ class Hub:
         """Forget a viewer."""
         self.viewers.discard(viewer)
 
+    def position(self, viewer: Viewer) -> uuid.UUID:
+        """Return the id from which a viewer goes on without loss, once its queue is empty: quiet ones move on too."""
+        if viewer.is_new:
+            return viewer.after
+        return max(first_id_of(self._looked - READ_AGAIN), viewer.after, *viewer.told)
+
     async def _look_again_and_again(self) -> None:
-        """Look while anybody watches; then end, and ask the database nothing."""
+        """Look while anybody watches; then end, and ask the database nothing. An outage is logged once."""
+        fails = False
         while self.viewers:
             began = time.monotonic()
             try:
                 await self.look()
+                fails = False
             except DatabaseError as error:
-                logger.warning("live stream: the database is away: %s", error)
+                if not fails:
+                    logger.warning("live stream: the database is away: %s", error)
+                fails = True
                 await asyncio.get_running_loop().run_in_executor(self._thread, drop_broken_connections)
             except Exception:
-                logger.exception("live stream: a look failed")
+                if not fails:
+                    logger.exception("live stream: a look failed")
+                fails = True
             await asyncio.sleep(max(0.05, settings.EVENTS_POLL_SECONDS - (time.monotonic() - began)))
 
     async def look(self) -> None:
@@ -120,21 +130,27 @@ class Hub:
         messages = await loop.run_in_executor(self._thread, self._read, organizations, since)
         # A full look has seen the newest rows alone.
         seen_from = messages[0][0] if len(messages) >= MOST_READ else since
+        by_organization: defaultdict[uuid.UUID, list[Message]] = defaultdict(list)
+        for message in messages:
+            by_organization[message[1]].append(message)
         for viewer in watching:
-            if viewer in self.viewers and not self._hand_out(viewer, messages, floor, seen_from):
+            theirs = by_organization.get(viewer.watch.organization_id, [])
+            if viewer in self.viewers and not self._hand_out(viewer, theirs, floor, seen_from):
                 viewer.dismiss()
                 self.remove(viewer)
         self._looked = began
 
     def _hand_out(self, viewer: Viewer, messages: list[Message], floor: uuid.UUID, seen_from: uuid.UUID) -> bool:
         """Give a viewer what is new to it; tell whether nothing is missing."""
-        if viewer.is_new and viewer.after < seen_from:
+        if (viewer.after if viewer.is_new else first_id_of(self._looked)) < seen_from:
             return False
         mine = [message for message in messages if viewer.wants(message)]
-        # It has seen `after` and what was there before; from then on an older id is a row that was committed late.
-        wanted = [message for message in mine if not viewer.is_new or message[0] > viewer.after]
+        # A new one has seen `after` and what was there before; from then on an older id is a row that was committed
+        # late. What is below the floor was read for somebody else's replay, and is no longer in `told`.
+        start = viewer.after if viewer.is_new else floor
+        wanted = [message for message in mine if message[0] > start]
         viewer.is_new = False
-        viewer.told = {pk for pk in viewer.told if pk > floor} | {message[0] for message in mine}
+        viewer.told = {pk for pk in (*viewer.told, *(message[0] for message in mine)) if pk > floor}
         return len(wanted) <= MOST_REPLAYED and all(viewer.give(message[3]) for message in wanted)
 
 

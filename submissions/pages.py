@@ -10,19 +10,16 @@ import datetime as dt
 import uuid
 from collections.abc import Callable
 
-from django.db import connections
-from django.db.models import F, QuerySet, TextField, Value
-from django.db.models.functions import Concat
+from django.db.models import QuerySet
 
 from config.api.pagination import snapshot
 from submissions import tally
 from submissions.models import Submission
-from submissions.querysets import SubmissionQuerySet, fold
+from submissions.querysets import SubmissionQuerySet
+from submissions.search import count_matches, find_newest
 
 MOST_COUNTED = 10_000  # rows; beyond, a list narrowed by dates says "more than"
 MOST_FOUND = 1_000  # matches of a text that are counted and can be paged through
-LOOKED_THROUGH = 20_000  # newest rows that a search reads one by one before it asks the trigram index
-LOOKED_THROUGH_AT_MOST = 60_000
 
 Narrow = Callable[[SubmissionQuerySet], SubmissionQuerySet]
 
@@ -107,7 +104,7 @@ def find_page(scope: Scope, *, number: int, size: int) -> Page:
     start = (number - 1) * size
     with snapshot() as alias:
         if scope.text:
-            found = find_ids(scope, alias)
+            found = find_newest(scope.without_text().using(alias), scope.text, most=MOST_FOUND + 1)
             ids, total, is_exact = found[:MOST_FOUND][start : start + size], len(found), len(found) <= MOST_FOUND
             total = min(total, MOST_FOUND)
         else:
@@ -118,12 +115,33 @@ def find_page(scope: Scope, *, number: int, size: int) -> Page:
 
 
 def _count(scope: Scope, rows: SubmissionQuerySet) -> tuple[int, bool]:
+    if scope.is_whole:
+        return count_exactly(scope, rows.db), True
+    counted = rows.order_by()[: MOST_COUNTED + 1].count()
+    return min(counted, MOST_COUNTED), counted <= MOST_COUNTED
+
+
+def count_exactly(scope: Scope, alias: str) -> int:
+    """Return how many rows there are: from the tallies, at the same cost at ten million, where these know it."""
+    if scope.text:
+        return count_matches(scope.without_text().using(alias), scope.text)
     if not scope.is_whole:
-        counted = rows.order_by()[: MOST_COUNTED + 1].count()
-        return min(counted, MOST_COUNTED), counted <= MOST_COUNTED
+        return scope.without_text().using(alias).count()
     if scope.form_id:
-        return tally.total_of_form(scope.form_id, spam=scope.spam, using=rows.db), True
-    return tally.total_of_organization(scope.organization_id, spam=scope.spam, using=rows.db), True
+        return tally.total_of_form(scope.form_id, spam=scope.spam, using=alias)
+    return tally.total_of_organization(scope.organization_id, spam=scope.spam, using=alias)
+
+
+def read_exactly(scope: Scope, start: int, size: int, *, total: int, alias: str) -> list[Submission]:
+    """Return the rows from place `start` on, newest first, where `total` is how many there are."""
+    last = min(start + size, total)
+    if start >= last:
+        return []
+    if scope.text and last <= MOST_COUNTED:
+        ids = find_newest(scope.without_text().using(alias), scope.text, most=last)[start:]
+    else:
+        ids = read_ids(scope.rows().using(alias), start, size, total=total)
+    return rows_of(ids, alias)
 
 
 def read_ids(rows: QuerySet[Submission], start: int, size: int, *, total: int | None) -> list[uuid.UUID]:
@@ -144,32 +162,3 @@ def rows_of(ids: list[uuid.UUID], alias: str) -> list[Submission]:
     """Return the rows of these ids, newest first, each with its form."""
     rows = Submission.objects.using(alias).select_related("form").defer("search_text", "controls")
     return sorted(rows.filter(pk__in=ids), key=lambda row: row.pk, reverse=True)
-
-
-def find_ids(scope: Scope, alias: str) -> list[uuid.UUID]:
-    """
-    Return the ids of the newest rows that hold the text: at most one more than MOST_FOUND.
-
-    How rare a text is, no statistics tell, and the wrong plan costs seconds: the trigram index first collects every
-    match, however many; reading row by row goes through everything for a text that is not there. So the newest rows
-    are read first, and the index is asked for the rest only when these show that matches are few.
-    """
-    newest = scope.without_text().using(alias).order_by("-id")
-    wanted = MOST_FOUND + 1
-    if connections[alias].vendor != "postgresql":
-        return list(newest.containing(scope.text).values_list("id", flat=True)[:wanted])
-    found: list[uuid.UUID] = []
-    for depth in (LOOKED_THROUGH, LOOKED_THROUGH_AT_MOST):
-        edge = newest.values_list("id", flat=True)[depth : depth + 1].first()
-        near = newest.filter(id__gt=edge) if edge else newest
-        # Joined with nothing, the column is no longer what the trigram index knows.
-        plain = near.annotate(plain=Concat(F("search_text"), Value(""), output_field=TextField())).filter(
-            plain__contains=fold(scope.text)
-        )
-        found = list(plain.values_list("id", flat=True)[:wanted])
-        if edge is None or len(found) == wanted:
-            return found
-        if len(found) * LOOKED_THROUGH_AT_MOST < wanted * depth:  # few: the index has few to collect
-            break
-    far = newest.filter(id__lte=edge).containing(scope.text)
-    return found + list(far.values_list("id", flat=True)[: wanted - len(found)])

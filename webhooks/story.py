@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from django.db.models import Q, QuerySet, Sum
 
 from config.api.times import now
+from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, Tally
 from submissions.querysets import SubmissionQuerySet
@@ -19,6 +20,7 @@ from webhooks.retention import LOG_KEPT
 
 MOST_DELIVERIES = 100  # of one submission that are told
 MOST_ATTEMPTS = 200
+MAILS_OF_NEWEST = 5_000  # submissions of a form, whose mails are found
 COUNTED_TO = 1_000  # deliveries that wait after a failure; beyond, nobody needs the number
 STATUS = Delivery.Status
 GOOD, BAD, WAITING, NEUTRAL = "good", "bad", "warn", "neutral"
@@ -30,7 +32,8 @@ class Moment:
     One thing that happened, or will (`is_ahead`), at `at`.
 
     `look`: good, bad, warn or neutral. `target`: the URL or address, for what concerns one delivery; `answer`: the
-    first 4 KiB of what came back. `delivery`: set where the delivery stands now, so that it can be retried.
+    first 4 KiB of what came back in the attempt `attempt`. `delivery`: set where the delivery stands now, so that it
+    can be retried.
     """
 
     at: dt.datetime | None
@@ -39,17 +42,23 @@ class Moment:
     look: str = NEUTRAL
     target: str = ""
     answer: str = ""
+    attempt: int | None = None
     delivery: Delivery | None = None
     is_ahead: bool = False
 
 
 def tell_story(submission: Submission) -> list[Moment]:
     """Return everything that happened to a submission, oldest first; what stands last may still be ahead."""
-    deliveries = list(_deliveries_of(submission)[: MOST_DELIVERIES + 1])
-    moments = [*_beginning(submission), *_attempts(deliveries[:MOST_DELIVERIES]), *_ends(deliveries[:MOST_DELIVERIES])]
-    moments += _dispatch(submission, has_deliveries=bool(deliveries))
-    if len(deliveries) > MOST_DELIVERIES:
+    found = list(_deliveries_of(submission)[: MOST_DELIVERIES + 1])
+    deliveries = found[:MOST_DELIVERIES]
+    attempts = list(_attempts_of(deliveries)[: MOST_ATTEMPTS + 1])
+    moments = [*_beginning(submission), *_dispatch(submission, has_deliveries=bool(deliveries))]
+    moments += _tries(deliveries, attempts[:MOST_ATTEMPTS])
+    moments += _ends(submission, deliveries)
+    if len(found) > MOST_DELIVERIES:
         moments.append(Moment(None, f"More than {MOST_DELIVERIES} deliveries", "The others are under Webhooks."))
+    if len(attempts) > MOST_ATTEMPTS:
+        moments.append(Moment(None, f"More than {MOST_ATTEMPTS} attempts", "Only the newest are told here."))
     latest = dt.datetime.max.replace(tzinfo=dt.UTC)
     return sorted(moments, key=lambda moment: (moment.is_ahead, moment.at or latest))
 
@@ -63,9 +72,18 @@ def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
     return Delivery.objects.filter(submission=submission).select_related("webhook").defer("body").order_by("id")
 
 
+def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
+    return Attempt.objects.filter(delivery__in=deliveries).order_by("-id")
+
+
 def _beginning(submission: Submission) -> Iterator[Moment]:
-    origin = submission.meta.get("origin")
-    yield Moment(submission.created_at, "Accepted and stored", f"From a page of {origin}" if origin else "", GOOD)
+    origin, address = submission.meta.get("origin"), submission.meta.get("ip")
+    words = [
+        f"As {submission.public_id}",
+        f"from a page of {origin}" if origin else "",
+        f"by {address}" if address else "",
+    ]
+    yield Moment(submission.created_at, "Accepted and stored", ", ".join(filter(None, words)), GOOD)
     if submission.spam:
         yield Moment(submission.created_at, "Taken for spam", "; ".join(submission.spam_reasons), BAD)
     if submission.released_at:
@@ -78,18 +96,17 @@ def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Momen
         return
     if submission.spam:
         detail = "Spam is told to nobody."
+    elif now() - submission.dispatched_at > LOG_KEPT:
+        detail = f"The log is kept for {LOG_KEPT.days} days; what it held of this time is gone."
     elif has_deliveries:
         detail = "Who is to be told was written down."
-    elif now() - submission.dispatched_at > LOG_KEPT:
-        detail = f"The log of its deliveries was kept for {LOG_KEPT.days} days and is gone."
     else:
         detail = "Nobody is to be told: the form had no webhook and no mail address then."
     yield Moment(submission.dispatched_at, "Dispatched", detail)
 
 
-def _attempts(deliveries: list[Delivery]) -> Iterator[Moment]:
+def _tries(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[Moment]:
     by_id = {delivery.pk: delivery for delivery in deliveries}
-    attempts = Attempt.objects.filter(delivery__in=deliveries).order_by("-id")[:MOST_ATTEMPTS]
     for attempt in attempts:
         delivery = by_id[attempt.delivery_id]
         status = f"{attempt.status}, " if attempt.status else ""
@@ -101,34 +118,39 @@ def _attempts(deliveries: list[Delivery]) -> Iterator[Moment]:
             BAD if attempt.error else GOOD,
             target=target_of(delivery),
             answer=attempt.response,
+            attempt=attempt.pk,
         )
 
 
-def _ends(deliveries: list[Delivery]) -> Iterator[Moment]:
+def _ends(submission: Submission, deliveries: list[Delivery]) -> Iterator[Moment]:
+    moment = now()
     for delivery in deliveries:
-        title, detail, look = _standing(delivery)
+        title, detail, look = _standing(submission, delivery, moment)
         is_ahead = delivery.status == STATUS.PENDING
         at = delivery.next_attempt_at if is_ahead else delivery.finished_at or delivery.created_at
         yield Moment(at, title, detail, look, target_of(delivery), delivery=delivery, is_ahead=is_ahead)
 
 
-def _standing(delivery: Delivery) -> tuple[str, str, str]:
+def _standing(submission: Submission, delivery: Delivery, moment: dt.datetime) -> tuple[str, str, str]:
     """Return `(title, detail, look)` of where a delivery stands."""
     if delivery.status == STATUS.DELIVERED:
         return "Delivered", "", GOOD
     if delivery.status == STATUS.FAILED:
-        return "Given up", f"After {delivery.attempt_count} attempts. It can be sent again.", BAD
+        tries = f"{delivery.attempt_count} attempt{'' if delivery.attempt_count == 1 else 's'}"
+        return "Given up", f"After {tries}. It can be sent again.", BAD
     if delivery.status == STATUS.HELD:
         return "Held", "A page named this webhook. It is sent as soon as somebody activates it.", WAITING
     if delivery.status == STATUS.CANCELED:
-        return "Canceled", _why_canceled(delivery), WAITING
-    if delivery.lease_token is not None:
+        return "Canceled", _why_canceled(submission, delivery), WAITING
+    if delivery.lease_until is not None and delivery.lease_until > moment:
         return "Being sent", "", WAITING
     return ("Next attempt", "", WAITING) if delivery.attempt_count else ("To be sent", "", WAITING)
 
 
-def _why_canceled(delivery: Delivery) -> str:
+def _why_canceled(submission: Submission, delivery: Delivery) -> str:
     webhook = delivery.webhook
+    if submission.spam:
+        return "The submission was marked as spam before it was sent."
     if webhook is not None and webhook.status == Webhook.Status.DISABLED:
         return f"The webhook is disabled: {webhook.disabled_reason}"
     return "It was marked as spam, or the webhook was disabled before it was sent."
@@ -148,6 +170,20 @@ def undelivered_submissions(rows: SubmissionQuerySet) -> SubmissionQuerySet:
     """Return those submissions that somebody should have heard of and has not: failed, canceled, held, tried again."""
     owed = Delivery.objects.filter(UNDELIVERED, kind=Delivery.Kind.SUBMISSION)
     return rows.filter(spam=False, pk__in=owed.values("submission"))
+
+
+def by_way(rows: QuerySet[Delivery], form: Form | None) -> tuple[QuerySet[Delivery], QuerySet[Delivery]]:
+    """
+    Return `(to webhooks, mails)` of these deliveries, of one form if given.
+
+    A delivery does not know its form. Asking its submission would read millions of rows for a form with few, so a
+    form's are those of its webhooks, and the mails of its newest `MAILS_OF_NEWEST` submissions.
+    """
+    if form is None:
+        return rows.filter(webhook__isnull=False), rows.filter(webhook=None)
+    own = list(Webhook.objects.filter(form=form).values_list("pk", flat=True))
+    newest = Submission.objects.filter(form=form).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
+    return rows.filter(webhook__in=own), rows.filter(webhook=None, submission__in=newest)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

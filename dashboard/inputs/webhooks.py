@@ -3,17 +3,20 @@
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
+from dashboard.inputs.submissions import own_forms
 from forms_app.models import Form
 from keys.models import Organization
 from webhooks.models import MAX_URL, Delivery
 from webhooks.serializers import UNDELIVERED as REPLAY_UNDELIVERED
-from webhooks.story import UNDELIVERED
+from webhooks.story import UNDELIVERED, by_way
 
 UNDELIVERED_CHOICE = "undelivered"
 STATUSES = [("", "All"), (UNDELIVERED_CHOICE, "Undelivered"), *Delivery.Status.choices]
+CHANNELS = [("", "Webhooks and mails"), ("webhook", "Webhooks"), ("mail", "Mails")]
 DATE = {"type": "date"}
+AT_ONCE = {"data-submits": True}
 
 
 class WebhookForm(forms.Form):
@@ -71,13 +74,45 @@ class ReplayForm(forms.Form):
 
 
 class LogFilterForm(forms.Form):
-    """What a log of deliveries is narrowed to."""
+    """What the log of a webhook is narrowed to. What is no choice is left out."""
 
-    status = forms.ChoiceField(required=False, choices=STATUSES, label="State")
+    status = forms.ChoiceField(required=False, choices=STATUSES, label="State", widget=forms.Select(attrs=AT_ONCE))
 
     def narrow(self, rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        """Return the deliveries in the chosen state; everything for a state that there is not."""
-        chosen = self.cleaned_data.get("status") if self.is_valid() else ""
+        """Return the deliveries in the chosen state."""
+        chosen = self.chosen("status")
         if chosen == UNDELIVERED_CHOICE:
             return rows.filter(UNDELIVERED)
-        return rows.filter(Q(status=chosen)) if chosen else rows
+        return rows.filter(status=chosen) if chosen else rows
+
+    def chosen(self, name: str) -> str:
+        """Return what was chosen, "" for everything."""
+        self.is_valid()
+        return str(self.cleaned_data.get(name) or "")
+
+
+class DeliveriesFilterForm(LogFilterForm):
+    """What the log of an organization is narrowed to."""
+
+    form = forms.ChoiceField(required=False, label="Form", widget=forms.Select(attrs=AT_ONCE))
+    channel = forms.ChoiceField(required=False, choices=CHANNELS, label="Channel", widget=forms.Select(attrs=AT_ONCE))
+    field_order = ("form", "status", "channel")
+
+    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.forms = {form.public_id: form for form in own_forms(organization)}
+        choices = [("", "All forms"), *((public_id, form.name) for public_id, form in self.forms.items())]
+        self.fields["form"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+
+    @property
+    def form_chosen(self) -> Form | None:
+        """The form whose deliveries are asked for."""
+        return self.forms.get(self.chosen("form"))
+
+    def parts(self, rows: QuerySet[Delivery]) -> list[QuerySet[Delivery]]:
+        """Return the chosen deliveries in one or two parts that do not overlap, each quick to read newest first."""
+        rows, form, channel = self.narrow(rows), self.form_chosen, self.chosen("channel")
+        to_webhooks, mails = by_way(rows, form)
+        if channel:
+            return [to_webhooks if channel == "webhook" else mails]
+        return [to_webhooks, mails] if form else [rows]

@@ -2,26 +2,29 @@
 
 import dataclasses
 import datetime as dt
+import uuid
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import path
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.ids import Prefix
 from config.api.times import now
 from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
-from dashboard.inputs.webhooks import LogFilterForm
+from dashboard.inputs.webhooks import DeliveriesFilterForm
 from submissions.models import Submission
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery
-from webhooks.story import is_settled, tell_story
+from webhooks.story import MAILS_OF_NEWEST, is_settled, tell_story
 
 PAGE_SIZE = 25
-SOON = dt.timedelta(seconds=10)
 FARTHEST_PAGE = 400  # of a log; what lies beyond is found by its submission, or by a narrower filter
+SOON = dt.timedelta(seconds=10)
+FILTERS = ("form", "status", "channel")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,13 +33,17 @@ class LogPage:
 
     rows: list[Delivery]
     number: int
-    has_next: bool
+    has_more: bool
 
     @property
-    def is_moving(self) -> bool:
-        """Tell whether something on it will change within moments: then the page asks again."""
-        soon = now() + SOON
-        return any(row.next_attempt_at is not None and row.next_attempt_at < soon for row in self.rows)
+    def has_next(self) -> bool:
+        """Tell whether there is an older page to be shown."""
+        return self.has_more and self.number < FARTHEST_PAGE
+
+    @property
+    def is_cut(self) -> bool:
+        """Tell whether there are older rows that are not shown any more."""
+        return self.has_more and self.number >= FARTHEST_PAGE
 
     @property
     def has_previous(self) -> bool:
@@ -53,19 +60,32 @@ class LogPage:
         """The older page."""
         return self.number + 1
 
+    @property
+    def is_moving(self) -> bool:
+        """Tell whether something on it will change within moments: then the page asks again."""
+        soon = now() + SOON
+        return any(row.next_attempt_at is not None and row.next_attempt_at < soon for row in self.rows)
 
-def page_of(rows: QuerySet[Delivery], page: str) -> LogPage:
-    """Return a page of a log with every attempt; page 1 for what is no number."""
+
+def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
+    """Return a page of a log, made of these parts, with every attempt; page 1 for what is no number."""
     number = min(max(1, int(page)), FARTHEST_PAGE) if page.isascii() and page.isdecimal() and len(page) < 9 else 1
-    start = (number - 1) * PAGE_SIZE
-    found = rows.select_related("webhook", "submission__form").defer("body", "submission__search_text")
-    found = found.prefetch_related("attempts").order_by("-id")
-    taken = list(found[start : start + PAGE_SIZE + 1])
-    return LogPage(taken[:PAGE_SIZE], number, len(taken) > PAGE_SIZE and number < FARTHEST_PAGE)
+    ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
+    rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "submission__form")
+    rows = rows.defer("body", "submission__search_text", "submission__data").prefetch_related("attempts")
+    return LogPage(list(rows.order_by("-id")), number, len(ids) > PAGE_SIZE)
+
+
+def _newest_ids(parts: Sequence[QuerySet[Delivery]], start: int, count: int) -> list[uuid.UUID]:
+    """Return the ids from place `start` on, newest first; each part is read from an index of its own."""
+    ids: set[uuid.UUID] = set()
+    for part in parts:
+        ids.update(part.order_by("-id").values_list("id", flat=True)[: start + count])
+    return sorted(ids, reverse=True)[start : start + count]
 
 
 def query_of(request: PlacedRequest, *names: str) -> str:
-    """Return the address's query but for the page."""
+    """Return those parameters of the address that are given."""
     return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})
 
 
@@ -73,14 +93,19 @@ def query_of(request: PlacedRequest, *names: str) -> str:
 @require_safe
 def deliveries(request: PlacedRequest) -> HttpResponse:
     """Show every delivery of the organization, newest first."""
-    filters = LogFilterForm(request.GET)
-    log = filters.narrow(Delivery.objects.filter(organization=request.place.organization))
+    organization = request.place.organization
+    filters = DeliveriesFilterForm(request.GET, organization=organization)
+    log = filters.parts(Delivery.objects.filter(organization=organization))
     context = {
         "filters": filters,
         "page": page_of(log, request.GET.get("page", "")),
-        "query": query_of(request, "status"),
+        "query": query_of(request, *FILTERS),
+        "here": query_of(request, *FILTERS, "page"),
+        "log_url": reverse("dashboard:deliveries", args=[organization.slug]),
+        "mails_of_newest": MAILS_OF_NEWEST if filters.form_chosen and filters.chosen("channel") != "webhook" else 0,
     }
-    return render(request, "dashboard/deliveries.html", context)
+    piece = request.headers.get("HX-Request")
+    return render(request, "dashboard/parts/log_rows.html" if piece else "dashboard/deliveries.html", context)
 
 
 @in_organization(Role.ADMIN)
@@ -91,12 +116,20 @@ def retry(request: PlacedRequest, delivery_id: str) -> HttpResponse:
     found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.place.organization)
     with telling(request, "It is being sent again."):
         retry_delivery(found)
+    return redirect(_back(request, found))
+
+
+def _back(request: PlacedRequest, found: Delivery) -> str:
+    """Return the page on which the button stood: never an address that was sent along."""
     slug = request.place.organization.slug
     if request.POST.get("submission") and found.submission is not None:
-        return redirect("dashboard:submission", slug, found.submission.public_id)
+        return resolve_url("dashboard:submission", slug, found.submission.public_id)
     if request.POST.get("webhook") and found.webhook is not None:
-        return redirect("dashboard:webhook", slug, found.webhook.public_id)
-    return redirect("dashboard:deliveries", slug)
+        log = resolve_url("dashboard:webhook", slug, found.webhook.public_id)
+    else:
+        log = resolve_url("dashboard:deliveries", slug)
+    query = query_of(request, *FILTERS, "page")
+    return f"{log}?{query}" if query else log
 
 
 @in_organization()

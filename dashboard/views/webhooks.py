@@ -1,17 +1,21 @@
 """Webhooks: who is told, with which secret, and what can be done about them."""
 
 import secrets
+import uuid
+from collections import Counter
+from collections.abc import Sequence
 
 from django.contrib import messages
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from config.api.ids import Prefix
+from config.api.times import now
 from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
 from dashboard.inputs.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
@@ -31,16 +35,22 @@ def webhooks(request: PlacedRequest) -> HttpResponse:
     own = Webhook.objects.filter(form__organization=request.place.organization).select_related("form")
     last = Delivery.objects.filter(webhook=OuterRef("pk")).order_by("-id")
     own = own.annotate(
-        last_status=Subquery(last.values("status")[:1]),
-        last_at=Subquery(last.values("created_at")[:1]),
-        held=Count("deliveries", filter=Q(deliveries__status=Delivery.Status.HELD)),
+        last_status=Subquery(last.values("status")[:1]), last_at=Subquery(last.values("created_at")[:1])
     ).order_by("form__name", "id")
     everything = list(own)
+    pending = [webhook for webhook in everything if webhook.status == STATUS.PENDING]
+    held = _held_for(pending)
     context = {
-        "pending": [webhook for webhook in everything if webhook.status == STATUS.PENDING],
+        "pending": [(webhook, held[webhook.pk]) for webhook in pending],
         "registered": [webhook for webhook in everything if webhook.status != STATUS.PENDING],
     }
     return render(request, "dashboard/webhooks.html", context)
+
+
+def _held_for(pending: Sequence[Webhook]) -> "Counter[uuid.UUID | None]":
+    """Return how much waits for each: asked by what is held alone, since logs have millions of rows."""
+    held = Delivery.objects.filter(webhook__in=pending, status=Delivery.Status.HELD).order_by()
+    return Counter(dict(held.values_list("webhook").annotate(waiting=Count("pk"))))
 
 
 @in_organization(Role.ADMIN)
@@ -63,7 +73,7 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
         except ApiError as error:
             entered.add_error("url", error.message.removeprefix("url: "))
         else:
-            del request.session[ONCE]
+            request.session.pop(ONCE, None)
             return _show_secret(request, made, "Webhook created")
     request.session[ONCE] = secrets.token_urlsafe(12)
     context = {"form": entered, "once": request.session[ONCE]}
@@ -75,16 +85,26 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
 def webhook(request: PlacedRequest, webhook_id: str) -> HttpResponse:
     """Show a webhook, what can be done with it, and its log."""
     found = _find(request, webhook_id)
+    return _show(request, found, UrlForm(initial={"url": found.url}))
+
+
+def _show(request: PlacedRequest, found: Webhook, url_form: UrlForm) -> HttpResponse:
     filters = LogFilterForm(request.GET)
     log = filters.narrow(Delivery.objects.filter(webhook=found))
     context = {
         "webhook": found,
+        "both_sign": found.previous_secret_until is not None and found.previous_secret_until > now(),
         "filters": filters,
-        "page": deliveries.page_of(log, request.GET.get("page", "")),
+        "page": deliveries.page_of([log], request.GET.get("page", "")),
         "query": deliveries.query_of(request, "status"),
-        "url_form": UrlForm(initial={"url": found.url}),
+        "here": deliveries.query_of(request, "status", "page"),
+        "log_url": reverse("dashboard:webhook", args=[request.place.organization.slug, found.public_id]),
+        "of_webhook": True,
+        "url_form": url_form,
     }
-    return render(request, "dashboard/webhook.html", context)
+    piece = request.headers.get("HX-Request")
+    template = "dashboard/parts/log_rows.html" if piece else "dashboard/webhook.html"
+    return render(request, template, context, status=400 if url_form.errors else 200)
 
 
 @in_organization(Role.ADMIN)
@@ -92,9 +112,16 @@ def webhook(request: PlacedRequest, webhook_id: str) -> HttpResponse:
 def change_url(request: PlacedRequest, webhook_id: str) -> HttpResponse:
     """Send to another URL from now on."""
     found = _find(request, webhook_id)
-    with telling(request, "Saved. The next delivery goes to the new URL."):
-        change_webhook(found, {"url": request.POST.get("url", "").strip()})
-    return _to(request, found)
+    entered = UrlForm(request.POST)
+    if entered.is_valid():
+        try:
+            change_webhook(found, {"url": entered.cleaned_data["url"]})
+        except ApiError as error:
+            entered.add_error("url", error.message.removeprefix("url: "))
+        else:
+            messages.success(request, "Saved. The next delivery goes to the new URL.")
+            return _to(request, found)
+    return _show(request, found, entered)
 
 
 @in_organization(Role.ADMIN)
@@ -131,8 +158,14 @@ def test(request: PlacedRequest, webhook_id: str) -> HttpResponse:
 def rotate(request: PlacedRequest, webhook_id: str) -> HttpResponse:
     """Ask, then make a new secret and show it this once."""
     found = _find(request, webhook_id)
+    until = found.previous_secret_until
+    seen = until.isoformat() if until else ""
     if request.method != "POST":
-        return render(request, "dashboard/webhook_confirm.html", {"webhook": found, "act": "rotate"})
+        context = {"webhook": found, "act": "rotate", "seen": seen, "both_sign": until is not None and until > now()}
+        return render(request, "dashboard/webhook_confirm.html", context)
+    if request.POST.get("seen", seen) != seen:  # a reload of the answer must not drop the secret that is still in use
+        messages.warning(request, "The secret was rotated already. Rotate it once more only if you lost the new one.")
+        return _to(request, found)
     return _show_secret(request, rotate_secret(found), "Secret rotated")
 
 
@@ -168,7 +201,8 @@ def replay_range(request: PlacedRequest, webhook_id: str) -> HttpResponse:
                     request, f"{replayed:,} deliver{'y is' if replayed == 1 else 'ies are'} being sent again."
                 )
                 return _to(request, found)
-    context = {"webhook": found, "form": entered, "matched": matched}
+    counted = [(name, request.POST.get(name, "")) for name in entered.fields]
+    context = {"webhook": found, "form": entered, "matched": matched, "counted": counted}
     return render(request, "dashboard/webhook_replay.html", context, status=400 if entered.errors else 200)
 
 
@@ -181,6 +215,7 @@ def _to(request: PlacedRequest, found: Webhook) -> HttpResponse:
     return redirect("dashboard:webhook", request.place.organization.slug, found.public_id)
 
 
+@sensitive_variables("made")
 def _show_secret(request: PlacedRequest, made: Webhook, heading: str) -> HttpResponse:
     return render(request, "dashboard/webhook_secret.html", {"webhook": made, "heading": heading})
 

@@ -4,7 +4,6 @@ import http.client
 import json
 import socket
 import threading
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -70,9 +69,3 @@ class Stream:
             return list(self.events)
 
         return eventually(arrived, timeout, f"{count} events")
-
-    def stays_silent(self, seconds: float = 1.5) -> bool:
-        """Tell whether nothing comes for so long: two looks of the service."""
-        seen = len(self.events)
-        time.sleep(seconds)
-        return len(self.events) == seen

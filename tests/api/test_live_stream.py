@@ -3,9 +3,10 @@
 import datetime as dt
 import http.client
 import json
+import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from django.core import signing
 
 from config.api.ids import Prefix, decode_id, encode_id
 from config.api.times import now
+from dashboard.management.ports import allow_open_files
 from submissions.live import SALT, live_token
 from submissions.querysets import first_id_of
 from tests.api.arrange import Tenant, make_tenant
@@ -20,8 +22,10 @@ from tests.api.live_stream import Stream
 from tests.api.submission_rows import put
 from tests.services.application import Application
 from tests.services.client import Client
+from tests.services.waiting import eventually
 
 VIEWERS = 100
+BACKLOG = 1_024  # connections that the server takes unless told otherwise
 
 
 @pytest.fixture
@@ -39,6 +43,18 @@ def submit(api: Client, tenant: Tenant, form_id: str = "", **values: str) -> str
     answer = api.post(path, tenant.key, json=values)
     assert answer.status == 201
     return str(answer.json()["data"]["id"])
+
+
+def told_until_now(stream: Stream, api: Client, tenant: Tenant, form_id: str = "") -> list[str]:
+    """The ids that a stream has told, in order. One more submission, which comes last, shows that this is all."""
+
+    def last_has_come() -> bool:
+        assert last in [event.id for event in stream.events], f"only {stream.events}"
+        return True
+
+    last = submit(api, tenant, form_id, note="the last one")
+    eventually(last_has_come)
+    return [event.id for event in stream.events][:-1]
 
 
 def refusal(port: int, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
@@ -76,8 +92,7 @@ def test_stream__of_one_form__shows_that_form_alone_and_never_spam_or_others(
         submit(api, other, note="to another organization")
         api.post(f"/api/submit?formId={form_id}", tenant.key, json={"note": "a robot", "_gotcha": "x"})
         wanted = submit(api, tenant, form_id, note="wanted")
-        assert [event.id for event in stream.wait_for(1)] == [wanted]
-        assert stream.stays_silent()
+        assert told_until_now(stream, api, tenant, form_id) == [wanted]
 
 
 @pytest.mark.parametrize("by_header", [True, False])
@@ -89,15 +104,14 @@ def test_stream__after_a_lost_connection__brings_what_was_missed_once_and_in_ord
     with Stream(service.events_port, token_of(tenant), **options) as stream:
         assert [event.id for event in stream.wait_for(3)] == missed
         live = submit(api, tenant, number="live")
-        assert [event.id for event in stream.wait_for(4)] == [*missed, live]
-        assert stream.stays_silent()
+        stream.wait_for(4)
+        assert told_until_now(stream, api, tenant) == [*missed, live]
 
 
 def test_stream__both_places_named__believes_the_header(api: Client, service: Application, tenant: Tenant) -> None:
     first, second, third = (submit(api, tenant, number=str(number)) for number in range(3))
     with Stream(service.events_port, token_of(tenant), after=first, Last_Event_ID=second) as stream:
-        assert [event.id for event in stream.wait_for(1)] == [third]
-        assert stream.stays_silent()
+        assert told_until_now(stream, api, tenant) == [third]
 
 
 def test_stream__away_for_too_long__is_told_to_load_the_list_anew(service: Application, tenant: Tenant) -> None:
@@ -105,6 +119,52 @@ def test_stream__away_for_too_long__is_told_to_load_the_list_anew(service: Appli
     with Stream(service.events_port, token_of(tenant), after=long_ago) as stream:
         assert [event.name for event in stream.wait_for(1)] == ["reset"]
         assert stream.ended.wait(10)
+
+
+@pytest.mark.parametrize("after", ["nonsense", "sub_", "frm_" + "0" * 26])
+def test_stream__after_something_that_never_was__begins_now(
+    api: Client, service: Application, tenant: Tenant, after: str
+) -> None:
+    put(tenant, tenant.default_form_id, {"note": "before"}, now() - dt.timedelta(seconds=5))
+    with Stream(service.events_port, token_of(tenant), after=after) as stream:
+        assert stream.answer.status == 200
+        assert told_until_now(stream, api, tenant) == []
+
+
+def test_stream__after_the_end_of_time__is_answered(service: Application, tenant: Tenant) -> None:
+    with Stream(service.events_port, token_of(tenant), after="sub_7" + "z" * 25) as stream:
+        assert stream.answer.status == 200
+
+
+def test_stream__for_one_that_comes_back__tells_the_others_nothing_again(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    put(tenant, tenant.default_form_id, {"note": "told long ago"}, now() - dt.timedelta(minutes=1))
+    token = token_of(tenant)
+    before = encode_id(Prefix.SUBMISSION, first_id_of(now() - dt.timedelta(minutes=2)))
+    with Stream(service.events_port, token) as present:
+        first = submit(api, tenant, note="first")
+        present.wait_for(1)
+        with Stream(service.events_port, token, after=before) as back:
+            assert len(back.wait_for(2)) == 2
+            last = submit(api, tenant, note="last")
+            assert [event.id for event in present.wait_for(2)] == [first, last]
+
+
+def test_stream__of_one_too_many__is_told_to_come_back_until_another_leaves(
+    start_service: Callable[..., Application], tenant: Tenant
+) -> None:
+    port, token = start_service(EVENTS_MAX_VIEWERS="1").events_port, token_of(tenant)
+    with Stream(port, token):
+        status, headers, body = refusal(port, f"/events?token={token}")
+        assert (status, json.loads(body)["error"]) == (503, "service_unavailable")
+        assert int(headers["retry-after"]) > 0
+
+    def is_let_in() -> bool:
+        with Stream(port, token) as stream:
+            return stream.answer.status == 200
+
+    assert eventually(is_let_in)
 
 
 def test_stream__more_missed_than_is_replayed__is_told_to_load_the_list_anew(
@@ -123,8 +183,8 @@ def test_stream__committed_late__is_told_all_the_same(api: Client, service: Appl
         newer = submit(api, tenant, note="newer")
         stream.wait_for(1)
         late = put(tenant, tenant.default_form_id, {"note": "late"}, now() - dt.timedelta(seconds=4))
-        assert [event.id for event in stream.wait_for(2)] == [newer, late]
-        assert stream.stays_silent()
+        stream.wait_for(2)
+        assert told_until_now(stream, api, tenant) == [newer, late]
 
 
 def test_stream__at_its_token_s_end__says_so_and_closes(
@@ -156,7 +216,8 @@ def test_stream__other_paths_and_methods__are_refused(service: Application, tena
     port = service.events_port
     assert refusal(port, "/healthz")[::2] == (200, "ok")
     assert refusal(port, "/dashboard/")[0] == 404
-    assert refusal(port, f"/events?token={token_of(tenant)}", "POST")[0] == 405
+    for method in ("POST", "HEAD", "OPTIONS"):
+        assert refusal(port, f"/events?token={token_of(tenant)}", method)[0] == 405
     assert refusal(port, "/events?" + "&".join(f"a{number}=1" for number in range(50)))[0] == 401
 
 
@@ -209,3 +270,17 @@ def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Appl
         for stream in streams:
             assert stream.wait_for(1)[-1].id == pk
         assert threads_of_the_events_process(service) == before
+
+
+def test_stream__of_more_than_a_thousand__leaves_the_process_answering(
+    start_service: Callable[..., Application], tenant: Tenant
+) -> None:
+    port, token = start_service().events_port, token_of(tenant)
+    allow_open_files(2 * BACKLOG)
+    asked = f"GET /events?token={token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with ExitStack() as stack:
+        for _ in range(BACKLOG + 10):
+            stream = stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=10)))
+            stream.sendall(asked)
+            assert stream.recv(15) == b"HTTP/1.1 200 OK"
+        assert refusal(port, "/healthz")[0] == 200

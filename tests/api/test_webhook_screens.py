@@ -1,5 +1,7 @@
 """Webhooks in the dashboard: made, tried, told again; a pending one activated; the story of a submission."""
 
+import html
+import json
 import re
 
 import pytest
@@ -179,3 +181,116 @@ def test_story__of_spam_and_back__is_told_in_order(api: Client, tenant: Tenant, 
     page = eventually(lambda: "Nobody is to be told" in (seen := text_of(owner.get(detail))) and seen, 10)
     assert page.index("Accepted and stored") < page.index("Marked as not spam") < page.index("Dispatched")
     assert Submission.objects.get(organization=tenant.organization).spam is False
+
+
+def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    receiver.reply = Reply(200, delay=1.0)  # so that the page is seen before the answer
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    sent = owner.post(f"{page}/test", form=page)
+    waiting = owner.follow(sent)
+    assert "A test event is on its way" in text_of(waiting)
+    assert f'hx-get="{page}"' in waiting.text
+    piece = eventually(
+        lambda: "Delivered" in (seen := owner.get(page, HX_Request="true")).text and seen, 10, "the result is fetched"
+    )
+    assert "<h1" not in piece.text
+    assert "Test event" in text_of(piece)
+    assert "1 attempt" in text_of(piece)
+    assert "hx-get" not in piece.text  # nothing more to wait for
+    assert json.loads(receiver.wait_for(1)[0].body)["data"]["test"] is True
+
+
+def test_webhook__url_changed_to_one_that_may_not_be_called__is_told_at_the_field(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    for url, words in [
+        ("http://10.0.0.1/", "private or special address"),
+        ("http://127.0.0.1/" + "x" * 3000, "2048 characters"),
+        ("", "required"),
+    ]:
+        answer = owner.post(f"{page}/url", form=page, url=url)
+        assert answer.status == 400
+        assert words in text_of(answer)
+        assert 'aria-invalid="true"' in answer.text
+    assert only_webhook(tenant).url == receiver.url("/hook")
+    owner.post(f"{page}/url", form=page, url=receiver.url("/moved"))
+    owner.post(f"{page}/test", form=page)
+    assert receiver.wait_for(1)[0].path == "/moved"
+
+
+def test_webhook__hostile_url__is_shown_as_text(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    create(owner, tenant, tenant.form(), receiver.url('/"><img/src=x>'))
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    for path in (page, place(tenant, "webhooks"), f"{page}/rotate", f"{page}/delete", f"{page}/replay"):
+        answer = owner.get(path)
+        assert "<img/src" not in answer.text
+        assert '/"><img/src=x>' in html.unescape(answer.text)
+
+
+def test_webhook__answer_of_a_rotation_loaded_again__does_not_drop_the_secret_in_use(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    first = SECRET.search(create(owner, tenant, tenant.form(), receiver.url("/hook")).text)
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    asked = re.search(r'name="seen" value="([^"]*)"', owner.get(f"{page}/rotate").text)
+    assert asked
+    answer = owner.send(f"{page}/rotate", seen=asked[1])
+    assert SECRET.search(answer.text)
+    assert answer.headers["Cache-Control"] == "no-store"
+    again = owner.send(f"{page}/rotate", seen=asked[1])  # as a reload sends it
+    assert again.status == 302
+    assert "rotated already" in text_of(owner.follow(again))
+    webhook = only_webhook(tenant)
+    assert first and webhook.previous_secret == first[0]
+    for path in (page, place(tenant, "webhooks"), f"{page}/rotate", place(tenant, "deliveries"), place(tenant)):
+        assert "whsec_" not in owner.get(path).text
+
+
+def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    path, form_id = place(tenant, "webhooks/new"), tenant.form()
+    once = re.search(r'name="once" value="([^"]+)"', owner.get(path).text)
+    assert once
+    values = {"form_": form_id, "url": receiver.url("/hook"), "once": once[1]}
+    assert SECRET.search(owner.post(path, form=place(tenant), **values).text)
+    again = owner.post(path, form=place(tenant), **values)
+    assert "sent already" in text_of(owner.follow(again))
+    assert only_webhook(tenant)
+
+
+def test_replay__after_counting__sends_what_was_counted(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1)
+    webhook = only_webhook(tenant)
+    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="delivered").exists(), 10)
+    page = place(tenant, f"webhooks/{webhook.public_id}/replay")
+    counted = owner.send(page, status="delivered", do="count", **{"from": "2026-01-01"})
+    confirm = counted.text.rpartition("<form")[2]
+    assert "Send 1 again" in confirm
+    hidden = dict(re.findall(r'type="hidden" name="(from|to|status)" value="([^"]*)"', confirm))
+    assert hidden == {"from": "2026-01-01", "to": "", "status": "delivered"}
+    answer = owner.send(page, do="replay", **hidden)
+    assert "1 delivery is being sent again." in text_of(owner.follow(answer))
+    receiver.wait_for(2)
+    nothing = owner.send(page, status="failed", do="count")
+    assert "0 deliveries match." in text_of(nothing)
+    assert "Send 0 again" not in nothing.text
+
+
+def test_webhooks__pending_ones__say_how_much_waits(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    for number in range(3):
+        submit(api, tenant, form_id, number=str(number), _webhook=receiver.url("/named"))
+    eventually(lambda: Delivery.objects.filter(organization=tenant.organization, status="held").count() == 3, 10)
+    page = owner.get(place(tenant, "webhooks")).text
+    assert re.search(r'<td class="number">(\d+)</td>', page).group(1) == "3"

@@ -1,6 +1,7 @@
 """`events`: the live stream, by granian under ASGI. Any number of these on any number of hosts."""
 
 import multiprocessing
+import os
 from typing import Any
 
 from django.conf import settings
@@ -9,9 +10,11 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
-from config.processes import end_with_parent
+from config.processes import SUPERVISOR_VARIABLE, end_with_parent
+from dashboard.management.ports import allow_open_files, refuse_busy_port
 
 STOP_AFTER_SECONDS = 2  # open streams never end by themselves; the pages come back to another process
+SPARE = 200  # connections beside the viewers': health checks, and those that are told to come back
 
 
 class Command(BaseCommand):
@@ -23,7 +26,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
+        refuse_busy_port(options["host"], settings.EVENTS_PORT)
         end_with_parent()
+        os.environ[SUPERVISOR_VARIABLE] = str(os.getpid())  # the worker must not outlive this process
+        connections = settings.EVENTS_MAX_VIEWERS + SPARE
+        allow_open_files(connections + SPARE)
         multiprocessing.set_start_method("spawn", force=True)
         Granian(
             "config.asgi:application",
@@ -31,6 +38,7 @@ class Command(BaseCommand):
             port=settings.EVENTS_PORT,
             interface=Interfaces.ASGINL,
             workers=1,
+            backpressure=connections,  # a thousand by default; whoever comes then would wait without an answer
             websockets=False,
             respawn_failed_workers=True,
             workers_kill_timeout=STOP_AFTER_SECONDS,

@@ -3,7 +3,6 @@
 import logging
 import multiprocessing
 import os
-import socket
 import threading
 import urllib.request
 from pathlib import Path
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import connections
 from granian import Granian
 from granian.constants import Interfaces
@@ -22,12 +21,11 @@ from config.processes import SUPERVISOR_VARIABLE
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.children import Child
 from dashboard.management.commands.demo import describe
+from dashboard.management.ports import refuse_busy_port
 
 THREADS = 8  # a web process; each has its own database connection
 KILL_AFTER_SECONDS = 35  # a process that does not end by itself; the longest attempt, a mail, takes 30
 READY_SECONDS = 60
-PORT_TRIES = 8
-PORT_TRY_SECONDS = 0.25
 
 
 class Command(BaseCommand):
@@ -89,26 +87,6 @@ def make_server(host: str) -> Any:
         workers_kill_timeout=KILL_AFTER_SECONDS,
         log_level=LogLevels.warning,
     )
-
-
-def refuse_busy_port(host: str, port: int) -> None:
-    """
-    Raise CommandError when something else listens already; granian would only log it.
-
-    Waits a little first: the workers of a `serve` that was killed notice it within half a second.
-    """
-    pause = threading.Event()
-    for tries_left in reversed(range(PORT_TRIES)):
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-                return
-            except OSError as error:
-                if not tries_left:
-                    message = f"Cannot listen on {host}:{port}: {error}. Choose another port, such as PORT=8080."
-                    raise CommandError(message) from None
-        pause.wait(PORT_TRY_SECONDS)
 
 
 def wait_until_ready(host: str) -> bool:

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 
 from config.api.times import now
 from submissions.live import Watch
-from submissions.live_hub import MOST_READ, MOST_REPLAYED, QUEUE, RESET, Hub, Message, Viewer, read_messages
+from submissions.live_hub import MOST_READ, MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Message, Viewer, read_messages
 from submissions.querysets import first_id_of
 
 ORGANIZATION, FORM = uuid.uuid4(), uuid.uuid4()
@@ -114,6 +114,75 @@ def test_look__committed_late__is_told_once() -> None:
     assert run(scenario) == [early[3], late[3]]
 
 
+def test_look__for_one_that_was_away__tells_the_others_nothing_again() -> None:
+    table = Table(*(message(60, salt=salt) for salt in range(MOST_REPLAYED)))
+
+    async def scenario() -> tuple[list[bytes | None], list[bytes | None]]:
+        hub = hub_of(table)
+        present = hub.add(watch(), None)
+        await hub.look()
+        away = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=90)))
+        await hub.look()
+        await hub.look()
+        return received(present), received(away)
+
+    assert run(scenario) == ([], [one[3] for one in sorted(table.messages)])
+
+
+def test_look__with_more_rows_than_it_reads__resets_whom_they_kept_something_from() -> None:
+    busy = uuid.uuid4()
+    table = Table()
+
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(table)
+        viewer = hub.add(watch(), None)
+        hub.add(watch(busy), None)
+        await hub.look()
+        hub._looked = now() - dt.timedelta(seconds=60)  # the database was away for a minute
+        table.messages = [message(50), *(message(30, organization=busy, salt=salt) for salt in range(MOST_READ))]
+        await hub.look()
+        return received(viewer)
+
+    assert run(scenario) == [RESET, None]
+
+
+def test_look__after_longer_than_is_replayed__resets_everybody() -> None:
+    async def scenario() -> list[bytes | None]:
+        hub = hub_of(Table())
+        viewer = hub.add(watch(), None)
+        await hub.look()
+        hub._looked = now() - REPLAYED - dt.timedelta(minutes=1)
+        await hub.look()
+        return received(viewer)
+
+    assert run(scenario) == [RESET, None]
+
+
+def test_position__of_a_quiet_viewer__moves_on_with_the_looks() -> None:
+    async def scenario() -> tuple[uuid.UUID, uuid.UUID]:
+        hub = hub_of(Table())
+        viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(minutes=5)))
+        before = hub.position(viewer)
+        await hub.look()
+        return before, hub.position(viewer)
+
+    before, after = run(scenario)
+    assert before < first_id_of(now() - dt.timedelta(minutes=4)), "nothing was looked for yet"
+    assert after > first_id_of(now() - dt.timedelta(minutes=1))
+
+
+def test_position__of_one_that_was_told__is_what_was_told_last() -> None:
+    newest = message(1)
+
+    async def scenario() -> uuid.UUID:
+        hub = hub_of(Table(message(2), newest))
+        viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=3)))
+        await hub.look()
+        return hub.position(viewer)
+
+    assert run(scenario) == newest[0]
+
+
 def test_look__of_others__is_not_told() -> None:
     table = Table(message(1, organization=uuid.uuid4()), message(1))
 
@@ -182,9 +251,12 @@ def test_look__after_the_database_was_away__finds_what_came_meanwhile() -> None:
     assert len(run(scenario)) == 1
 
 
-def test_reader__while_the_database_is_away__keeps_its_viewers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader__while_the_database_is_away__keeps_its_viewers_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: Any
+) -> None:
+    settings.EVENTS_POLL_SECONDS = 0.05
     table = Table()
-    failures = iter([OperationalError("gone"), OperationalError("gone")])
+    failures = iter([OperationalError("gone"), OperationalError("gone"), OperationalError("gone")])
 
     def read(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
         for failure in failures:
@@ -203,3 +275,4 @@ def test_reader__while_the_database_is_away__keeps_its_viewers(monkeypatch: pyte
         return left
 
     assert run(scenario) == 1
+    assert len([record for record in caplog.records if "the database is away" in record.getMessage()]) == 1

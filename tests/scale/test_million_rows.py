@@ -1,0 +1,195 @@
+"""
+A form with a million submissions: its list and its search stay quick on PostgreSQL.
+
+Times are the best of several runs, since machines have other things to do; that nothing reads the whole table for a
+list is shown by PostgreSQL's own account of what it read.
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.db import connections, transaction
+
+from config.api.ids import Prefix, encode_id
+from submissions.models import Submission
+from submissions.pages import MOST_FOUND, Scope, find_page
+from tests.api.arrange import Tenant, make_tenant
+from tests.api.browsing import Browser, logged_in, person_of, place
+from tests.api.submission_rows import wait_until_dispatched
+from tests.scale.loading import COMMON, OLD_THIRD, PERCENT, RARE, Loaded, holds, load_submissions, number_of
+from tests.services.application import Application
+from tests.services.client import Answer, Client
+
+ROWS = 1_000_000
+SIZE = 25
+KEPT_PAGES = ROWS * 95 // 100 // SIZE + 1  # one more for the submission that comes over HTTP
+PAGES = (1, 2, 200, 400, KEPT_PAGES)
+RUNS = 5
+MOST_RUNS = 20  # where the best of the first is not good enough: somebody else may be using the machine
+QUICK = 0.3  # seconds; issue 4's own bound
+MOST_BLOCKS = 500  # of 8 KiB that a page of a list may touch; the table has some 100,000
+
+# Nothing holds these. What the hard ones are made of stands in many rows, so no index rules them out.
+ABSENT = ("xylophone", "xyl", "kingfishers")
+ABSENT_HARD = ("hello you", "weber.", "%_\\")
+# Seconds, for reading every row: what hard texts take, and the API, whose total is exact. Twice, where rows follow.
+READING_ALL = 1.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Million:
+    """A form's million rows, an owner's browser, and the newest row, which came over HTTP."""
+
+    tenant: Tenant
+    loaded: Loaded
+    client: Client
+    browser: Browser
+    newest: str
+
+    def scope(self, **narrowing: Any) -> Scope:
+        return Scope(self.loaded.organization_id, self.loaded.form_id, **narrowing)
+
+    @property
+    def form_id(self) -> str:
+        return encode_id(Prefix.FORM, self.loaded.form_id)
+
+    def screen(self, **query: Any) -> Answer:
+        """Return the dashboard's list."""
+        return self._shown(self.browser.get(f"{place(self.tenant, 'submissions')}?{self._query('form', query)}"))
+
+    def api(self, **query: Any) -> Answer:
+        """Return the API's list."""
+        return self._shown(self.client.get(f"/api/submissions?{self._query('formId', query)}", self.tenant.key))
+
+    def _query(self, form: str, query: dict[str, Any]) -> str:
+        return urlencode({form: self.form_id, **query})
+
+    @staticmethod
+    def _shown(answer: Answer) -> Answer:
+        assert answer.status == 200, answer.text[:2000]
+        return answer
+
+
+@pytest.fixture(scope="module")
+def million(service: Application) -> Iterator[Million]:
+    tenant = make_tenant()
+    form_id = tenant.form()
+    began = time.monotonic()
+    loaded = load_submissions(tenant, form_id, ROWS)
+    print(f"\n{ROWS:,} submissions loaded in {time.monotonic() - began:.0f} s")
+    with Client(service.port) as client:
+        sent = client.post(f"/api/submit?formId={form_id}", tenant.key, json={"email": "the.newest@example.com"})
+        assert sent.status == 201, sent.text
+        wait_until_dispatched(tenant)
+        browser = logged_in(client, person_of(tenant))
+        yield Million(tenant, loaded, client, browser, sent.json()["data"]["id"])
+
+
+def check_quick(label: str, act: Callable[[], Any], bound: float = QUICK) -> None:
+    """The best of several runs is within the bound, in seconds; all are printed."""
+    times: list[float] = []
+    while len(times) < RUNS or (min(times) >= bound and len(times) < MOST_RUNS):
+        began = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - began)
+    print(f"{label:44} best {min(times) * 1000:6.0f} ms of", *(f"{each * 1000:.0f}" for each in times))
+    assert min(times) < bound, label
+
+
+def test_million_rows__pages_of_the_list__are_the_right_rows_within_300_ms(million: Million) -> None:
+    numbers = [0, *million.loaded.numbers()]
+    for number in PAGES:
+        page = find_page(million.scope(), number=number, size=SIZE)
+        assert (page.total, page.total_is_exact, page.pages) == (len(numbers), True, KEPT_PAGES)
+        shown = [0 if row.public_id == million.newest else number_of(row) for row in page.rows]
+        assert shown == numbers[(number - 1) * SIZE : number * SIZE]
+        check_quick(f"dashboard, page {number}", lambda number=number: million.screen(page=number))
+        check_quick(f"API, page {number}", lambda number=number: million.api(page=number))
+
+
+def test_million_rows__pages_of_spam_days_and_the_whole_organization__within_300_ms(million: Million) -> None:
+    days = {"from": str(million.tenant.organization.created_at.date()), "to": "2100-01-01"}
+    lists: dict[str, dict[str, Any]] = {
+        "spam": {"spam": "true"},
+        "both": {"spam": "all"},
+        "since today": days,
+    }
+    for label, query in lists.items():
+        for number in (1, 400):
+            check_quick(f"{label}, page {number}", lambda q=query, n=number: million.screen(page=n, **q))
+    everything = f"{place(million.tenant, 'submissions')}?page="
+    for number in (1, 400, KEPT_PAGES):
+        check_quick(f"organization, page {number}", lambda n=number: million.browser.get(f"{everything}{n}"))
+
+
+def test_million_rows__search__finds_the_newest_matches_within_300_ms(million: Million) -> None:
+    for text in (COMMON, PERCENT, OLD_THIRD, RARE, "the", PERCENT[:3]):
+        page = find_page(million.scope(text=text), number=1, size=SIZE)
+        if text in (COMMON, PERCENT, OLD_THIRD, RARE):
+            wanted = [number for number in million.loaded.numbers() if holds(text, number, ROWS)]
+            assert [number_of(row) for row in page.rows] == wanted[:SIZE]
+            assert (page.total, page.total_is_exact) == (min(len(wanted), MOST_FOUND), len(wanted) <= MOST_FOUND)
+        assert len(page.rows) == min(page.total, SIZE)
+        check_quick(f"dashboard, search {text!r}", lambda text=text: million.screen(q=text))
+        check_quick(f"API, search {text!r}, counted exactly", lambda text=text: million.api(q=text), READING_ALL)
+    last = MOST_FOUND // SIZE
+    check_quick(f"dashboard, search {PERCENT!r}, page {last}", lambda: million.screen(q=PERCENT, page=last))
+
+
+@pytest.mark.parametrize(("texts", "bound"), [(ABSENT, QUICK), (ABSENT_HARD, READING_ALL)])
+def test_million_rows__search_for_what_is_not_there__says_so_soon(
+    million: Million, texts: tuple[str, ...], bound: float
+) -> None:
+    for text in texts:
+        page = find_page(million.scope(text=text), number=1, size=SIZE)
+        assert (page.rows, page.total, page.total_is_exact) == ([], 0, True)
+        check_quick(f"dashboard, search {text!r}", lambda text=text: million.screen(q=text), bound)
+        check_quick(f"API, search {text!r}, counted exactly", lambda text=text: million.api(q=text), bound)
+
+
+def test_million_rows__list__reads_neither_the_whole_table_nor_the_way_to_a_far_page(million: Million) -> None:
+    for narrowing in ({}, {"spam": True}, {"spam": None}):
+        for number in PAGES if not narrowing else (1, 400):
+            scope = million.scope(**narrowing)
+            plans = explained(lambda scope=scope, number=number: find_page(scope, number=number, size=SIZE))
+            blocks = sum(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans)
+            print(f"{narrowing or 'inbox'}, page {number}: {len(plans)} queries, {blocks} blocks")
+            assert len(plans) == 3
+            assert not [node for plan in plans for node in nodes(plan) if is_whole_read(node)]
+            assert blocks < MOST_BLOCKS
+
+
+def explained(act: Callable[[], Any]) -> list[dict[str, Any]]:
+    """Return what PostgreSQL did for each query of `act`."""
+    connection, asked = connections[settings.SNAPSHOT], []
+
+    def keep(execute: Any, sql: str, params: Any, *rest: Any) -> Any:
+        if sql.startswith("SELECT"):
+            asked.append((sql, params))
+        return execute(sql, params, *rest)
+
+    with connection.execute_wrapper(keep):
+        act()
+    plans = []
+    with transaction.atomic(using=settings.SNAPSHOT), connection.cursor() as cursor:
+        for sql, params in asked:
+            cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
+            (plan,) = cursor.fetchone()
+            plans.append((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+    return plans
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", []):
+        yield from nodes(inner)
+
+
+def is_whole_read(node: dict[str, Any]) -> bool:
+    return node["Node Type"] == "Seq Scan" and node["Relation Name"] == Submission._meta.db_table
