@@ -40,7 +40,11 @@ function open(live, url) {
       again(live);
     }
   });
-  stream.addEventListener("end", () => connect(live));
+  // It says where it stands, so that a list that was quiet for long is not loaded anew.
+  stream.addEventListener("end", (event) => {
+    if (event.lastEventId) live.dataset.after = event.lastEventId;
+    connect(live);
+  });
   stream.addEventListener("error", () => {
     tell(live, "Reconnecting", false);
     // The browser comes back by itself unless the answer was no stream: then the token was too old, or we are busy.
