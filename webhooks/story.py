@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from django.db.models import Q, QuerySet, Sum
 
+from config.api.pagination import snapshot
 from config.api.times import now
 from forms_app.models import Form
 from keys.models import Organization
@@ -49,9 +50,10 @@ class Moment:
 
 def tell_story(submission: Submission) -> list[Moment]:
     """Return everything that happened to a submission, oldest first; what stands last may still be ahead."""
-    found = list(_deliveries_of(submission)[: MOST_DELIVERIES + 1])
-    deliveries = found[:MOST_DELIVERIES]
-    attempts = list(_attempts_of(deliveries)[: MOST_ATTEMPTS + 1])
+    with snapshot() as alias:  # a result recorded between the two reads would be told as "Taken" and "Being sent"
+        found = list(_deliveries_of(submission).using(alias)[: MOST_DELIVERIES + 1])
+        deliveries = found[:MOST_DELIVERIES]
+        attempts = list(_attempts_of(deliveries).using(alias)[: MOST_ATTEMPTS + 1])
     moments = [*_beginning(submission), *_dispatch(submission, has_deliveries=bool(deliveries))]
     moments += _tries(deliveries, attempts[:MOST_ATTEMPTS])
     moments += _ends(submission, deliveries)

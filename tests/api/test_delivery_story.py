@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from submissions.models import Submission
 from tests.api.arrange import Tenant, make_tenant
 from tests.api.browsing import Browser, logged_in, member_of, person_of, place, text_of
 from tests.api.webhook_calls import register, submit
@@ -195,3 +196,14 @@ def test_story__webhook_that_gets_nothing_now__leads_to_it_instead_of_sending_ag
     assert f'href="{webhook}">Activate the webhook first' in page.text
     assert "Send again" not in page.text
     assert "Send again" not in owner.get(webhook).text
+
+
+def test_story__of_spam_and_back__is_told_in_order(api: Client, tenant: Tenant, owner: Browser) -> None:
+    pk = submit(api, tenant, tenant.form(), {"name": "Ada", "_gotcha": "x"})
+    detail = place(tenant, f"submissions/{pk}")
+    page = eventually(lambda: "Spam is told to nobody." in (seen := text_of(owner.get(detail))) and seen, 10)
+    assert "honeypot: _gotcha was filled in" in page
+    owner.post(place(tenant, "submissions/act"), form=detail, do="not-spam", id=pk)
+    page = eventually(lambda: "Nobody is to be told" in (seen := text_of(owner.get(detail))) and seen, 10)
+    assert page.index("Accepted and stored") < page.index("Marked as not spam") < page.index("Dispatched")
+    assert Submission.objects.get(organization=tenant.organization).spam is False
