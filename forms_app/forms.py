@@ -15,6 +15,7 @@ from keys.models import Organization
 
 STATES = Form.Status
 MAX_RECIPIENTS = 20  # addresses of one form; each submission is a mail to every one of them
+MAX_ADDRESS = 254  # characters; a path of SMTP takes no more (RFC 5321, 4.5.3.1.3), nor does a delivery's recipient
 
 
 def create_form(
@@ -59,6 +60,8 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     """
     wanted: dict[str, None] = {}
     for address in addresses:
+        if len(address) > MAX_ADDRESS:
+            raise invalid("recipients", "too_long", f"{address[:40]}… is too long: at most {MAX_ADDRESS} characters.")
         try:
             validate_email(address)
         except ValidationError:
