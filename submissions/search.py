@@ -58,16 +58,17 @@ def find_newest(rows: SubmissionQuerySet, text: str, *, most: int) -> list[uuid.
             return found
         if len(found) * NEWEST_AT_MOST < most * depth:  # too few: going on would take much longer
             break
-    with _holding(text, newest.filter(id__lte=edge)) as older:
-        return found + _ids(older, most - len(found))
+    with _holding(text, newest.filter(id__lte=edge)) as parts:
+        older = [pk for part in parts for pk in _ids(part, most - len(found))]
+    return (found + sorted(older, reverse=True))[:most]
 
 
 def count_matches(rows: SubmissionQuerySet, text: str) -> int:
     """Return how many hold the text: all of them are looked at, so a common text costs what the rows' number costs."""
     if connections[rows.db].vendor != "postgresql":
         return rows.containing(text).count()
-    with _holding(text, rows.order_by()) as matches:
-        return matches.count()
+    with _holding(text, rows.order_by()) as parts:
+        return sum(part.count() for part in parts)
 
 
 def _ids(rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
@@ -75,15 +76,17 @@ def _ids(rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
 
 
 @contextmanager
-def _holding(text: str, rows: SubmissionQuerySet) -> Iterator[SubmissionQuerySet]:
-    """Give those that hold the text, to be read inside: by the trigram index, or past it where that is quicker."""
+def _holding(text: str, rows: SubmissionQuerySet) -> Iterator[list[SubmissionQuerySet]]:
+    """Give those that hold the text in parts, to be read inside: by the trigram index, or past it where quicker."""
     settings = {"jit": "off", "enable_indexscan": "off"}
     if _part_of_pages(text, rows.db) <= INDEX_UP_TO:
+        # What has just come in is not in the index: entering it there would cost the submitter.
+        indexed, waiting = rows.filter(dispatched_at__isnull=False), rows.undispatched()
         with _planning(rows.db, **settings, enable_seqscan="off", work_mem=INDEX_MEMORY):
-            yield rows.containing(text)
+            yield [indexed.containing(text), _without_index(waiting, text)]
     else:
         with _planning(rows.db, **settings):  # several processes share the reading
-            yield _without_index(rows, text)
+            yield [_without_index(rows, text)]
 
 
 def _without_index(rows: SubmissionQuerySet, text: str) -> SubmissionQuerySet:

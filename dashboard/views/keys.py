@@ -66,7 +66,7 @@ def new_key(request: PlacedRequest) -> HttpResponse:
         except ApiError as error:
             form.add_error(None, error.message)
         else:
-            del request.session[ONCE]
+            request.session.pop(ONCE, None)
             return _show_secret(request, key, token, "Access key generated")
     request.session[ONCE] = secrets.token_urlsafe(12)  # a reload of the answer must not make a second key
     context = {"form": form, "once": request.session[ONCE], "terms": organization.terms}

@@ -8,7 +8,11 @@ SEARCH_INDEX = "submission_search"
 def make_search_index(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
         table = apps.get_model("submissions", "Submission")._meta.db_table
-        schema_editor.execute(f"CREATE INDEX {SEARCH_INDEX} ON {table} USING gin (search_text gin_trgm_ops)")
+        # A new row gets into it when it is dispatched: its INSERT, which somebody waits for, costs a third more else.
+        schema_editor.execute(
+            f"CREATE INDEX {SEARCH_INDEX} ON {table} USING gin (search_text gin_trgm_ops) "
+            "WHERE dispatched_at IS NOT NULL"
+        )
 
 
 def drop_search_index(apps, schema_editor):
