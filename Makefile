@@ -11,7 +11,7 @@ NPM_BIN := build/node/node_modules/.bin
 .PHONY: run test check fix bench forms.js screenshots
 
 run: .venv/.run
-	@$(BIN)/python -m config.first_run
+	@$(BIN)/python -m config.write_env
 	@exec $(BIN)/python manage.py serve
 
 test: .venv/.dev build/node/.installed

@@ -17,7 +17,7 @@ from celery import current_app
 from django.conf import settings
 from kombu.exceptions import KombuError
 
-from config.api.counters import REDIS_AWAY, breaker
+from config.redis_caches import REDIS_AWAY, breaker
 
 DELIVER = "webhooks.tasks.deliver_due"  # the one task that is nudged
 FLAG = "fieldpost:nudged"

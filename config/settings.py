@@ -107,7 +107,7 @@ TEMPLATES = [
     }
 ]
 
-FORM_RENDERER = "dashboard.rendering.FormRenderer"
+FORM_RENDERER = "dashboard.form_renderer.FormRenderer"
 
 # Databases -----------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/ref/databases/
@@ -168,7 +168,7 @@ CACHES: dict[str, dict[str, Any]] = {
 if REDIS_URL:
     for _alias, _backend in (("default", "ForgivingRedisCache"), ("counters", "RedisCounterCache")):
         CACHES[_alias] = {
-            "BACKEND": f"config.api.counters.{_backend}",
+            "BACKEND": f"config.redis_caches.{_backend}",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "fieldpost",
             "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
@@ -208,11 +208,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 # https://docs.allauth.org/en/latest/account/configuration.html
-ACCOUNT_ADAPTER = "dashboard.people.AccountAdapter"
+ACCOUNT_ADAPTER = "dashboard.allauth_adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
-ACCOUNT_SIGNUP_FORM_CLASS = "dashboard.people.SignupForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "dashboard.allauth_adapters.SignupForm"
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True  # codes, not links: nothing in a mail leads to another host
 ACCOUNT_EMAIL_VERIFICATION_SUPPORTS_RESEND = True
@@ -229,23 +229,23 @@ ACCOUNT_RATE_LIMITS = {
     "confirm_email": "3/m/key,20/h/key",  # codes mailed to one address
 }
 ACCOUNT_FORMS = {
-    "login": "dashboard.inputs.account.LoginForm",
-    "signup": "dashboard.inputs.account.SignupForm",
-    "reset_password": "dashboard.inputs.account.ResetPasswordForm",
-    "reset_password_from_key": "dashboard.inputs.account.ResetPasswordKeyForm",
-    "confirm_password_reset_code": "dashboard.inputs.account.ConfirmPasswordResetCodeForm",
-    "confirm_email_verification_code": "dashboard.inputs.account.ConfirmEmailVerificationCodeForm",
-    "add_email": "dashboard.inputs.account.AddEmailForm",
-    "change_password": "dashboard.inputs.account.ChangePasswordForm",
-    "set_password": "dashboard.inputs.account.SetPasswordForm",
-    "reauthenticate": "dashboard.inputs.account.ReauthenticateForm",
+    "login": "dashboard.html_forms.account.LoginForm",
+    "signup": "dashboard.html_forms.account.SignupForm",
+    "reset_password": "dashboard.html_forms.account.ResetPasswordForm",
+    "reset_password_from_key": "dashboard.html_forms.account.ResetPasswordKeyForm",
+    "confirm_password_reset_code": "dashboard.html_forms.account.ConfirmPasswordResetCodeForm",
+    "confirm_email_verification_code": "dashboard.html_forms.account.ConfirmEmailVerificationCodeForm",
+    "add_email": "dashboard.html_forms.account.AddEmailForm",
+    "change_password": "dashboard.html_forms.account.ChangePasswordForm",
+    "set_password": "dashboard.html_forms.account.SetPasswordForm",
+    "reauthenticate": "dashboard.html_forms.account.ReauthenticateForm",
 }
-MFA_ADAPTER = "dashboard.people.MFAAdapter"
+MFA_ADAPTER = "dashboard.allauth_adapters.MFAAdapter"
 MFA_FORMS = {
-    "authenticate": "dashboard.inputs.account.AuthenticateForm",
-    "reauthenticate": "dashboard.inputs.account.ReauthenticateCodeForm",
-    "activate_totp": "dashboard.inputs.account.ActivateTOTPForm",
-    "add_webauthn": "dashboard.inputs.account.AddWebAuthnForm",
+    "authenticate": "dashboard.html_forms.account.AuthenticateForm",
+    "reauthenticate": "dashboard.html_forms.account.ReauthenticateCodeForm",
+    "activate_totp": "dashboard.html_forms.account.ActivateTOTPForm",
+    "add_webauthn": "dashboard.html_forms.account.AddWebAuthnForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
@@ -257,7 +257,7 @@ SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "fieldpost_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "fieldpost_csrf"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
-CSRF_FAILURE_VIEW = "config.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "config.api.error_pages.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0  # a year
 X_FRAME_OPTIONS = "DENY"

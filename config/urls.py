@@ -26,7 +26,7 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 urlpatterns = [
     path("api/", include(api)),
-    path("f/", include("submissions.hosted_urls")),
+    path("f/", include("submissions.hosted.urls")),
     path("", include("forms_app.script_urls")),
     path("healthz", healthz),
     path("readyz", readyz),
@@ -37,8 +37,8 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dashboard:home")),
 ]
 
-handler400 = "config.error_pages.bad_request"
-handler403 = "config.error_pages.forbidden"
-handler404 = "config.error_pages.not_found"
-handler429 = "config.error_pages.too_many_requests"  # not Django's, allauth's
-handler500 = "config.error_pages.internal_error"
+handler400 = "config.api.error_pages.bad_request"
+handler403 = "config.api.error_pages.forbidden"
+handler404 = "config.api.error_pages.not_found"
+handler429 = "config.api.error_pages.too_many_requests"  # not Django's, allauth's
+handler500 = "config.api.error_pages.internal_error"

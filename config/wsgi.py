@@ -6,7 +6,7 @@ from django.core import checks
 from django.core.management.base import SystemCheckError
 from django.core.wsgi import get_wsgi_application
 
-from config.processes import end_with_parent
+from config.supervision.parent_watch import end_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL_SIZE", "8")  # connections to PostgreSQL for each web process: one a thread

@@ -18,8 +18,8 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from config.api.errors import ApiError
-from config.api.ids import Prefix
-from config.api.ownership import path_id
+from config.api.find_owned import path_id
+from config.ids import Prefix
 from forms_app.models import Form
 from keys.models import Membership, Organization, User
 

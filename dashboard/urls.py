@@ -17,9 +17,11 @@ from dashboard.views import (
     organizations,
     overview,
     plan,
-    refused,
     submissions,
     webhooks,
+)
+from dashboard.views import (
+    refusals as refused,
 )
 
 app_name = "dashboard"

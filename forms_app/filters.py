@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from config.api.filters import IdFilter
-from config.api.ids import Prefix
-from config.api.ownership import find_owned
+from config.api.find_owned import find_owned
+from config.ids import Prefix
 from forms_app.models import Form
 from keys.authentication import caller_key
 

@@ -5,9 +5,9 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from config.api.ids import Prefix, encode_id, new_id
-from config.api.times import now
-from forms_app.counts import submission_count
+from config.ids import Prefix, encode_id, new_id
+from config.times import now
+from forms_app.submission_count import submission_count
 from keys.models import Organization
 
 

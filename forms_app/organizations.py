@@ -5,8 +5,8 @@ from itertools import count
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
-from config.api.text import clean_name
-from forms_app.forms import create_form
+from config.text import clean_name
+from forms_app.actions import create_form
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.audit import Actor, record_event

@@ -1,5 +1,5 @@
 from django.urls import re_path
 
-from forms_app.browser_script import serve_script
+from forms_app.script_view import serve_script
 
 urlpatterns = [re_path(r"^(?P<name>forms(\.proof)?(\.[0-9a-f]{12})?\.js)$", serve_script, name="forms-js")]

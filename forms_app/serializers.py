@@ -6,10 +6,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.ids import Prefix
 from config.api.schema import ruled
 from config.api.serializers import FlagField, NameField, StrictSerializer, TextField, WholeNumberField
-from config.api.text import clean_text
+from config.ids import Prefix
+from config.text import clean_text
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     CONTROL_FIELDS,

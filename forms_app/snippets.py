@@ -5,9 +5,9 @@ from html import escape
 
 from django.conf import settings
 
-from forms_app.browser_script import current_builds
 from forms_app.field_definitions import GENERAL_FIELDS, INPUT_TYPES, FieldDefinition, FieldType
 from forms_app.models import Form
+from forms_app.script_view import current_builds
 from keys.models import AccessKey, Organization
 
 EXAMPLES: dict[str, str] = {

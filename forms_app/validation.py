@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator, URLValidator
 
 from config.api.errors import Detail
-from config.api.times import parse_date
+from config.times import parse_date
 from forms_app.field_definitions import FieldDefinition, FieldType
 
 # Only one way to match: `\d+\.?\d*` would try every split of a long run of digits, in quadratic time.

@@ -6,10 +6,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.ids import Prefix
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
-from forms_app.forms import archive_form, change_form, create_form, publish_form, unpublish_form
+from config.ids import Prefix
+from forms_app.actions import archive_form, change_form, create_form, publish_form, unpublish_form
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, FormRecord, NewForm
 from keys.authentication import caller_key

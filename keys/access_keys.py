@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
-from config.api.times import now
+from config.times import now
 from keys import tokens
 from keys.audit import Actor, record_event
 from keys.models import AccessKey, Organization, Permission, User

@@ -4,3 +4,7 @@ from django.apps import AppConfig
 class KeysConfig(AppConfig):
     name = "keys"
     verbose_name = "Organizations, people and keys"
+
+    def ready(self) -> None:
+        """Register the system checks of the whole project, from its lowest app."""
+        from config import checks  # noqa: F401 - importing registers

@@ -9,7 +9,7 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from config.api.errors import Conflict, Forbidden, invalid
-from config.api.times import now
+from config.times import now
 from keys.audit import record_event
 from keys.models import AuditEvent, Invitation, Membership, Organization, User
 

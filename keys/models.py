@@ -7,8 +7,8 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.db import models
 from django.db.models.functions import Lower
 
-from config.api.ids import Prefix, encode_id, new_id
-from config.api.times import now
+from config.ids import Prefix, encode_id, new_id
+from config.times import now
 from keys import plans, tokens
 
 

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from config.api.text import clean_name
+from config.text import clean_name
 from keys.audit import Actor, record_event
 from keys.models import Organization, User
 from keys.plans import Plan

@@ -5,9 +5,9 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.ids import Prefix
 from config.api.schema import ruled
 from config.api.serializers import DateField, NameField, StrictSerializer
+from config.ids import Prefix
 from keys.access_keys import ALL_PERMISSIONS
 from keys.models import AccessKey, Permission
 

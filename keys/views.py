@@ -5,9 +5,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import PlanRequired
-from config.api.ids import Prefix
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
+from config.ids import Prefix
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.authentication import caller_key
 from keys.models import AccessKey

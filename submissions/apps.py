@@ -6,8 +6,13 @@ class SubmissionsConfig(AppConfig):
     verbose_name = "Submissions"
 
     def ready(self) -> None:
-        """Answer the forms' question how many submissions each has."""
-        from forms_app.counts import answer_submission_count
+        """Give forms their submission counts, and register what the hourly clean-up deletes of this app."""
+        from config.clean_up import register_clean_up
+        from forms_app.submission_count import answer_submission_count
+        from submissions.lifecycle.erasure import finish_all_erasing
+        from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
+        from submissions.refusals.recorder import purge_refusals
         from submissions.tally import stored_count_of_form
 
         answer_submission_count(stored_count_of_form)
+        register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)

@@ -1,20 +1,44 @@
 """What was received: submissions, remembered idempotency keys, and the tallies by form and hour."""
 
+import datetime as dt
+
 from django.db import models
 
-from config.api.ids import Prefix, encode_id, new_id
-from config.api.times import now
+from config.ids import Prefix, encode_id, first_id_of, new_id
+from config.times import day_start, now
 from forms_app.models import Form
 from keys.models import AccessKey, Organization
 from submissions.json_text import JsonTextField
-from submissions.querysets import SubmissionQuerySet
+from submissions.search_text import fold
+
+
+class SubmissionQuerySet(models.QuerySet["Submission"]):
+    """Domain names for the questions asked of submissions."""
+
+    def since_day(self, day: dt.date) -> "SubmissionQuerySet":
+        """Received on this UTC day or later."""
+        return self.filter(id__gte=first_id_of(day_start(day)))
+
+    def until_day(self, day: dt.date) -> "SubmissionQuerySet":
+        """Received on this UTC day or earlier."""
+        if day == dt.date.max:
+            return self
+        return self.filter(id__lt=first_id_of(day_start(day + dt.timedelta(days=1))))
+
+    def containing(self, text: str) -> "SubmissionQuerySet":
+        """With a value that holds this text, whatever its case."""
+        return self.filter(search_text__contains=fold(text))
+
+    def undispatched(self) -> "SubmissionQuerySet":
+        """Whose consequences are still owed."""
+        return self.filter(dispatched_at=None)
 
 
 class Submission(models.Model):
     """
     One submission. The row is its own outbox: `dispatched_at IS NULL` means that its consequences are still owed.
 
-    `submissions.store` writes these columns in SQL of its own; a test holds the two together.
+    `submissions.receiving.insert` writes these columns in SQL of its own; a test holds the two together.
     """
 
     class CountedAs(models.TextChoices):
@@ -117,7 +141,7 @@ class Refusal(models.Model):
     """
     Submissions that were refused, alike ones of an hour together; never anything of their payload.
 
-    Shown for 24 hours to who wonders why a POST was refused. Written by `submissions.refusals` in SQL of its own.
+    Shown to owners for 24 hours to debug rejected POSTs. `submissions.refusals.store` writes them with raw SQL.
     """
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)

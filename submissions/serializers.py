@@ -6,9 +6,9 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.ids import Prefix
 from config.api.serializers import FlagField, StrictSerializer
-from config.api.times import format_time
+from config.ids import Prefix
+from config.times import format_time
 from submissions.models import Submission
 
 

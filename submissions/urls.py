@@ -1,7 +1,7 @@
 from django.urls import path
 
-from submissions.analytics import AnalyticsView
-from submissions.submit import SubmitView
+from submissions.reading.analytics import AnalyticsView
+from submissions.receiving.api import SubmitView
 from submissions.views import SubmissionViewSet
 
 urlpatterns = [

@@ -9,19 +9,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.filters import StrictFilterBackend
-from config.api.ids import Prefix
 from config.api.pagination import BarePagination
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
+from config.ids import Prefix
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.authentication import caller_key
 from keys.models import Permission
-from submissions.exports import EXPORTS, ExportQuery, stream_export
-from submissions.filters import SubmissionFilters
+from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
+from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
-from submissions.moderation import delete_submissions, mark_not_spam, mark_spam
-from submissions.pages import Scope, count_exactly, read_exactly
+from submissions.reading.filters import SubmissionFilters
+from submissions.reading.listing import Scope, count_exactly, read_exactly
 from submissions.serializers import SpamMark, SubmissionRecord
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.

@@ -25,29 +25,31 @@ NOTHING_COLLECTED = 5  # pytest's exit status
 class Suite:
     name: str  # as `--only` takes it
     title: str
-    directory: str
+    directories: tuple[str, ...]
     backend: str = POSTGRESQL
     optional: bool = True  # may have no tests yet
     programs: tuple[str, ...] = ()  # beside those of the backing services
 
 
+HTTP = ("tests/api", "tests/dashboard")  # one service answers both
+
 # The first four go in two lanes side by side; the others measure, break or draw things and run alone.
 SIDE_BY_SIDE = (
-    Suite("unit-sqlite", "unit suite on SQLite", "tests/unit", SQLITE, optional=False),
-    Suite("api-sqlite", "api suite on SQLite without Redis", "tests/api", SQLITE, optional=False),
-    Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", "tests/unit", optional=False),
-    Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", "tests/api", optional=False),
+    Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
+    Suite("api-sqlite", "api suite on SQLite without Redis", HTTP, SQLITE, optional=False),
+    Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
+    Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", HTTP, optional=False),
 )
 ALONE = (
-    Suite("scale", "scale suite on PostgreSQL, Redis and Celery", "tests/scale"),
-    Suite("browser", "browser suite in Chromium", "tests/browser", programs=("chromium", "node", "npm")),
-    Suite("faults", "faults suite on PostgreSQL, Redis and Celery", "tests/faults"),
+    Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
+    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
+    Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults",)),
 )
 SUITES = SIDE_BY_SIDE + ALONE
 
 
 def exists(suite: Suite) -> bool:
-    return not suite.optional or any((ROOT / suite.directory).rglob("test_*.py"))
+    return not suite.optional or any(any((ROOT / each).rglob("test_*.py")) for each in suite.directories)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Runner:
     def _run(self, suite: Suite, directory: Path) -> Result:
         environment = self._environment(suite, directory / "data")
         report, log = directory / "report.xml", None if self._live else directory / "output"
-        command = [sys.executable, "-m", "pytest", suite.directory, f"--basetemp={directory / 'pytest'}"]
+        command = [sys.executable, "-m", "pytest", *suite.directories, f"--basetemp={directory / 'pytest'}"]
         command += [f"--junitxml={report}", "-o", "junit_family=xunit1"]
         if not self._live:
             command += ["-p", "no:cacheprovider"]  # its files are not made for two at a time

@@ -6,8 +6,8 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
-from config.api.ids import Prefix, encode_id, new_id
-from config.api.times import now
+from config.ids import Prefix, encode_id, new_id
+from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission

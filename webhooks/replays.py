@@ -7,12 +7,12 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict
-from config.api.times import day_start
+from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
+from config.times import day_start
 from submissions.models import Submission
-from submissions.querysets import first_id_of
-from webhooks.endpoints import refuse_inactive
 from webhooks.models import Delivery, Webhook
+from webhooks.registration import refuse_inactive
 
 AGAIN: dict[str, Any] = {
     "status": Delivery.Status.PENDING,

@@ -5,23 +5,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from config.api.times import now
-from submissions.erasure import finish_all_erasing
-from submissions.refusals import purge_refusals
-from submissions.retention import purge_idempotency_keys, purge_submissions
+from config.times import now
 from webhooks.models import Attempt, Delivery
 
 LOG_KEPT = dt.timedelta(days=30)
 ROWS_A_BATCH = 1000
-
-
-def clean_up() -> None:
-    """Delete what is kept no longer: submissions, idempotency keys, the log. For task, command and thread alike."""
-    finish_all_erasing()
-    purge_submissions()
-    purge_idempotency_keys()
-    purge_refusals()
-    purge_log()
 
 
 def purge_log() -> int:

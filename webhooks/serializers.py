@@ -5,9 +5,9 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.ids import Prefix
 from config.api.schema import ruled
 from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
+from config.ids import Prefix
 from webhooks.models import MAX_URL, Attempt, Delivery, Event, Webhook
 
 FAILED, DELIVERED, CANCELED = Delivery.Status.FAILED, Delivery.Status.DELIVERED, Delivery.Status.CANCELED

@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
+from config import clean_up as cleaning
 from config.nudge import take_nudge
-from webhooks import retention
-from webhooks.deliverer import Deliverer
+from webhooks.outbox.loop import Deliverer
 
 BUDGET_SECONDS = 30  # then the task ends, so that a worker can be stopped
 
@@ -20,4 +20,4 @@ def deliver_due() -> None:
 @shared_task
 def clean_up() -> None:
     """Delete what is kept no longer."""
-    retention.clean_up()
+    cleaning.clean_up()

@@ -7,15 +7,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.ids import Prefix
-from config.api.ownership import find_owned, path_id
+from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
+from config.ids import Prefix
 from forms_app.filters import OwnFormFilter
 from forms_app.models import Form
 from keys.models import Permission
-from webhooks.endpoints import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.models import Delivery, Webhook
+from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.replays import replay, retry_delivery
 from webhooks.serializers import (
     REPLAYABLE,

@@ -11,18 +11,15 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
-from config.api.database import drop_broken_connections
+from config.database import drop_broken_connections, is_away
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
-DATABASE_AWAY = (OperationalError, InterfaceError)
-LIMIT_EXCEEDED = "54"  # class of PostgreSQL's SQLSTATEs, of psycopg's OperationalErrors too: the row's fault, for ever
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -153,12 +150,6 @@ def invalid(field: str, code: str, message: str) -> ValidationFailed:
 def current_request_id() -> str:
     """Return the id of the request being answered, bound by RequestIdMiddleware."""
     return str(structlog.contextvars.get_contextvars().get("request_id", "unknown"))
-
-
-def is_away(error: BaseException) -> bool:
-    """Tell whether an error means that the database is away or busy, so that trying again can help."""
-    state = str(getattr(error.__cause__, "sqlstate", None) or "")
-    return isinstance(error, DATABASE_AWAY) and not state.startswith(LIMIT_EXCEEDED)
 
 
 def as_api_error(error: BaseException) -> ApiError:

@@ -8,8 +8,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from config.api.ids import SUFFIX_LENGTH, encode_id
-from config.api.times import format_time
+from config.ids import SUFFIX_LENGTH, encode_id
+from config.times import format_time
 
 
 @extend_schema_field({"type": "string", "pattern": rf"^[a-z]{{3}}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}$"})

@@ -11,10 +11,10 @@ from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
 from config.api.errors import Detail, ValidationFailed
-from config.api.ids import InvalidId, decode_id
 from config.api.serializers import MAX_DETAILS
-from config.api.text import clean_text
-from config.api.times import parse_date
+from config.ids import InvalidId, decode_id
+from config.text import clean_text
+from config.times import parse_date
 
 
 class IdFormField(forms.CharField):

@@ -7,7 +7,8 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid4
 
-from config.api.errors import error_response, is_away
+from config.api.errors import error_response
+from config.database import is_away
 
 REQUEST_ID = "X-Request-Id"
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -4,17 +4,14 @@ Pages of lists: `page` from 1, `limit` 1 to 100, an exact `total` from the same 
 Source: CONTRACT section 1.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from django.conf import settings
-from django.db import transaction
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.serializers import QueryNumberField, QuerySerializer, validate
+from config.database import snapshot
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100
@@ -27,13 +24,6 @@ class PageQuery(QuerySerializer):
 
     page = QueryNumberField(min_value=1, default=1)
     limit = QueryNumberField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
-
-
-@contextmanager
-def snapshot(alias: str = settings.SNAPSHOT) -> Iterator[str]:
-    """Give the alias of a database connection on which every query until the end sees the same moment."""
-    with transaction.atomic(using=alias):
-        yield alias
 
 
 class Pagination(BasePagination):

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase
 from django_ratelimit.core import get_usage
 
-from config.api.client_address import client_network
 from config.api.errors import RateLimited
+from config.client_address import client_network
 
 HOUR = 3600  # seconds
 COUNTED_TO = 2**31  # more than any plan allows

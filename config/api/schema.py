@@ -14,7 +14,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import inline_serializer
 from rest_framework import serializers
 
-from config.api.ids import SUFFIX_LENGTH, Prefix
+from config.ids import SUFFIX_LENGTH, Prefix
 
 Schema = dict[str, Any]
 S = TypeVar("S", bound=type[serializers.BaseSerializer[Any]])

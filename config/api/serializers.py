@@ -13,9 +13,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from config.api.errors import Detail, ValidationFailed
-from config.api.ids import InvalidId, decode_id
-from config.api.text import clean_name, clean_text
-from config.api.times import parse_date
+from config.ids import InvalidId, decode_id
+from config.text import clean_name, clean_text
+from config.times import parse_date
 
 MAX_DETAILS = 50  # enough to mend a form; ten thousand unknown names are one mistake
 

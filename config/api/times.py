@@ -1,32 +1,3 @@
-"""How the API writes moments: ISO 8601, UTC, milliseconds, `Z` (CONTRACT section 1)."""
+"""The import path that migrations from before 0.1 name. New code imports `config.times`."""
 
-import datetime as dt
-import re
-
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-
-
-def format_time(moment: dt.datetime | None) -> str | None:
-    """Return `2026-01-31T09:30:00.000Z` for an aware datetime; None stays None."""
-    if moment is None:
-        return None
-    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
-
-
-def now() -> dt.datetime:
-    """Return the present moment, UTC, cut to whole milliseconds: what is stored is what is shown and compared."""
-    moment = dt.datetime.now(dt.UTC)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-
-
-def parse_date(text: str) -> dt.date | None:
-    """Return the day of `YYYY-MM-DD`; None for anything else, such as the ISO weeks that Python reads as well."""
-    try:
-        return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
-    except ValueError:
-        return None
-
-
-def day_start(day: dt.date) -> dt.datetime:
-    """Return the first moment of a UTC day."""
-    return dt.datetime.combine(day, dt.time.min, dt.UTC)
+from config.times import now as now

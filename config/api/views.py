@@ -20,11 +20,11 @@ from rest_framework.viewsets import GenericViewSet
 from config.api import ratelimit
 from config.api.errors import Detail, InvalidAccessKey, NotFound, ValidationFailed
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
-from config.api.ids import encode_id
-from config.api.ownership import find_owned, path_id
+from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
 from config.api.parsing import json_body
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
+from config.ids import encode_id
 
 
 class Caller(Protocol):

@@ -11,9 +11,9 @@ from django.shortcuts import redirect, render
 from django.urls import path
 
 from config.api.errors import ApiError
-from dashboard.inputs.members import DeleteAccountForm
+from dashboard.html_forms.members import DeleteAccountForm
 from keys.models import Membership, User
-from submissions.endings import delete_account, organizations_of
+from submissions.lifecycle.closing import delete_account, organizations_of
 
 
 @login_required

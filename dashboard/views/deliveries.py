@@ -12,14 +12,14 @@ from django.shortcuts import redirect, render, resolve_url
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from config.api.ids import Prefix
-from config.api.times import now
+from config.ids import Prefix
+from config.times import now
 from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
-from dashboard.inputs.webhooks import DeliveriesFilterForm
+from dashboard.html_forms.webhooks import DeliveriesFilterForm
 from submissions.models import Submission
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery
-from webhooks.story import MAILS_OF_NEWEST, is_settled, tell_story
+from webhooks.timeline import MAILS_OF_NEWEST, is_settled, tell_story
 
 PAGE_SIZE = 25
 FARTHEST_PAGE = 400  # of a log; what lies beyond is found by its submission, or by a narrower filter

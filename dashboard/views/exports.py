@@ -10,10 +10,10 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import PlacedRequest, in_organization
-from dashboard.inputs.submissions import NAMES, SubmissionsFilterForm
+from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
-from submissions.exports import EXPORTS, stream_export
+from submissions.exporting.stream import EXPORTS, stream_export
 from submissions.models import Submission
 
 FORMATS = [

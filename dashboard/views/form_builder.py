@@ -9,13 +9,13 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
-from config.api.times import format_time
+from config.times import format_time
 from dashboard.access import PlacedRequest, find_form, in_organization
-from dashboard.inputs.fields import Row, change_rows, definitions, rows_entered, rows_of
+from dashboard.html_forms.fields import Row, change_rows, definitions, rows_entered, rows_of
+from forms_app.actions import change_form
 from forms_app.field_definitions import GENERAL_FIELDS, FieldType, fill_in_names
-from forms_app.forms import change_form
 from forms_app.models import Form
-from submissions.hosted_fields import Control, controls_of
+from submissions.hosted.controls import Control, controls_of
 
 CONFLICT = "Somebody else saved this form while you were editing. Save again to put your fields in place of theirs."
 

@@ -8,12 +8,12 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
 from dashboard.access import PlacedRequest, Role, find_form, in_organization, telling
-from dashboard.inputs.forms import RecipientsForm, SettingsForm
-from dashboard.inputs.spam_protection import SpamProtectionForm
-from forms_app.forms import change_form, change_recipients, change_spam_protection
+from dashboard.html_forms.forms import RecipientsForm, SettingsForm
+from dashboard.html_forms.spam_protection import SpamProtectionForm
+from forms_app.actions import change_form, change_recipients, change_spam_protection
 from forms_app.spam_protection import SpamProtection
 from webhooks.models import Delivery, Webhook
-from webhooks.trial_mail import send_test_mail
+from webhooks.test_mail import send_test_mail
 
 SHOWN_TESTS = 5
 

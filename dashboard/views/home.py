@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 
-from config.api.ids import Prefix
+from config.ids import Prefix
 from dashboard.access import SESSION_KEY, find_own
 from keys.models import Organization, User
 from submissions.models import Submission

@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 
 from config.api.errors import ApiError
-from dashboard.people import INVITATION
+from dashboard.allauth_adapters import INVITATION
 from keys.invitations import accept_invitation, find_invitation
 from keys.models import User
 

@@ -10,10 +10,10 @@ from django.urls import path
 from django.views.decorators.debug import sensitive_variables
 
 from config.api.errors import ApiError
-from config.api.ids import Prefix
-from config.api.times import now
+from config.ids import Prefix
+from config.times import now
 from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
-from dashboard.inputs.keys import NewKeyForm
+from dashboard.html_forms.keys import NewKeyForm
 from forms_app.snippets import environment_line
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey

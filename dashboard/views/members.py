@@ -8,8 +8,8 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
 from dashboard.access import PlacedRequest, Role, in_organization, telling
-from dashboard.inputs.members import InviteForm, roles_for
-from dashboard.mails import send_invitation
+from dashboard.html_forms.members import InviteForm, roles_for
+from dashboard.invitation_mail import send_invitation
 from keys.invitations import invite, revoke_invitation
 from keys.members import change_role, leave_organization, remove_member
 from keys.models import Invitation, Membership

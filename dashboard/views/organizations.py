@@ -8,11 +8,11 @@ from django.urls import path
 
 from config.api.errors import ApiError
 from dashboard.access import PlacedRequest, Role, in_organization
-from dashboard.inputs.members import OrganizationForm, TypedNameForm
+from dashboard.html_forms.members import OrganizationForm, TypedNameForm
 from forms_app.organizations import create_organization
 from keys.models import User
 from keys.organizations import rename_organization
-from submissions.endings import end_organization
+from submissions.lifecycle.closing import end_organization
 
 
 @in_organization(Role.ADMIN)

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 from config.api import ratelimit
 from dashboard.access import PlacedRequest, in_organization
 from dashboard.first_steps import first_steps
-from submissions.analytics import DEFAULT_DAYS, summarize
 from submissions.models import Submission
-from webhooks.story import delivery_health
+from submissions.reading.analytics import DEFAULT_DAYS, summarize
+from webhooks.timeline import delivery_health
 
 LATEST = 6
 

@@ -12,19 +12,18 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from config.api.ids import Prefix, encode_id
-from config.api.times import now
+from config.ids import Prefix, encode_id, first_id_of
+from config.times import now
 from dashboard.access import PlacedRequest, find_own, in_organization
-from dashboard.inputs.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
+from dashboard.html_forms.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
 from dashboard.views.exports import export_chosen
 from forms_app.validation import is_web_address
-from submissions.live import live_token
+from submissions.lifecycle.spam_marks import delete_many, mark_many
+from submissions.live.tokens import live_token
 from submissions.models import Submission
-from submissions.moderation import delete_many, mark_many
-from submissions.pages import find_page
-from submissions.querysets import first_id_of
-from webhooks.story import is_settled, tell_story
+from submissions.reading.listing import find_page
+from webhooks.timeline import is_settled, tell_story
 
 PAGE_SIZE = 25
 SEEN_BEFORE = dt.timedelta(seconds=5)  # a row with an older id has been committed by the time that the list is read

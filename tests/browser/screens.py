@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.text import slugify
 
-from config.api.times import now
-from forms_app.forms import archive_form, change_recipients
+from config.times import now
+from forms_app.actions import archive_form, change_recipients
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
 from keys.models import AccessKey, Membership, Organization, User
 from keys.plans import Plan
 from submissions.models import Refusal, Submission, Tally
-from tests.api.arrange import Tenant, make_tenant
-from tests.api.browsing import member_of, person_of
-from tests.api.submission_rows import row
-from webhooks.messages import message_id
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.browsing import member_of, person_of
+from tests.support.submission_rows import row
 from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.payloads import message_id
 
 NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov")
 MESSAGES = (

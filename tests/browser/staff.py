@@ -8,8 +8,8 @@ from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from keys.models import User
-from tests.api.browsing import logged_in
 from tests.services.client import Client
+from tests.support.browsing import logged_in
 
 
 class Complaints(list[str]):

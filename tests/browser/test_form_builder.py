@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from forms_app.models import Form
-from tests.api.arrange import Tenant, text_field
-from tests.api.browsing import person_of, place
 from tests.browser.staff import at_the_dashboard
 from tests.services.application import Application
+from tests.support.arrange import Tenant, text_field
+from tests.support.browsing import person_of, place
 
 FIELDS = [text_field(name, required=False) for name in ("one", "two", "three")]
 

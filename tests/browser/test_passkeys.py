@@ -6,10 +6,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from keys.invitations import invite
 from keys.models import Membership, User
-from tests.api.arrange import make_tenant
-from tests.api.browsing import PASSWORD, member_of, person_of, with_password
 from tests.browser.staff import at_the_dashboard
 from tests.services.application import Application
+from tests.support.arrange import make_tenant
+from tests.support.browsing import PASSWORD, member_of, person_of, with_password
 
 AUTHENTICATOR = {
     "protocol": "ctap2",

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.submitting import records
 from tests.browser.visitor import CONTACT, Visitor
 from tests.services.waiting import eventually
+from tests.support.submitting import records
 
 # forms.js dispatches its event while the click is still handled, so the count is right as soon as the click is over.
 COUNT_SUBMITS = "window.submits = 0; addEventListener('fieldpost:submit', () => { window.submits++ })"

@@ -5,18 +5,18 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from config.api.ids import Prefix, decode_id
-from tests.api.arrange import Tenant
-from tests.api.browsing import person_of, place
-from tests.api.webhook_calls import register, submit
+from config.ids import Prefix, decode_id
 from tests.browser.staff import at_the_dashboard
 from tests.browser.test_hosted_page import violations
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from webhooks.endpoints import change_webhook
+from tests.support.arrange import Tenant
+from tests.support.browsing import person_of, place
+from tests.support.webhook_calls import register, submit
 from webhooks.models import Delivery, Webhook
+from webhooks.registration import change_webhook
 
 
 def webhook_of(public_id: str) -> Webhook:

@@ -3,17 +3,17 @@
 import signal
 from pathlib import Path
 
-from tests.api.live_stream import Stream
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL, service_environment
 from tests.services.postgresql import PostgreSQL, create_database
 from tests.services.waiting import eventually
+from tests.support.live_stream import Stream
 
 AWAY = "live stream: the database is away"
 MAKE_TOKEN = """
 from keys.models import Organization
-from submissions.live import live_token
+from submissions.live.tokens import live_token
 organization = Organization.objects.get(slug="watched")
 print(live_token(organization.pk, None, organization.pk))
 """

@@ -13,18 +13,18 @@ from typing import Any
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from config.api.ids import Prefix, decode_id
 from config.api.parsing import parse_object
-from forms_app.forms import create_form
+from config.ids import Prefix, decode_id
+from forms_app.actions import create_form
 from forms_app.models import Form
 from forms_app.organizations import create_organization
 from keys.access_keys import issue_key, note_use
 from keys.models import User
 from keys.plans import Plan
 from keys.tokens import digest
-from submissions.intake import take_in
-from submissions.lookup import find_key_and_form
-from submissions.store import store
+from submissions.receiving.insert import store
+from submissions.receiving.key_and_form import find_key_and_form
+from submissions.receiving.parse_body import take_in
 from tests.load.request import BODY, USER_AGENT
 
 NO_LIMIT = 2_000_000_000  # requests an hour: nobody is refused in a benchmark

@@ -6,9 +6,9 @@ import uuid
 
 from django.db import connection
 
-from config.api.ids import Prefix, decode_id
+from config.ids import Prefix, decode_id
 from submissions.models import Submission, Tally
-from tests.api.arrange import Tenant
+from tests.support.arrange import Tenant
 
 DAYS = 30  # over which the rows are spread evenly, up to now
 SPAM_EVERY = 20  # rows: 5 % are spam

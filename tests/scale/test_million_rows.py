@@ -17,15 +17,15 @@ import pytest
 from django.conf import settings
 from django.db import connections, transaction
 
-from config.api.ids import Prefix, encode_id
+from config.ids import Prefix, encode_id
 from submissions.models import Submission
-from submissions.pages import MOST_FOUND, Scope, find_page
-from tests.api.arrange import Tenant, make_tenant
-from tests.api.browsing import Browser, logged_in, person_of, place
-from tests.api.submission_rows import wait_until_dispatched
+from submissions.reading.listing import MOST_FOUND, Scope, find_page
 from tests.scale.loading import COMMON, OLD_THIRD, PERCENT, RARE, Loaded, holds, load_submissions, number_of
 from tests.services.application import Application
 from tests.services.client import Answer, Client
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.browsing import Browser, logged_in, person_of, place
+from tests.support.submission_rows import wait_until_dispatched
 
 ROWS = 1_000_000
 SIZE = 25

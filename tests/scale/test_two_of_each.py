@@ -11,13 +11,13 @@ import pytest
 from django.db.models import Count
 
 from submissions.models import Submission
-from tests.api.arrange import Tenant, make_tenant
-from tests.api.webhook_calls import message_id_of, register, submit
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.processes import Process
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.webhook_calls import message_id_of, register, submit
 from webhooks.models import Attempt, Delivery
 
 SUBMISSIONS = 2_000

@@ -24,7 +24,7 @@ from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.ssl_ import create_urllib3_context
 
-from webhooks.address_guard import (
+from webhooks.channels.address_guard import (
     DNS_SECONDS,
     AddressRefused,
     NameNotResolved,

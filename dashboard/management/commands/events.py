@@ -10,8 +10,8 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
-from config.processes import SUPERVISOR_VARIABLE, end_with_parent
-from dashboard.management.ports import allow_open_files, refuse_busy_port
+from config.supervision.parent_watch import SUPERVISOR_VARIABLE, end_with_parent
+from config.supervision.ports import allow_open_files, refuse_busy_port
 
 STOP_AFTER_SECONDS = 2  # open streams never end by themselves; the pages come back to another process
 SPARE = 200  # connections beside the viewers': health checks, and those that are told to come back

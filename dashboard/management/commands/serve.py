@@ -17,11 +17,11 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
-from config.processes import SUPERVISOR_VARIABLE
+from config.supervision.children import Child
+from config.supervision.parent_watch import SUPERVISOR_VARIABLE
+from config.supervision.ports import refuse_busy_port
 from dashboard.demo import Demo, ensure_demo
-from dashboard.management.children import Child
 from dashboard.management.commands.demo import describe
-from dashboard.management.ports import refuse_busy_port
 
 THREADS = 8  # a web process; each has its own database connection
 KILL_AFTER_SECONDS = 35  # a process that does not end by itself; the longest attempt, a mail, takes 30

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.api.errors import ApiError
-from config.api.times import parse_date
+from config.times import parse_date
 from keys.access_keys import ALL_PERMISSIONS, issue_key
 from keys.models import AccessKey, Organization, Permission
 

@@ -8,10 +8,10 @@ from django.http import QueryDict
 
 from config.api.errors import ApiError
 from forms_app.models import Form
-from submissions.exports import EXPORTS, export_chunks
-from submissions.filters import SubmissionFilters
-from submissions.intake import parse_form_id
+from submissions.exporting.stream import EXPORTS, export_chunks
 from submissions.models import Submission
+from submissions.reading.filters import SubmissionFilters
+from submissions.receiving.parse_body import parse_form_id
 
 FILTERS = ("from", "to", "spam", "q")
 

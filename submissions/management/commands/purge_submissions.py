@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from submissions.retention import purge_idempotency_keys, purge_submissions
+from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
 
 
 class Command(BaseCommand):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from submissions.csv_export import safe_cell
+from submissions.exporting.csv_lines import safe_cell
 
 STARTS = ["=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20"]  # four of full width
 BEFORE = {

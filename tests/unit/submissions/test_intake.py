@@ -1,4 +1,4 @@
-"""From a parsed body to what is stored (`submissions.intake`): pure, and total over every body that parses."""
+"""From a parsed body to the stored values (`receiving.parse_body`): pure, and total over every body that parses."""
 
 import json
 import time
@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from config.api.errors import ValidationFailed
-from config.api.ids import Prefix, encode_id, new_id
 from config.api.parsing import parse_object
+from config.ids import Prefix, encode_id, new_id
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS
-from submissions.intake import KEPT_CONTROLS, MAX_VALUE, Intake, as_text, parse_form_id, take_in
+from submissions.receiving.parse_body import KEPT_CONTROLS, MAX_VALUE, Intake, as_text, parse_form_id, take_in
 
 # Every code point, surrogates and U+0000 too: JSON can carry them all as escapes.
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)

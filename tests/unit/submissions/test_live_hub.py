@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from config.api.times import now
-from submissions.live import Watch
-from submissions.live_hub import MOST_READ, MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Message, Viewer, read_messages
-from submissions.querysets import first_id_of
+from config.ids import first_id_of
+from config.times import now
+from submissions.live.hub import MOST_READ, MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Message, Viewer, read_messages
+from submissions.live.tokens import Watch
 
 ORGANIZATION, FORM = uuid.uuid4(), uuid.uuid4()
 
@@ -263,7 +263,7 @@ def test_reader__while_the_database_is_away__keeps_its_viewers_and_says_so_once(
             raise failure
         return table.read(organizations, since)
 
-    monkeypatch.setattr("submissions.live_hub.drop_broken_connections", lambda: None)
+    monkeypatch.setattr("submissions.live.hub.drop_broken_connections", lambda: None)
 
     async def scenario() -> int:
         hub = Hub(read)

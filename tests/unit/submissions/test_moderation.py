@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from config.api.ids import new_id
-from config.api.times import now
+from config.ids import new_id
+from config.times import now
 from forms_app.models import Form
-from submissions import moderation
+from submissions.lifecycle import spam_marks
+from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.models import Submission, Tally
-from submissions.moderation import delete_many, mark_many
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
@@ -43,7 +43,7 @@ def test_mark_many__counted_rows__move_to_spam_and_are_not_owed_anything() -> No
     assert spam_of(ids) == [True, True, False]
     assert counts(form) == (3, 1, 2)
     assert not Submission.objects.undispatched().exists()
-    assert Submission.objects.get(pk=ids[0]).spam_reasons == [moderation.MARKED_BY_HAND]
+    assert Submission.objects.get(pk=ids[0]).spam_reasons == [spam_marks.MARKED_BY_HAND]
 
 
 @pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_delete_many__failing_after_the_rows_went__changes_nothing(monkeypatch: 
     form = make_form()
     ids = put(form, 2)
     dispatch_all()
-    monkeypatch.setattr(moderation, "apply_moves", lambda moves: 1 / 0)
+    monkeypatch.setattr(spam_marks, "apply_moves", lambda moves: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         delete_many(ids, organization_id=form.organization_id)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from config.api.ids import Prefix, decode_id
-from submissions import pages, search
+from config.ids import Prefix, decode_id
 from submissions.models import Submission
-from submissions.pages import Page, Scope, count_exactly, find_page, read_exactly
-from tests.api.arrange import Tenant, make_tenant
-from tests.api.submission_rows import row
+from submissions.reading import listing as pages
+from submissions.reading import search
+from submissions.reading.listing import Page, Scope, count_exactly, find_page, read_exactly
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.submission_rows import row
 from tests.unit.webhooks.dispatching import dispatch_all
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])

@@ -1,4 +1,4 @@
-"""What is told of a refusal: the gate that was shut, and the exact thing to do (`submissions.refusal_advice`)."""
+"""What is told of a refusal: the gate that was shut, and the exact thing to do (`dashboard.refusal_advice`)."""
 
 import datetime as dt
 from typing import Any
@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.api.times import now
+from config.times import now
+from dashboard.refusal_advice import _ADVISERS, _FIXES, Advice, Gate, advise
 from forms_app.models import Form
 from forms_app.validation import CHECKS
 from keys.models import AccessKey, Organization
 from keys.plans import Plan
 from submissions.models import Refusal
-from submissions.refusal_advice import _ADVISERS, _FIXES, Advice, Gate, advise
 
 SHOP = "https://shop.example"
 PUBLISHED, DRAFT, ARCHIVED = Form.Status.PUBLISHED, Form.Status.DRAFT, Form.Status.ARCHIVED

@@ -1,4 +1,4 @@
-"""Refusals on their way from memory to their rows: bounded, never raising, added up (`submissions.refusals`)."""
+"""Refusals between memory and their rows: bounded, never raising, added up (`submissions.refusals.recorder`)."""
 
 import dataclasses
 import datetime as dt
@@ -13,14 +13,14 @@ from django.db import OperationalError
 from django.test import RequestFactory
 
 from config.api.errors import EmptySubmission
-from config.api.times import now
+from config.times import now
 from forms_app.models import Form
 from forms_app.organizations import create_organization
 from keys.models import Organization, User
-from submissions import refusals
 from submissions.models import Refusal
-from submissions.refusal_store import MOST_AN_HOUR, Refused, Times, write_refusals
-from submissions.refusals import MOST_WAITING, Waiting, note_refusal
+from submissions.refusals import recorder as refusals
+from submissions.refusals.recorder import MOST_WAITING, Waiting, note_refusal
+from submissions.refusals.store import MOST_AN_HOUR, Refused, Times, write_refusals
 
 MOMENT = now()
 NOBODY = Refused(organization_id=None, form_id=None, key_id=None, digest="", code="conflict")

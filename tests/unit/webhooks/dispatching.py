@@ -1,6 +1,6 @@
 """Dispatching to the end, as the deliverer's loop does round by round."""
 
-from webhooks import dispatch
+from webhooks.outbox import dispatch
 
 
 def dispatch_all() -> int:

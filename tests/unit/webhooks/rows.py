@@ -4,18 +4,18 @@ import itertools
 import secrets
 from typing import Any
 
-from config.api.ids import made_at, new_id
-from config.api.times import now
-from forms_app.forms import create_form
+from config.ids import made_at, new_id
+from config.times import now
+from forms_app.actions import create_form
 from forms_app.models import Form
 from forms_app.organizations import create_organization
 from keys.models import User
 from submissions.models import Submission, Tally
-from submissions.querysets import search_text
+from submissions.search_text import search_text
 from tests.unit.webhooks.dispatching import dispatch_all
 from webhooks.channels.outcome import ErrorClass, Outcome
-from webhooks.delivery import Claim, Result, claim_due
 from webhooks.models import Delivery, Webhook
+from webhooks.outbox.record import Claim, Result, claim_due
 
 _numbers = itertools.count(1)
 
@@ -45,7 +45,7 @@ def make_webhook(form: Form, **values: Any) -> Webhook:
 
 
 def make_submission(form: Form, **values: Any) -> Submission:
-    """Return a stored submission as `submissions.store` writes it."""
+    """Return a stored submission as `submissions.receiving.insert` writes it."""
     pk = new_id()
     start = {"data": {"message": "Hello"}, "controls": {}, "meta": {"ip": "192.0.2.1"}, "created_at": made_at(pk)}
     row = Submission(id=pk, organization_id=form.organization_id, form=form, **{**start, **values})

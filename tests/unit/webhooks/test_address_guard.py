@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhooks import address_guard
-from webhooks.address_guard import (
+from webhooks.channels import address_guard
+from webhooks.channels.address_guard import (
     AddressRefused,
     NameNotResolved,
     PortRefused,

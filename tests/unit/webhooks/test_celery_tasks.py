@@ -9,15 +9,16 @@ from celery import current_app
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
+from config import clean_up
 from config import nudge as nudges
-from config.api.counters import Breaker
 from config.celery import app
 from config.nudge import DELIVER, nudge, send_nudge, take_nudge
+from config.redis_caches import Breaker
 from tests.services.processes import free_port
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
-from webhooks import retention, tasks
+from webhooks import tasks
 from webhooks.models import Delivery
 
 HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there no worker takes the messages away
@@ -152,11 +153,10 @@ def test_deliver_due__budget_is_spent__asks_for_another_run(
     assert asked == ["again"]
 
 
-@pytest.mark.django_db
 def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
-    names = ["purge_submissions", "purge_idempotency_keys", "purge_refusals", "purge_log"]
-    for name in names:
-        monkeypatch.setattr(retention, name, lambda name=name: called.append(name))
+    names = ["finish_all_erasing", "purge_submissions", "purge_idempotency_keys", "purge_refusals", "purge_log"]
+    assert [job.__name__ for job in clean_up.jobs] == names
+    monkeypatch.setattr(clean_up, "jobs", [lambda name=name: called.append(name) for name in names])
     tasks.clean_up.apply(throw=True)
     assert called == names

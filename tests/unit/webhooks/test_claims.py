@@ -15,10 +15,10 @@ from pytest_django import Settings
 
 from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_deliveries, make_form, make_webhook, result
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
-from webhooks import delivery as delivery_module
 from webhooks.channels.outcome import Outcome
-from webhooks.delivery import IN_FLIGHT_PER_WEBHOOK, claim_due, record
 from webhooks.models import Attempt, Delivery
+from webhooks.outbox import record as delivery_module
+from webhooks.outbox.record import IN_FLIGHT_PER_WEBHOOK, claim_due, record
 
 ROWS = 200
 AN_HOUR_AGO = Now() - dt.timedelta(hours=1)

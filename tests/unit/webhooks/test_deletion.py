@@ -9,16 +9,16 @@ import pytest
 from django.db import connection
 from django.db.models.deletion import Collector
 
+from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import Submission
-from submissions.moderation import delete_submissions
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import OK, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
 from tests.unit.webhooks.side_by_side import shared_database
-from webhooks import dispatch
-from webhooks.delivery import record
-from webhooks.endpoints import delete_webhook
-from webhooks.messages import submission_message
 from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.outbox import dispatch
+from webhooks.outbox.record import record
+from webhooks.payloads import submission_message
+from webhooks.registration import delete_webhook
 
 SECONDS = 0.5  # what a step waits for another thread, which may in turn be waiting for this one's transaction
 

@@ -11,10 +11,10 @@ from django.db import IntegrityError, OperationalError
 from tests.services.receivers import Receiver, Reply
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
-from webhooks import deliverer
-from webhooks.deliverer import Deliverer
-from webhooks.delivery import Result, claim_due, record
 from webhooks.models import Attempt, Delivery
+from webhooks.outbox import loop as deliverer
+from webhooks.outbox.loop import Deliverer
+from webhooks.outbox.record import Result, claim_due, record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

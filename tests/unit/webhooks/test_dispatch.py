@@ -11,12 +11,12 @@ from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
-from webhooks import dispatch
-from webhooks.dispatch import dispatch_batch
-from webhooks.endpoints import change_webhook
-from webhooks.messages import submission_message
 from webhooks.models import Delivery, Webhook
-from webhooks.named import MAX_PENDING
+from webhooks.outbox import dispatch
+from webhooks.outbox.dispatch import dispatch_batch
+from webhooks.page_named import MAX_PENDING
+from webhooks.payloads import submission_message
+from webhooks.registration import change_webhook
 
 POISON = "poison"
 NOTHING_COUNTED = {"received": 0, "kept": 0, "spam": 0, "delivered": 0, "failed": 0}

@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
-from webhooks import dispatch
 from webhooks.models import Delivery
+from webhooks.outbox import dispatch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 5

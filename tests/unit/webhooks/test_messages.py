@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from config.api.ids import Prefix, encode_id, made_at
+from config.ids import Prefix, encode_id, made_at
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission
-from webhooks import messages
-from webhooks.messages import message_id, submission_message
+from webhooks import payloads as messages
+from webhooks.payloads import message_id, submission_message
 
 PK = uuid.UUID("01890a5d-ac96-774b-bcce-b302099a8057")  # TypeID's own example: 01h455vb4pex5vsknk084sn02q
 SUFFIX = "01h455vb4pex5vsknk084sn02q"

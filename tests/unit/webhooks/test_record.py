@@ -6,9 +6,9 @@ import json
 import pytest
 from django.db.models.functions import Now
 
-from config.api.times import now
+from config.times import now
 from keys.models import Membership, User
-from submissions.moderation import mark_not_spam, mark_spam
+from submissions.lifecycle.spam_marks import mark_not_spam, mark_spam
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import (
     CANCELED,
@@ -25,12 +25,12 @@ from tests.unit.webhooks.rows import (
     totals,
 )
 from webhooks.channels.outcome import Outcome
-from webhooks.delivery import Result, claim_due, record
-from webhooks.endpoints import change_webhook
 from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.outbox.record import Result, claim_due, record
+from webhooks.outbox.retry_schedule import DELAYS
+from webhooks.outbox.send import send
+from webhooks.registration import change_webhook
 from webhooks.retention import purge_log
-from webhooks.schedule import DELAYS
-from webhooks.sending import send
 
 pytestmark = pytest.mark.django_db
 DAY = dt.timedelta(days=1)

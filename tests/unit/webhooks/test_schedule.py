@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from webhooks.schedule import delay_after, is_beyond_hope
+from webhooks.outbox.retry_schedule import delay_after, is_beyond_hope
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SECONDS_AFTER = [5, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]

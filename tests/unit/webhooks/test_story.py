@@ -11,20 +11,20 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from config.api.times import now
+from config.times import now
+from submissions.lifecycle.spam_marks import mark_spam
 from submissions.models import Submission, Tally
-from submissions.moderation import mark_spam
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_form, make_submission, make_webhook, result
-from webhooks import story
+from webhooks import timeline as story
 from webhooks.channels.outcome import Outcome
-from webhooks.delivery import record
-from webhooks.endpoints import change_webhook
-from webhooks.messages import message_id
 from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.outbox.record import record
+from webhooks.payloads import message_id
+from webhooks.registration import change_webhook
 from webhooks.replays import retry_delivery
 from webhooks.retention import LOG_KEPT, purge_log
-from webhooks.story import Moment, by_way, delivery_health, is_settled, tell_story, undelivered_submissions
+from webhooks.timeline import Moment, by_way, delivery_health, is_settled, tell_story, undelivered_submissions
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
 

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
-from config.processes import end_with_parent
-from webhooks.deliverer import Deliverer
-from webhooks.retention import clean_up
+from config.clean_up import clean_up
+from config.supervision.parent_watch import end_with_parent
+from webhooks.outbox.loop import Deliverer
 
 FIRST_CLEAN_UP = 60.0  # seconds after the start
 CLEAN_UP_EVERY = 3600.0  # seconds

@@ -1,0 +1,31 @@
+"""The one function that gives a caller an object: 404 where there is none, 403 where it is another's."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+
+from config.api.errors import NotFound, Unauthorized, invalid
+from config.ids import InvalidId, decode_id
+
+
+def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUID) -> Any:
+    """
+    Return the object with this key.
+
+    Its model says whose it is by `organization_id`. Raises NotFound, or Unauthorized for a foreign one (CONTRACT 1).
+    """
+    found = queryset.filter(pk=pk).first()
+    if found is None:
+        raise NotFound
+    if found.organization_id != organization_id:
+        raise Unauthorized
+    return found
+
+
+def path_id(prefix: str, text: str) -> uuid.UUID:
+    """Return the UUID of an id in a path. Raises ValidationFailed for another kind or form."""
+    try:
+        return decode_id(prefix, text)
+    except InvalidId as error:
+        raise invalid("id", "invalid_id", f"id: {error}") from None

@@ -1,0 +1,73 @@
+"""
+Public identifiers: TypeIDs, a prefix, `_` and a UUIDv7 in 26 characters of Crockford's base32.
+
+Source: CONTRACT section 1; https://github.com/jetify-com/typeid/tree/main/spec
+"""
+
+import datetime as dt
+import uuid
+
+from uuid_utils.compat import uuid7
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+SUFFIX_LENGTH = 26
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+
+
+class Prefix:
+    """The kinds of object that have a public id."""
+
+    ORGANIZATION = "org"
+    FORM = "frm"
+    SUBMISSION = "sub"
+    ACCESS_KEY = "key"
+    WEBHOOK = "whk"
+    DELIVERY = "dlv"
+
+
+class InvalidId(ValueError):
+    """The text is not an id of the wanted kind. Its message says what one looks like."""
+
+
+def new_id() -> uuid.UUID:
+    """Return a fresh UUIDv7: ordered by time, monotonic within a process."""
+    return uuid7()
+
+
+def made_at(value: uuid.UUID) -> dt.datetime:
+    """Return the moment, in whole milliseconds UTC, that a UUIDv7 carries in its first 48 bits (RFC 9562, 5.7)."""
+    milliseconds = value.int >> 80
+    seconds, rest = divmod(milliseconds, 1000)
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).replace(microsecond=rest * 1000)
+
+
+def first_id_of(moment: dt.datetime) -> uuid.UUID:
+    """Return the smallest UUIDv7 of a millisecond: ids and `created_at` carry the same moment, ids have the index."""
+    return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
+
+
+def suffix(value: uuid.UUID) -> str:
+    """Return the 26 characters of an id without its prefix."""
+    number = value.int
+    return "".join(ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def encode_id(prefix: str, value: uuid.UUID) -> str:
+    """Return the public id of a stored UUID, such as `frm_01jd…`."""
+    return f"{prefix}_{suffix(value)}"
+
+
+def decode_id(prefix: str, text: object) -> uuid.UUID:
+    """
+    Return the UUID behind a public id.
+
+    Raises InvalidId for another kind, another length, another alphabet, or more than 128 bits.
+    """
+    head, _, tail = text.partition("_") if isinstance(text, str) else ("", "", "")
+    known = head == prefix and len(tail) == SUFFIX_LENGTH and tail[0] <= "7" and all(c in _VALUES for c in tail)
+    if not known:
+        raise InvalidId(f"Expected an id that begins with {prefix}_ and has {SUFFIX_LENGTH} characters after it.")
+    number = 0
+    for character in tail:
+        number = number << 5 | _VALUES[character]
+    return uuid.UUID(int=number)

@@ -1,0 +1,122 @@
+"""
+The rows of the form builder: what a form's definition is while somebody edits it.
+
+The page carries everything, saved or not: a repeated input `row` gives the order, and each row's values are named
+after its key. So every button can be a plain submit, and nothing is lost when something is wrong.
+"""
+
+import dataclasses
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import QueryDict
+
+from config.api.errors import ValidationFailed
+from config.api.serializers import validate
+from dashboard.html_forms.forms import lines
+from forms_app.field_definitions import MAX_FIELDS, TYPES_WITH_OPTIONS, FieldType
+from forms_app.serializers import FormChanges
+
+NEW_LABELS = {
+    FieldType.EMAIL: "Email",
+    FieldType.TEXTAREA: "Message",
+    FieldType.PHONE: "Phone",
+    FieldType.URL: "Website",
+    FieldType.DATE: "Date",
+    FieldType.NUMBER: "Number",
+    FieldType.SELECT: "Choose one",
+    FieldType.CHECKBOX: "I agree",
+    FieldType.HIDDEN: "Source",
+}
+
+
+@dataclasses.dataclass(slots=True)
+class Row:
+    """One field as it stands in the builder; `options` one a line; `errors` by input."""
+
+    key: str
+    label: str = ""
+    type: str = FieldType.TEXT.value
+    name: str = ""
+    required: bool = False
+    options: str = ""
+    placeholder: str = ""
+    errors: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def definition(self) -> dict[str, Any]:
+        """Return the field as the API takes it."""
+        definition: dict[str, Any] = {"label": self.label, "type": self.type, "required": self.required}
+        options = lines(self.options)
+        if self.type in TYPES_WITH_OPTIONS and (options or self.type == FieldType.SELECT):
+            definition["options"] = options
+        if self.name.strip():
+            definition["name"] = self.name.strip()
+        if self.placeholder.strip():
+            definition["placeholder"] = self.placeholder.strip()
+        return definition
+
+
+def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of what is saved."""
+    return [
+        Row(
+            key=f"k{place}",
+            label=field["label"],
+            type=field["type"],
+            name=field["name"],
+            required=field["required"],
+            options="\n".join(field.get("options", [])),
+            placeholder=field.get("placeholder", ""),
+        )
+        for place, field in enumerate(fields)
+    ]
+
+
+def rows_entered(posted: QueryDict) -> list[Row]:
+    """Return the rows of a page, in their order on it."""
+    rows = []
+    for key in dict.fromkeys(posted.getlist("row")[: MAX_FIELDS + 1]):
+        row = Row(key=key[:40], required=f"required-{key}" in posted)
+        for name in ("label", "type", "name", "options", "placeholder"):
+            setattr(row, name, posted.get(f"{name}-{key}", ""))
+        rows.append(row)
+    return rows
+
+
+def change_rows(rows: list[Row], act: str, new_type: str) -> str:
+    """Do what a button says (`add`, `up:KEY`, `down:KEY`, `remove:KEY`), and return words for who cannot see it."""
+    verb, _, key = act.partition(":")
+    if verb == "add":
+        kind = new_type if new_type in FieldType.values else FieldType.TEXT.value
+        rows.append(Row(key=f"n{secrets.token_hex(4)}", label=NEW_LABELS.get(FieldType(kind), "Text"), type=kind))
+        return f"{rows[-1].label} added as field {len(rows)}."
+    place = next((number for number, row in enumerate(rows) if row.key == key), None)
+    if place is None:
+        return ""
+    row = rows.pop(place)
+    if verb == "remove":
+        return f"{row.label} removed. {len(rows)} fields left."
+    target = {"up": max(0, place - 1), "down": place + 1}.get(verb, place)
+    rows.insert(target, row)
+    return f"{row.label}, now {min(target, len(rows) - 1) + 1} of {len(rows)}."
+
+
+def definitions(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the fields as `change_form` takes them. Raises ValidationFailed, and leaves each problem at its row."""
+    try:
+        fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in rows]}))[
+            "fields"
+        ]
+    except ValidationFailed as failure:
+        show_details(rows, failure)
+        raise
+    return fields
+
+
+def show_details(rows: Sequence[Row], failure: ValidationFailed) -> None:
+    """Put the details of a failure at the rows that they are about."""
+    for detail in failure.details:
+        parts = detail.field.split(".")  # fields.0.label, fields.2.options.1
+        if len(parts) > 2 and parts[1].isdecimal() and int(parts[1]) < len(rows):
+            rows[int(parts[1])].errors.setdefault(parts[2], detail.message.removeprefix(f"{detail.field}: "))

@@ -1,0 +1,134 @@
+"""HTML forms about forms. The API's serializer decides what holds; here its answers find their inputs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from config.api.errors import ValidationFailed
+from config.api.serializers import validate
+from forms_app.actions import MAX_RECIPIENTS
+from forms_app.models import Form
+from forms_app.serializers import FormChanges, NewForm
+from forms_app.start_templates import STARTS
+
+CHECK = {"class": "form-check-input"}
+
+
+class NewFormForm(forms.Form):
+    """A name, and what to begin with."""
+
+    name = forms.CharField(
+        max_length=200,
+        label="Name",
+        help_text="Visitors see it on the form's own page.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
+    )
+    start = forms.ChoiceField(
+        label="Begin with",
+        choices=[(key, f"{start.label}: {start.help.lower()}") for key, start in STARTS.items()],
+        initial="contact",
+        widget=forms.RadioSelect(attrs=CHECK),
+    )
+
+    def values(self) -> dict[str, Any]:
+        """Return what `create_form` takes. Raises ValidationFailed."""
+        fields = [dict(field) for field in STARTS[self.cleaned_data["start"]].fields]
+        return validate(NewForm(data={"name": self.cleaned_data["name"], "fields": fields}))
+
+
+class SettingsForm(forms.Form):
+    """What a form is called, who may post to it, what its visitors see, how long its submissions stay."""
+
+    name = forms.CharField(max_length=200, label="Name")
+    allowed_origins = forms.CharField(
+        required=False,
+        label="Allowed origins",
+        help_text="One a line, such as https://example.com or https://*.example.com. Empty: every site may send.",
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "https://example.com"}),
+    )
+    success_message = forms.CharField(
+        required=False, max_length=1000, label="Message after sending", help_text="Empty: “Submission received.”"
+    )
+    redirect_url = forms.CharField(
+        required=False,
+        max_length=2048,
+        label="Redirect after sending",
+        help_text="Where plain HTML forms and the form's own page lead. Empty: to a page of thanks.",
+        widget=forms.URLInput(attrs={"placeholder": "https://example.com/thanks"}),
+    )
+    retention_days = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=3650,
+        label="Keep submissions for (days)",
+        help_text="Older ones are deleted for good, once an hour. Empty: they are kept.",
+    )
+    names = {
+        "name": "name",
+        "allowedOrigins": "allowed_origins",
+        "successMessage": "success_message",
+        "redirectUrl": "redirect_url",
+        "retentionDays": "retention_days",
+    }
+
+    @classmethod
+    def showing(cls, form: Form) -> "SettingsForm":
+        """Return the settings as they are."""
+        initial = {name: getattr(form, name) for name in cls.names.values()}
+        return cls(initial={**initial, "allowed_origins": "\n".join(form.allowed_origins)})
+
+    def values(self) -> dict[str, Any]:
+        """Return what `change_form` takes. Raises ValidationFailed."""
+        given: dict[str, Any] = {api: self.cleaned_data[ours] for api, ours in self.names.items()}
+        given["allowedOrigins"] = lines(self.cleaned_data["allowed_origins"])
+        return validate(FormChanges(data=given))
+
+    def show(self, failure: ValidationFailed) -> None:
+        """Put each problem at its input."""
+        add_details(self, failure, self.names)
+
+
+class RecipientsForm(forms.Form):
+    """Who is mailed of each submission."""
+
+    recipients = forms.CharField(
+        required=False,
+        label="Mail each submission to",
+        help_text=f"One address a line, at most {MAX_RECIPIENTS}. A reply to the mail goes to the submitter.",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "placeholder": "you@example.com"}),
+    )
+
+    def addresses(self) -> list[str]:
+        """Return the lines that hold something."""
+        return lines(self.cleaned_data["recipients"])
+
+
+class ErasureForm(forms.Form):
+    """Asks for the form's name, so that nobody erases by a slip."""
+
+    typed = forms.CharField(
+        required=False, label="Type the name of the form", widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+    def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = name
+
+    def clean_typed(self) -> str:
+        """Refuse everything but the name."""
+        if self.cleaned_data["typed"].strip() != self.name.strip():
+            raise forms.ValidationError("That is not its name. Nothing was erased.")
+        return str(self.cleaned_data["typed"])
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a text that hold something, without the spaces around them."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def add_details(form: forms.Form, failure: ValidationFailed, names: Mapping[str, str]) -> None:
+    """Put each detail of a failure at the input that it is about, else at the top."""
+    for detail in failure.details:
+        path = detail.field.partition(".")[0]
+        form.add_error(names.get(path), detail.message.removeprefix(f"{detail.field}: "))

@@ -1,0 +1,108 @@
+"""What `/f/{formId}` shows: the form, the same with what went wrong, thanks, and "closed"."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from config.api.errors import ApiError, Detail
+from forms_app.field_definitions import GENERAL_FIELDS
+from forms_app.models import Form
+from forms_app.spam_protection import SpamProtection
+from submissions.hosted import stamps
+from submissions.hosted.controls import controls_of
+from submissions.receiving.captchas import PROVIDERS, Captcha, Provider
+from submissions.receiving.insert import message_of
+from submissions.receiving.key_and_form import found_form
+from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, is_control
+
+NOBODY = "'none'"
+CARRIED = KEPT_CONTROLS - {"_next"}  # `_next` was decided by the page that posted; the stamp carries the decision
+
+
+def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> HttpResponse:
+    """Show a form; `typed` fills it in."""
+    context = _form_context(form, typed, [], stamps.make(form.public_id))
+    return _render(request, form, "hosted/form.html", context)
+
+
+def problem(
+    request: HttpRequest, form: Form | None, failure: ApiError, *, typed: Mapping[str, Any], stamp: str
+) -> HttpResponse:
+    """Show what went wrong, and the form again with everything that was typed."""
+    if form is None and not typed:
+        return _render(request, None, "hosted/problem.html", {"failure": failure}, failure)
+    context = _form_context(form, typed, failure.details, stamp)
+    placed = {error for control in context["controls"] for error in control.errors}
+    general = [detail.message for detail in failure.details if detail.message not in placed]
+    context |= {"failure": failure, "general": general or ([] if failure.details else [failure.message])}
+    return _render(request, form, "hosted/form.html", context, failure)
+
+
+def thanks(request: HttpRequest, form: Form, *, message: str = "") -> HttpResponse:
+    """Show a form's words of thanks."""
+    return _render(request, form, "hosted/thanks.html", {"message": message or message_of(found_form(form))})
+
+
+def closed(request: HttpRequest) -> HttpResponse:
+    """Say that there is no form to fill in, whether it is a draft, archived or never was."""
+    return _render(request, None, "hosted/closed.html", {}, status=404)
+
+
+def _form_context(form: Form | None, typed: Mapping[str, Any], problems: list[Detail], stamp: str) -> dict[str, Any]:
+    data = {name: value for name, value in typed.items() if not is_control(name)}
+    carried = {name: typed[name] for name in CARRIED & typed.keys()}
+    protection = SpamProtection.of(form.spam_protection if form else {})
+    return {
+        "controls": controls_of((form.fields or GENERAL_FIELDS) if form else [], data, problems),
+        "carried": carried,
+        "honeypot": HONEYPOT,
+        "action": f"?{stamps.PARAMETER}={stamp}" if stamp else "",
+        "proof_of_work": protection.proof_of_work,
+        "captcha": _captcha(protection),
+        "site_key": protection.captcha_site_key,
+    }
+
+
+def _captcha(protection: SpamProtection) -> Provider | None:
+    return PROVIDERS[Captcha(protection.captcha)] if protection.captcha and protection.captcha_secret else None
+
+
+def _render(
+    request: HttpRequest,
+    form: Form | None,
+    template: str,
+    context: dict[str, Any],
+    failure: ApiError | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    response = render(request, template, {"form": form, **context}, status=failure.status if failure else status)
+    for name, value in (failure.headers if failure else {}).items():
+        response.headers[name] = value
+    response.headers["Cache-Control"] = "no-store"  # stamped, and it may show what somebody typed
+    response.headers["Content-Security-Policy"] = _policy(form, context.get("captcha"))
+    if form and form.allowed_origins:
+        response.xframe_options_exempt = True  # frame-ancestors decides
+    return response
+
+
+def _policy(form: Form | None, captcha: Provider | None) -> str:
+    """
+    Return the page's Content-Security-Policy.
+
+    No `form-action`: Chromium applies it to redirects too, and a form's owner may send visitors anywhere.
+    """
+    theirs = f" {captcha.sources}" if captcha else ""
+    directives = [
+        "default-src 'none'",
+        f"style-src 'self'{theirs}",
+        "img-src 'self'",
+        f"script-src 'self'{theirs}",
+        f"connect-src 'self'{theirs}",
+        f"frame-src{theirs or ' ' + NOBODY}",
+        "base-uri 'none'",
+        f"frame-ancestors {' '.join(form.allowed_origins if form else []) or NOBODY}",
+    ]
+    return "; ".join(directives)

@@ -1,0 +1,80 @@
+"""Marking as spam, as not spam, and deleting: each moves the tallies in the same transaction."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from config.nudge import DELIVER, nudge
+from config.times import now
+from submissions.models import Submission
+from submissions.tally import apply_moves, key_of, new_moves
+
+MARKED_BY_HAND = "marked as spam"
+KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
+
+
+def mark_spam(submission: Submission) -> Submission:
+    """Take a submission out of sight; what has not been delivered yet will not be."""
+    _mark([submission.pk], spam=True)
+    return Submission.objects.get(pk=submission.pk)
+
+
+def mark_not_spam(submission: Submission) -> Submission:
+    """Bring a submission back. It is dispatched like a new one, to those who are to be told now."""
+    _mark([submission.pk], spam=False)
+    nudge(DELIVER)
+    return Submission.objects.get(pk=submission.pk)
+
+
+def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: bool) -> int:
+    """Mark those of an organization as spam or not, all or none; return how many were not so already."""
+    changed = _mark(ids, spam=spam, organization=organization_id)
+    if not spam:
+        nudge(DELIVER)
+    return changed
+
+
+def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
+    with transaction.atomic():
+        wanted = Submission.objects.filter(pk__in=ids, spam=not spam, **owner).order_by("pk")
+        rows = list(wanted.select_for_update().defer("search_text", "data"))
+        moves = new_moves()
+        for row in rows:
+            row.spam, row.spam_reasons = spam, [MARKED_BY_HAND] if spam else []
+            if not spam:
+                row.released_at, row.dispatched_at = now(), None
+            if row.counted_as != NOTHING:
+                key = key_of(row.form_id, row.created_at)
+                moves[key].update({row.counted_as: -1})
+                row.counted_as = SPAM if spam else KEPT
+                moves[key].update({row.counted_as: 1})
+        apply_moves(moves)
+        columns = ["spam", "spam_reasons", "released_at", "dispatched_at", "counted_as"]
+        Submission.objects.bulk_update(rows, columns)
+    return len(rows)
+
+
+def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
+    """Delete those of an organization; return how many there were."""
+    own = Submission.objects.filter(pk__in=ids, organization=organization_id)
+    return delete_submissions(list(own.values_list("pk", flat=True)))
+
+
+def delete_submissions(ids: Sequence[uuid.UUID]) -> int:
+    """
+    Delete submissions and return how many there were.
+
+    One that was never counted is counted as received on its way out. Their idempotency keys stay, so that a
+    client's retry does not bring a deleted submission back.
+    """
+    with transaction.atomic():
+        wanted = Submission.objects.only("form_id", "created_at", "counted_as").filter(pk__in=ids)
+        rows = list(wanted.select_for_update().order_by("pk"))
+        moves = new_moves()
+        for row in rows:
+            change = {"received": 1} if row.counted_as == NOTHING else {row.counted_as: -1}
+            moves[key_of(row.form_id, row.created_at)].update(change)
+        Submission.objects.filter(pk__in=[row.pk for row in rows]).delete()
+        apply_moves(moves)
+    return len(rows)

@@ -1,0 +1,146 @@
+"""
+The live stream, and nothing else: a raw ASGI application (https://asgi.readthedocs.io/en/latest/specs/www.html).
+
+Django's own ASGI stack would cost a thread a request. Here a viewer is a coroutine that waits for its queue; who may
+see what stands in a signed token that a page of the dashboard hands out.
+
+    GET /events?token=…&after=sub_…     an event stream; `Last-Event-ID` wins over `after`
+    GET /healthz                        200 while this process answers
+"""
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from django.conf import settings
+
+from config.ids import InvalidId, Prefix, decode_id, encode_id
+from submissions.live.hub import Hub, Viewer
+from submissions.live.tokens import BadToken, Watch, read_token, server_sent
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+HEARTBEAT_SECONDS = 15.0  # proxies end what is silent for longer than a minute
+LAST_WORDS_SECONDS = 5.0  # for one who reads slowly, after the token's end
+HELLO = b"retry: 2000\n\n: watching\n\n"  # milliseconds until a browser comes back by itself
+HEARTBEAT = b": still here\n\n"
+END = server_sent("end")
+_parts = urlsplit(settings.PUBLIC_URL)
+ORIGIN = f"{_parts.scheme}://{_parts.netloc}".encode()
+
+hub = Hub()
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request."""
+    if scope["type"] != "http":
+        return
+    is_check = scope["path"] == "/healthz"
+    if scope["method"] != "GET" and not (is_check and scope["method"] == "HEAD"):  # a HEAD would watch for nothing
+        await _refuse(send, 405, "method_not_allowed", "Watch with GET.", (b"allow", b"GET"))
+    elif is_check:
+        await _answer(send, 200, b"text/plain", b"ok")
+    elif scope["path"] == "/events":
+        await _watch(scope, receive, send)
+    else:
+        await _refuse(send, 404, "not_found", "There is nothing here. The live stream is at /events.")
+
+
+async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
+    try:
+        query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=10)
+        watch = read_token(query.get("token", [""])[0])
+    except (BadToken, ValueError) as error:
+        text = str(error) if isinstance(error, BadToken) else "The token is not one of ours."
+        await _refuse(send, 401, "invalid_token", text)
+        return
+    if len(hub.viewers) >= settings.EVENTS_MAX_VIEWERS:
+        await _refuse(
+            send, 503, "service_unavailable", "Too many are watching. Try again soon.", (b"retry-after", b"10")
+        )
+        return
+    last_seen = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1") or query.get("after", [""])[0]
+    viewer = hub.add(watch, _submission_id(last_seen))
+    pump = asyncio.ensure_future(_pump(viewer, watch, send))
+    gone = asyncio.ensure_future(_wait_until_gone(receive))
+    try:
+        # The token's end holds for one who reads nothing, too: the pump waits for room then, and sees no clock.
+        patience = max(0, watch.expires - time.time()) + LAST_WORDS_SECONDS
+        await asyncio.wait({pump, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        hub.remove(viewer)
+        for task in (pump, gone):
+            task.cancel()
+            with suppress(asyncio.CancelledError, OSError, RuntimeError):  # whoever left, left
+                await task
+
+
+async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
+    """Send what the hub puts into the viewer's queue, until the token's end."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + max(0, watch.expires - time.time())
+    headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *_common_headers()]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await _part(send, HELLO)
+    while (left := end - loop.time()) > 0:
+        try:
+            message = await asyncio.wait_for(viewer.queue.get(), min(left, HEARTBEAT_SECONDS))
+        except TimeoutError:
+            if loop.time() >= end:
+                continue
+            message = _standing(viewer) + HEARTBEAT
+        if message is None:
+            break
+        await _part(send, message)
+    else:
+        await _part(send, _standing(viewer) + END)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _part(send: Send, body: bytes) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _standing(viewer: Viewer) -> bytes:
+    """Return the `id` that a page names when it comes back, however quiet it was; nothing while a message waits."""
+    return f"id: {encode_id(Prefix.SUBMISSION, hub.position(viewer))}\n".encode() if viewer.queue.empty() else b""
+
+
+async def _wait_until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _submission_id(text: str) -> uuid.UUID | None:
+    try:
+        return decode_id(Prefix.SUBMISSION, text)
+    except InvalidId:
+        return None
+
+
+def _common_headers() -> list[tuple[bytes, bytes]]:
+    # Our own pages alone, and no cookie: the token is the right to watch.
+    return [
+        (b"cache-control", b"no-store"),
+        (b"access-control-allow-origin", ORIGIN),
+        (b"vary", b"Origin"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+
+
+async def _refuse(send: Send, status: int, code: str, message: str, *headers: tuple[bytes, bytes]) -> None:
+    body = json.dumps({"success": False, "error": code, "message": message}).encode()
+    await _answer(send, status, b"application/json", body, *headers)
+
+
+async def _answer(send: Send, status: int, kind: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    sent = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *_common_headers(), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": sent})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,163 @@
+"""
+Pages of a list of submissions that stay quick with a million rows: for the dashboard, where nobody counts to the end.
+
+Ids come from an index alone, then the page's rows by their ids. Totals come from the tallies where only form and spam
+narrow the list; otherwise they are counted up to a bound ("more than 10,000"). Far pages are read from the other end.
+"""
+
+import dataclasses
+import datetime as dt
+import uuid
+from collections.abc import Callable
+
+from django.db.models import QuerySet
+
+from config.database import snapshot
+from submissions import tally
+from submissions.models import Submission, SubmissionQuerySet
+from submissions.reading.search import count_matches, find_newest
+
+MOST_COUNTED = 10_000  # rows; beyond, a list narrowed by dates says "more than"
+MOST_FOUND = 1_000  # matches of a text that are counted and can be paged through
+
+Narrow = Callable[[SubmissionQuerySet], SubmissionQuerySet]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scope:
+    """
+    Which submissions: of an organization or one form of it, spam or not (None: both), UTC days (inclusive), a text.
+
+    `only` narrows further by what a higher room knows, such as deliveries.
+    """
+
+    organization_id: uuid.UUID
+    form_id: uuid.UUID | None = None
+    spam: bool | None = False
+    since: dt.date | None = None
+    until: dt.date | None = None
+    text: str = ""
+    only: Narrow | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether the tallies know how many there are."""
+        return not (self.since or self.until or self.text or self.only)
+
+    def without_text(self) -> SubmissionQuerySet:
+        """Return everything in scope but for the text, in no order."""
+        # The form alone where there is one: two equal conditions would let the planner choose the wrong index.
+        owner = {"form": self.form_id} if self.form_id else {"organization": self.organization_id}
+        rows = Submission.objects.filter(**owner)
+        if self.spam is not None:
+            rows = rows.filter(spam=self.spam)
+        if self.since:
+            rows = rows.since_day(self.since)
+        if self.until:
+            rows = rows.until_day(self.until)
+        return self.only(rows) if self.only else rows
+
+    def rows(self) -> SubmissionQuerySet:
+        """Return everything in scope, in no order: what an export takes."""
+        return self.without_text().containing(self.text) if self.text else self.without_text()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """`rows`, newest first; `total` rows in all, or, unless `total_is_exact`, more than that; `number` from 1."""
+
+    rows: list[Submission]
+    number: int
+    size: int
+    total: int
+    total_is_exact: bool
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are, or, where the total is not exact, can be counted."""
+        return max(1, -(-self.total // self.size))
+
+    @property
+    def has_previous(self) -> bool:
+        """Tell whether there is a newer page."""
+        return self.number > 1
+
+    @property
+    def has_next(self) -> bool:
+        """Tell whether there is an older page."""
+        return self.number < self.pages
+
+    @property
+    def previous(self) -> int:
+        """The newer page; from beyond the end, the last one."""
+        return min(self.number - 1, self.pages)
+
+    @property
+    def next(self) -> int:
+        """The older page."""
+        return self.number + 1
+
+
+def find_page(scope: Scope, *, number: int, size: int) -> Page:
+    """Return a page of a list, newest first, all from one moment; a page past the end has no rows."""
+    start = (number - 1) * size
+    with snapshot() as alias:
+        if scope.text:
+            found = find_newest(scope.without_text().using(alias), scope.text, most=MOST_FOUND + 1)
+            ids, total, is_exact = found[:MOST_FOUND][start : start + size], len(found), len(found) <= MOST_FOUND
+            total = min(total, MOST_FOUND)
+        else:
+            rows = scope.without_text().using(alias)
+            total, is_exact = _count(scope, rows)
+            ids = read_ids(rows, start, size, total=total if is_exact else None)
+        return Page(rows_of(ids, alias), number, size, total, is_exact)
+
+
+def _count(scope: Scope, rows: SubmissionQuerySet) -> tuple[int, bool]:
+    if scope.is_whole:
+        return count_exactly(scope, rows.db), True
+    counted = rows.order_by()[: MOST_COUNTED + 1].count()
+    return min(counted, MOST_COUNTED), counted <= MOST_COUNTED
+
+
+def count_exactly(scope: Scope, alias: str) -> int:
+    """Return how many rows there are: from the tallies, at the same cost at ten million, where these know it."""
+    if scope.text:
+        return count_matches(scope.without_text().using(alias), scope.text)
+    if not scope.is_whole:
+        return scope.without_text().using(alias).count()
+    if scope.form_id:
+        return tally.total_of_form(scope.form_id, spam=scope.spam, using=alias)
+    return tally.total_of_organization(scope.organization_id, spam=scope.spam, using=alias)
+
+
+def read_exactly(scope: Scope, start: int, size: int, *, total: int, alias: str) -> list[Submission]:
+    """Return the rows from place `start` on, newest first, where `total` is how many there are."""
+    last = min(start + size, total)
+    if start >= last:
+        return []
+    if scope.text and last <= MOST_COUNTED:
+        ids = find_newest(scope.without_text().using(alias), scope.text, most=last)[start:]
+    else:
+        ids = read_ids(scope.rows().using(alias), start, size, total=total)
+    return rows_of(ids, alias)
+
+
+def read_ids(rows: QuerySet[Submission], start: int, size: int, *, total: int | None) -> list[uuid.UUID]:
+    """
+    Return the ids from place `start` on, newest first.
+
+    Where `total` is known, what lies in the older half is read from the old end: the last page costs what the first
+    one does.
+    """
+    ids = rows.values_list("id", flat=True)
+    if total is None or start < total // 2:
+        return list(ids.order_by("-id")[start : start + size])
+    end = max(0, total - start)
+    return list(ids.order_by("id")[max(0, end - size) : end])[::-1]
+
+
+def rows_of(ids: list[uuid.UUID], alias: str) -> list[Submission]:
+    """Return the rows of these ids, newest first, each with its form."""
+    rows = Submission.objects.using(alias).select_related("form").defer("search_text", "controls")
+    return sorted(rows.filter(pk__in=ids), key=lambda row: row.pk, reverse=True)

@@ -1,0 +1,136 @@
+"""
+Finding a text among a million submissions: the newest matches, by whichever way is quick for this text.
+
+How rare a text is, no statistics tell, and PostgreSQL's own choice costs seconds where it errs: reading row by row
+goes through everything for a text that is not there, and the trigram index first collects every row that holds the
+same trigrams ("hello you" in a million greetings), however few of them match. On SQLite there is but one way.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connections
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Value
+from django.db.models.functions import StrIndex
+
+from submissions.models import Submission, SubmissionQuerySet
+from submissions.search_text import fold
+
+NEWEST = 20_000  # rows that are read one by one before anything else is tried
+NEWEST_AT_MOST = 60_000  # the same, when the first of them showed that these will do
+SAMPLED_PAGES = 250  # of the table, 8 KiB each: some 2,500 rows, in 5 to 10 ms
+MOST_EDGES = 20  # regular expressions; PostgreSQL remembers 32 compiled ones
+INDEX_UP_TO = 0.5  # part of the table's pages; where more of them are to be visited, reading all is quicker
+INDEX_MEMORY = "64MB"  # the index's finds, a bit a row; in too little of it PostgreSQL keeps pages instead of rows
+
+_WORD = re.compile(r"[^\W_]+")  # what pg_trgm takes trigrams of: letters and digits
+
+# Always the same pages (REPEATABLE), so that one search takes one way.
+_SAMPLE = f"""
+SELECT count(DISTINCT page), count(DISTINCT page) FILTER (WHERE search_text LIKE ALL (%s) AND search_text ~ ALL (%s))
+FROM (
+    SELECT search_text, (ctid::text::point)[0] AS page
+    FROM {Submission._meta.db_table} TABLESAMPLE SYSTEM ((
+        SELECT least(100, 100.0 * %s * current_setting('block_size')::int
+            / greatest(pg_relation_size('{Submission._meta.db_table}'), 1))
+    )) REPEATABLE (1)
+) AS sampled
+"""  # noqa: S608 - the table's name from code
+
+
+def find_newest(rows: SubmissionQuerySet, text: str, *, most: int) -> list[uuid.UUID]:
+    """
+    Return the ids of those among `rows` that hold the text, newest first, `most` at most.
+
+    Runs within the caller's transaction, as everything here.
+    """
+    newest = rows.order_by("-id")
+    if connections[rows.db].vendor != "postgresql":
+        return _ids(newest.containing(text), most)
+    found: list[uuid.UUID] = []
+    for depth in (NEWEST, NEWEST_AT_MOST):
+        edge = newest.values_list("id", flat=True)[depth : depth + 1].first()
+        found = _ids(_without_index(newest.filter(id__gt=edge) if edge else newest, text), most)
+        if edge is None or len(found) == most:
+            return found
+        if len(found) * NEWEST_AT_MOST < most * depth:  # too few: going on would take much longer
+            break
+    with _holding(text, newest.filter(id__lte=edge)) as parts:
+        older = [pk for part in parts for pk in _ids(part, most - len(found))]
+    return (found + sorted(older, reverse=True))[:most]
+
+
+def count_matches(rows: SubmissionQuerySet, text: str) -> int:
+    """Return how many hold the text: all of them are looked at, so a common text costs what the rows' number costs."""
+    if connections[rows.db].vendor != "postgresql":
+        return rows.containing(text).count()
+    with _holding(text, rows.order_by()) as parts:
+        return sum(part.count() for part in parts)
+
+
+def _ids(rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
+    return list(rows.values_list("id", flat=True)[:most])
+
+
+@contextmanager
+def _holding(text: str, rows: SubmissionQuerySet) -> Iterator[list[SubmissionQuerySet]]:
+    """Give those that hold the text in parts, to be read inside: by the trigram index, or past it where quicker."""
+    settings = {"jit": "off", "enable_indexscan": "off"}
+    if _part_of_pages(text, rows.db) <= INDEX_UP_TO:
+        # What has just come in is not in the index: entering it there would cost the submitter.
+        indexed, waiting = rows.filter(dispatched_at__isnull=False), rows.undispatched()
+        with _planning(rows.db, **settings, enable_seqscan="off", work_mem=INDEX_MEMORY):
+            yield [indexed.containing(text), _without_index(waiting, text)]
+    else:
+        with _planning(rows.db, **settings):  # several processes share the reading
+            yield [_without_index(rows, text)]
+
+
+def _without_index(rows: SubmissionQuerySet, text: str) -> SubmissionQuerySet:
+    """Return those that hold the text, by reading each: what `containing` does, in half the time, without an index."""
+    return rows.alias(place=StrIndex("search_text", Value(fold(text)))).filter(place__gt=0)
+
+
+def _part_of_pages(text: str, alias: str) -> float:
+    """Return, from a sample, in which part (0 to 1) of the table's pages the trigram index would make us look."""
+    trigrams, edges = _pieces(fold(text))
+    with connections[alias].cursor() as cursor:
+        cursor.execute(_SAMPLE, [[f"%{trigram}%" for trigram in trigrams], edges, SAMPLED_PAGES])
+        sampled, candidates = cursor.fetchone()
+    return candidates / max(sampled, 1)
+
+
+def _pieces(text: str) -> tuple[list[str], list[str]]:
+    """
+    Return what the trigram index knows of a text: trigrams inside its words, and regular expressions for beginnings
+    and ends of words. It knows nothing of what lies between words.
+    """
+    trigrams, edges = set(), set()
+    for match in _WORD.finditer(text):
+        word = match.group()
+        trigrams |= {word[start : start + 3] for start in range(len(word) - 2)}
+        if match.start() > 0:
+            edges.add(rf"\m{word[:2]}")
+        if match.end() < len(text) and len(word) > 1:
+            edges.add(rf"{word[-2:]}\M")
+    return sorted(trigrams), sorted(edges)[:MOST_EDGES]
+
+
+@contextmanager
+def _planning(alias: str, **settings: str) -> Iterator[None]:
+    """Plan the statements inside with these settings of PostgreSQL's."""
+    with connections[alias].cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(['current_setting(%s)'] * len(settings))}", list(settings))
+        before = dict(zip(settings, cursor.fetchone(), strict=True))
+        _set(cursor, settings)
+        yield
+        _set(cursor, before)
+
+
+def _set(cursor: CursorWrapper, settings: dict[str, str]) -> None:
+    """Until the transaction ends; what fails inside ends it too."""
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
+    cursor.execute(f"SELECT {calls}", [part for pair in settings.items() for part in pair])

@@ -1,0 +1,51 @@
+"""
+Is it spam? Pure: the intake, the form's settings, how long the page was open -> reasons that people can read.
+
+Spam is answered like success, stored with its reasons and delivered nowhere (CONTRACT section 5).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from forms_app.spam_protection import SpamProtection
+from submissions.receiving.parse_body import Intake
+
+# The honeypots of other services' snippets. Unlike `_gotcha` these are data too, so a form may declare such a field.
+HONEYPOT_ALIASES = ("_honey", "botcheck", "bot-field")
+_LINK = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
+
+
+def spam_reasons(
+    intake: Intake, protection: SpamProtection, *, declared: Iterable[str], opened_for: float | None
+) -> list[str]:
+    """
+    Return every reason to take a submission for spam; none for a good one.
+
+    `declared` are the names of the form's fields, `opened_for` the seconds that our own page was open, if it was.
+    """
+    reasons = list(intake.spam_reasons)
+    reasons += _honeypots(intake.values, set(declared))
+    if opened_for is not None and opened_for < protection.minimum_seconds:
+        reasons.append(f"too fast: sent {max(opened_for, 0):.1f} s after the page was opened")
+    if protection.max_links is not None:
+        links = sum(len(_LINK.findall(value)) for value in intake.values.values())
+        if links > protection.max_links:
+            reasons.append(f"links: {links}, and this form takes {protection.max_links}")
+    return [*reasons, *_blocked_words(intake.values, protection.blocked_words)]
+
+
+def _honeypots(values: Mapping[str, str], declared: set[str]) -> Iterator[str]:
+    for name in HONEYPOT_ALIASES:
+        filled = values.get(name, "").strip().lower()
+        if filled not in ("", "false") and name not in declared:  # `false`: an unticked box, sent as JSON
+            yield f"honeypot: {name} was filled in"
+
+
+def _blocked_words(values: Mapping[str, str], words: Iterable[str]) -> Iterator[str]:
+    texts = {name: value.casefold() for name, value in values.items()} if words else {}
+    for word in words:
+        pattern = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
+        for name, text in texts.items():
+            if pattern.search(text):
+                yield f'word: "{word}" in {name}'
+                break

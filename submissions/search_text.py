@@ -1,0 +1,14 @@
+"""The text that searches compare: every value of a submission, case-folded the same on both databases."""
+
+VALUE_SEPARATOR = "\x1f"  # U+001F keeps a search from matching across two values
+_IN_PLACE_OF_SEPARATOR = "\x1e"
+
+
+def fold(text: str) -> str:
+    """Return a text as it is compared in searches: the same on both databases, whose own folding differs."""
+    return text.casefold().replace(VALUE_SEPARATOR, _IN_PLACE_OF_SEPARATOR)
+
+
+def search_text(values: list[str]) -> str:
+    """Return the searchable text of a submission."""
+    return VALUE_SEPARATOR.join(map(fold, values))

@@ -1,0 +1,240 @@
+"""
+Malformed bodies at every endpoint that reads one: a clear 4xx in the envelope, nothing stored, never a 500.
+
+Well-formed bodies with wrong values are in `test_wrong_values.py`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from config.ids import Prefix, decode_id, encode_id
+from forms_app.models import Form
+from keys.access_keys import issue_key
+from submissions.models import Submission
+from tests.services.client import Answer, Client
+from tests.support.answers import REQUEST_ID, failure
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.stored import stored
+from tests.support.submitting import chunked
+from webhooks.models import Delivery, Webhook
+from webhooks.registration import register_webhook
+
+JSON = {"Content-Type": "application/json"}
+TOO_DEEP = "The body is nested more than 32 levels deep."
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a body is read: `path` for an organization, a body that is good, whether none is needed."""
+
+    method: str
+    path: Callable[[Tenant], str]
+    good: dict[str, Any]
+    optional: bool = False
+
+
+def webhook_of(tenant: Tenant) -> Webhook:
+    form = Form.objects.get(pk=decode_id(Prefix.FORM, tenant.form()))
+    return register_webhook(form=form, url="https://192.0.2.1.invalid/hook", events=["submission.created"])
+
+
+def webhook_path(tenant: Tenant) -> str:
+    return f"/api/webhooks/{encode_id(Prefix.WEBHOOK, webhook_of(tenant).pk)}"
+
+
+def delivery_path(tenant: Tenant) -> str:
+    """A delivery that failed: nothing will touch it by itself."""
+    delivery = Delivery.objects.create(
+        organization=tenant.organization,
+        webhook=webhook_of(tenant),
+        kind=Delivery.Kind.TEST,
+        body="{}",
+        message_id="msg_1",
+        status=Delivery.Status.FAILED,
+    )
+    return f"/api/deliveries/{encode_id(Prefix.DELIVERY, delivery.pk)}"
+
+
+def key_path(tenant: Tenant) -> str:
+    key, _ = issue_key(organization=tenant.organization, name="Other", by=None)
+    return f"/api/keys/{encode_id(Prefix.ACCESS_KEY, key.pk)}"
+
+
+def submission_path(tenant: Tenant) -> str:
+    pk = Submission.objects.create(
+        organization=tenant.organization,
+        form_id=decode_id(Prefix.FORM, tenant.default_form_id),
+        data={"a": "1"},
+        search_text="1",
+        created_at=tenant.organization.created_at,
+    ).pk
+    return f"/api/submissions/{encode_id(Prefix.SUBMISSION, pk)}"
+
+
+ENDPOINTS = {
+    "create form": Endpoint("POST", lambda t: "/api/forms", {"name": "New"}),
+    "change form": Endpoint("PATCH", lambda t: f"/api/forms/{t.form()}", {"name": "New"}),
+    "publish": Endpoint("POST", lambda t: f"/api/forms/{t.form(published=False)}/publish", {}, optional=True),
+    "unpublish": Endpoint("POST", lambda t: f"/api/forms/{t.form()}/unpublish", {}, optional=True),
+    "submit": Endpoint("POST", lambda t: "/api/submit", {"a": "1"}),
+    "mark": Endpoint("PATCH", submission_path, {"spam": True}),
+    "create webhook": Endpoint("POST", lambda t: "/api/webhooks", {"formId": "", "url": "", "events": []}),
+    "change webhook": Endpoint("PATCH", webhook_path, {"status": "disabled"}),
+    "test webhook": Endpoint("POST", lambda t: f"{webhook_path(t)}/test", {}, optional=True),
+    "rotate secret": Endpoint("POST", lambda t: f"{webhook_path(t)}/rotate-secret", {}, optional=True),
+    "replay": Endpoint("POST", lambda t: f"{webhook_path(t)}/replay", {"dryRun": True}, optional=True),
+    "retry delivery": Endpoint("POST", lambda t: f"{delivery_path(t)}/retry", {}, optional=True),
+    "create key": Endpoint("POST", lambda t: "/api/keys", {"name": "New"}),
+    "regenerate key": Endpoint("POST", lambda t: f"{key_path(t)}/regenerate", {}, optional=True),
+}
+every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
+
+
+def member(value: str) -> bytes:
+    """An object whose one value is this text."""
+    return b'{"name": ' + value.encode() + b"}"
+
+
+# what is wrong -> (the body, the message that says so)
+MALFORMED: dict[str, tuple[bytes, str]] = {
+    "cut off": (b'{"name": "New"', "The body is not JSON: Expecting ',' delimiter at line 1, column 15."),
+    "trailing comma": (b'{"name": "New",}', "The body is not JSON: "),
+    "single quotes": (b"{'name': 'New'}", "The body is not JSON: "),
+    "two objects": (b'{"name": "New"}{}', "The body is not JSON: Extra data at line 1, column 16."),
+    "form data": (b"name=New", "The body is not JSON: Expecting value at line 1, column 1."),
+    "blanks": (b" \n ", "The body is not JSON: Expecting value at line 2, column 2."),
+    "control character": (b'{"name": "a\x01b"}', "The body is not JSON: Invalid control character at"),
+    "broken escape": (b'{"name": "\\u12"}', "The body is not JSON: Invalid \\uXXXX escape"),
+    "comment": (b'{"name": "New"} // done', "The body is not JSON: Extra data"),
+    "array": (b'[{"name": "New"}]', "The body must be one JSON object, not an array."),
+    "string": (b'"New"', "The body must be one JSON object, not a string."),
+    "number": (b"5", "The body must be one JSON object, not a number."),
+    "true": (b"true", "The body must be one JSON object, not a boolean."),
+    "null": (b"null", "The body must be one JSON object, not null."),
+    "NaN": (member("NaN"), "NaN is not JSON. Send a number, a string or null."),
+    "Infinity": (member("Infinity"), "Infinity is not JSON. Send a number, a string or null."),
+    "-Infinity": (member("[-Infinity]"), "-Infinity is not JSON. Send a number, a string or null."),
+    "1e999": (member("1e999"), "The number 1e999 is too large for JSON."),
+    "-1e999": (member("[[-1e999]]"), "The number -1e999 is too large for JSON."),
+    "5,000 digits": (member("9" * 5000), "A number has more than 4300 digits."),
+    "5,000 nested lists": (member("[" * 5000 + "]" * 5000), TOO_DEEP),
+    "5,000 open brackets": (b"[" * 5000, "The body is "),
+    "5,000 nested objects": (b'{"a":' * 5000 + b"1" + b"}" * 5000, TOO_DEEP),
+    "100,000 nested lists": (member("[" * 100_000 + "]" * 100_000), TOO_DEEP),
+    "33 levels": (member("[" * 32 + "]" * 32), TOO_DEEP),
+    "Latin-1": (b'{"name": "caf\xe9"}', "The body is not UTF-8 at byte 13."),
+    "UTF-16": ('{"name": "New"}'.encode("utf-16"), "The body is not UTF-8 at byte 0."),
+    "half a character": (b'{"name": "\xf0\x9f\x98"}', "The body is not UTF-8 at byte 10."),
+    "surrogate bytes": (b'{"name": "\xed\xa0\x80"}', "The body is not UTF-8 at byte 10."),
+    "overlong NUL": (b'{"name": "\xc0\x80"}', "The body is not UTF-8 at byte 10."),
+}
+
+
+def send(api: Client, tenant: Tenant, endpoint: Endpoint, path: str, body: Any, headers: dict[str, str]) -> Answer:
+    answer = api.request(endpoint.method, path, tenant.key, data=body, headers=headers)
+    assert answer.headers["X-Request-Id"] == REQUEST_ID
+    return answer
+
+
+@every_endpoint
+def test_body__that_is_no_json_object__is_told_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
+    tenant = make_tenant()
+    path = endpoint.path(tenant)
+    before = stored(tenant)
+
+    for what, (body, message) in MALFORMED.items():
+        answer = send(api, tenant, endpoint, path, body, JSON)
+        told = answer.json()
+        assert (what, answer.status, told) == (what, 400, failure("invalid_json", told["message"]))
+        assert told["message"].startswith(message), what
+    assert stored(tenant) == before
+
+
+@every_endpoint
+def test_body__left_out__is_refused_where_one_is_needed(api: Client, endpoint: Endpoint) -> None:
+    tenant = make_tenant()
+    path = endpoint.path(tenant)
+    before = stored(tenant)
+
+    answer = send(api, tenant, endpoint, path, b"", JSON)
+
+    if endpoint.optional:
+        assert answer.status in (200, 201), answer.text
+    else:
+        message = "The body is not JSON: Expecting value at line 1, column 1."
+        assert (answer.status, answer.json()) == (400, failure("invalid_json", message))
+        assert stored(tenant) == before
+
+
+MEDIA_TYPES = [
+    None,
+    "",
+    "text/plain",
+    "text/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "application/xml; charset=application/json",
+    "json",
+]
+
+
+@every_endpoint
+def test_body__of_another_media_type__is_refused_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
+    tenant = make_tenant()
+    path = endpoint.path(tenant)
+    before = stored(tenant)
+
+    for media_type in MEDIA_TYPES:
+        headers = {} if media_type is None else {"Content-Type": media_type}
+        answer = send(api, tenant, endpoint, path, b'{"name": "New", "a": "1", "spam": true}', headers)
+        told = "Send the body as JSON, with the header Content-Type: application/json."
+        assert (media_type, answer.status) == (media_type, 415)
+        assert answer.json() == failure("unsupported_media_type", told)
+    assert stored(tenant) == before
+
+
+@pytest.mark.parametrize(
+    "media_type", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json ;x=y"]
+)
+def test_body__of_json_in_any_spelling__is_read(api: Client, media_type: str) -> None:
+    headers = {"Content-Type": media_type}
+
+    assert api.post("/api/forms", make_tenant().key, data=b'{"name": "New"}', headers=headers).status == 201
+    assert api.post("/api/submit", make_tenant().key, data=b'{"a": "1"}', headers=headers).status == 201
+
+
+@every_endpoint
+@pytest.mark.parametrize("as_chunks", [False, True], ids=["with a length", "chunked"])
+def test_body__larger_than_256_kib__is_refused_and_nothing_stored(
+    api: Client, endpoint: Endpoint, as_chunks: bool
+) -> None:
+    tenant = make_tenant()
+    path = endpoint.path(tenant)
+    before = stored(tenant)
+    body = b'{"name": "' + b"n" * 2**19 + b'"}'
+
+    answer = send(api, tenant, endpoint, path, chunked(body) if as_chunks else body, JSON)
+
+    told = "The body is larger than 256 KiB. Send less."
+    assert (answer.status, answer.json()) == (413, failure("payload_too_large", told))
+    assert stored(tenant) == before
+
+
+def test_body__with_a_byte_order_mark_or_chunked__is_read(api: Client) -> None:
+    tenant = make_tenant()
+
+    marked = api.post("/api/forms", tenant.key, data=b'\xef\xbb\xbf{"name": "Marked"}', headers=JSON)
+    in_chunks: Any = chunked(b'{"name": "In chunks"}', size=5)
+    sent = api.post("/api/forms", tenant.key, data=in_chunks, headers=JSON)
+
+    assert [answer.json()["data"]["name"] for answer in (marked, sent)] == ["Marked", "In chunks"]
+
+
+def test_body__of_32_levels__is_not_too_deep(api: Client) -> None:
+    answer = api.post("/api/forms", make_tenant().key, data=member("[" * 31 + "]" * 31), headers=JSON)
+
+    assert (answer.status, answer.json()["error"]) == (400, "validation_error")

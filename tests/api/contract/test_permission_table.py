@@ -1,0 +1,217 @@
+"""Every endpoint for every kind of caller: who is let in, who is refused, and with exactly which words."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from config.ids import encode_id, new_id
+from config.urls import urlpatterns
+from keys.access_keys import issue_key
+from keys.models import AccessKey
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.literals import (
+    ALL_SIX,
+    FORBIDDEN,
+    INVALID_KEY,
+    SENTENCE,
+    UNAUTHORIZED,
+    assert_headers,
+    error,
+    wrong_fields,
+)
+from tests.support.table_house import STRANGERS, House, furnish, session_cookie, strangers
+from tests.support.tables.permission_table import ADMIN, ANY_KEY, OPEN, REFERENCES, TABLE, Endpoint, routed
+
+FREE_LIMIT, ENTERPRISE_LIMIT = 100, 100_000
+# Of the paths with an id, those that show an object: what a refused request must leave as it is.
+SHOWN = ("forms", "submissions", "webhooks", "keys")
+KNOWN_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+every_endpoint = pytest.mark.parametrize("endpoint", TABLE, ids=str)
+every_keyed_endpoint = pytest.mark.parametrize("endpoint", [one for one in TABLE if one.permission != ANY_KEY], ids=str)
+every_endpoint_with_an_id = pytest.mark.parametrize("endpoint", [one for one in TABLE if one.names_an_object], ids=str)
+
+
+@pytest.fixture(scope="module")
+def house(service: Application) -> House:
+    """For requests that are refused, and so change nothing."""
+    return furnish(make_tenant())
+
+
+@pytest.fixture(scope="module")
+def outsiders(house: House) -> dict[str, Mapping[str, str]]:
+    return strangers(house.tenant)
+
+
+@pytest.fixture(scope="module")
+def page_key(house: House) -> str:
+    """A publishable key whose row lists every permission: its kind alone must be enough to refuse it."""
+    key, token = issue_key(
+        organization=house.tenant.organization, name="Page", by=None, kind=AccessKey.Kind.PUBLISHABLE
+    )
+    AccessKey.objects.filter(pk=key.pk).update(permissions=ALL_SIX)
+    return token
+
+
+@pytest.fixture(scope="module")
+def foreigner(service: Application) -> Tenant:
+    """Another organization, whose key may do everything there."""
+    return make_tenant()
+
+
+def just_enough(tenant: Tenant, permission: str) -> str:
+    """A key that may do this and nothing else."""
+    if permission in ALL_SIX:
+        return tenant.issue(permission)
+    return tenant.issue(admin=permission == ADMIN)
+
+
+def test_table__compared_with_the_url_configuration__holds_every_routed_method_and_path_once() -> None:
+    rows = [(one.method, one.path) for one in TABLE] + OPEN
+    assert len(rows) == len(set(rows))
+    assert set(routed(urlpatterns)) == set(rows)
+
+
+@every_endpoint
+def test_endpoint__key_with_just_its_permission__answers(endpoint: Endpoint, api: Client) -> None:
+    house = furnish(make_tenant())
+    answer = house.send(api, endpoint, just_enough(house.tenant, endpoint.permission))
+    assert answer.status == endpoint.status, answer.text
+    assert_headers(answer, ENTERPRISE_LIMIT)
+    if answer.headers["Content-Type"].startswith("application/json"):
+        body = answer.json()
+        bare = endpoint.path == "/api/submissions"  # SPEC section 4 promises no envelope here
+        assert set(body) == {"data", "pagination"} if bare else body["success"] is True
+        assert bare or body["message"] == SENTENCE
+
+
+@every_keyed_endpoint
+def test_endpoint__key_without_any_permission_of_the_resource__is_forbidden(
+    endpoint: Endpoint, house: House, api: Client
+) -> None:
+    answer = house.send(api, endpoint, house.tenant.issue(*endpoint.of_others))
+    assert (answer.status, answer.json()) == (403, FORBIDDEN)
+    assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@pytest.mark.parametrize("endpoint", [one for one in TABLE if one.of_the_resource], ids=str)
+def test_endpoint__key_with_another_permission_of_the_resource__is_unauthorized(
+    endpoint: Endpoint, house: House, api: Client
+) -> None:
+    answer = house.send(api, endpoint, house.tenant.issue(*endpoint.of_the_resource))
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@every_keyed_endpoint
+def test_endpoint__publishable_key__is_forbidden_and_counted_against_the_address(
+    endpoint: Endpoint, house: House, page_key: str, api: Client
+) -> None:
+    answer = house.send(api, endpoint, page_key)
+    assert (answer.status, answer.json()) == (403, FORBIDDEN)
+    assert_headers(answer, FREE_LIMIT)
+
+
+def test_submit__publishable_key__is_taken(house: House, api: Client) -> None:
+    answer = api.post("/api/submit", house.tenant.publishable, json={"message": "Hello"})
+    assert answer.status == 201
+    assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+@every_endpoint
+def test_endpoint__caller_without_a_valid_key__is_told_so_and_nothing_else(
+    endpoint: Endpoint, stranger: str, house: House, outsiders: dict[str, Mapping[str, str]], api: Client
+) -> None:
+    answer = house.send(api, endpoint, headers=outsiders[stranger])
+    assert (answer.status, answer.json()) == (401, INVALID_KEY)
+    assert_headers(answer, FREE_LIMIT)
+
+
+def test_session_cookie__sent_to_the_dashboard__logs_in(house: House, api: Client) -> None:
+    """Without this the refusals of a session would prove nothing."""
+    assert "login" in api.get("/dashboard/").headers["Location"]
+    inside = api.get("/dashboard/", headers={"Cookie": session_cookie(house.tenant)})
+    assert "login" not in inside.headers.get("Location", "")
+
+
+@every_endpoint_with_an_id
+def test_endpoint__object_of_another_organization__is_unauthorized_and_untouched(
+    endpoint: Endpoint, house: House, foreigner: Tenant, api: Client
+) -> None:
+    shown = [f"/api/{name}/{house.ids[name]}" for name in SHOWN]
+    before = [api.get(path, house.tenant.key).json() for path in shown]
+    answer = house.send(api, endpoint, foreigner.key)
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert_headers(answer, ENTERPRISE_LIMIT)
+    assert [api.get(path, house.tenant.key).json() for path in shown] == before
+
+
+@pytest.mark.parametrize("endpoint", REFERENCES, ids=str)
+def test_reference__to_a_form_of_another_organization__is_unauthorized(
+    endpoint: Endpoint, house: House, foreigner: Tenant, api: Client
+) -> None:
+    answer = house.send(api, endpoint, foreigner.key)
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@pytest.mark.parametrize("endpoint", REFERENCES, ids=str)
+def test_reference__to_no_form_at_all__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
+    nothing = House(house.tenant, {"forms": encode_id("frm", new_id())})
+    answer = nothing.send(api, endpoint, house.tenant.key)
+    assert (answer.status, answer.json()) == (404, error("not_found"))
+
+
+@every_endpoint_with_an_id
+def test_endpoint__id_of_nothing__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
+    prefix = house.ids[endpoint.segment].partition("_")[0]
+    nothing = House(house.tenant, {**house.ids, endpoint.segment: encode_id(prefix, new_id())})
+    answer = nothing.send(api, endpoint, house.tenant.key)
+    assert (answer.status, answer.json()) == (404, error("not_found"))
+    assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@pytest.mark.parametrize("wrong", [encode_id("org", new_id()), "1", "frm_", "%00"])
+@every_endpoint_with_an_id
+def test_endpoint__id_of_the_wrong_form__is_a_validation_error(
+    endpoint: Endpoint, wrong: str, house: House, api: Client
+) -> None:
+    nonsense = House(house.tenant, {**house.ids, endpoint.segment: wrong})
+    answer = nonsense.send(api, endpoint, house.tenant.key)
+    assert wrong_fields(answer) == {"id"}
+    assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@pytest.mark.parametrize("path", sorted({one.path for one in TABLE}))
+def test_path__methods_that_it_has_not__are_refused_in_the_envelope(path: str, house: House, api: Client) -> None:
+    allowed = {one.method for one in TABLE if one.path == path}
+    for method in [one for one in KNOWN_METHODS if one not in allowed]:
+        answer = house.send(api, Endpoint(method, path, ANY_KEY), house.tenant.key)
+        assert (answer.status, answer.json()) == (405, error("method_not_allowed")), method
+        assert_headers(answer, ENTERPRISE_LIMIT)
+
+
+@pytest.mark.parametrize("path", sorted({one.path for one in TABLE if one.method == "GET"}))
+def test_path__asked_with_head__is_as_closed_as_with_get(path: str, house: House, api: Client) -> None:
+    head = Endpoint("HEAD", path, ANY_KEY)
+    assert house.send(api, head).status == 401
+    assert house.send(api, head, house.tenant.issue()).status == 403
+    assert house.send(api, head, house.tenant.key).status == 200
+
+
+@pytest.mark.parametrize("path", ["/api/", "/api/nothing", "/api/forms/", "/api/v1/forms", "/api/keys/a/b/c"])
+def test_unknown_path__with_and_without_a_key__is_not_found_in_the_envelope(
+    path: str, house: House, api: Client
+) -> None:
+    for key in (None, house.tenant.key):
+        answer = api.get(path, key)
+        assert (answer.status, answer.json()) == (404, error("not_found"))
+        assert answer.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize(("method", "path"), OPEN)
+def test_open_endpoint__without_a_key__answers(method: str, path: str, api: Client) -> None:
+    assert api.request(method, path).status == 200

@@ -1,0 +1,214 @@
+"""`POST /f/{formId}`: plain HTML forms, without a key (CONTRACT section 6)."""
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from keys.plans import Plan
+from tests.services.client import Answer, Client
+from tests.services.receivers import MailReceiver
+from tests.support.answers import SECONDS, unknown_id
+from tests.support.arrange import make_tenant
+from tests.support.hosting import FIELDS, GOOD, SHOP, URLENCODED, multipart, post
+from tests.support.submitting import records, stored_data
+
+STAMPED = re.compile(r'action="(\?stamp=[^"]+)"')
+
+
+def action_of(answer: Answer) -> str:
+    """The query that a page of ours posts to."""
+    found = STAMPED.search(answer.text)
+    assert found
+    return found[1]
+
+
+def test_urlencoded_post__is_stored_and_thanked_for(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS, success_message="Until soon")
+
+    answer = post(api, form_id, {**GOOD, "topic": ["a", "b"]}, query="?utm_source=x", **SHOP)
+
+    assert (answer.status, "Until soon" in answer.text) == (200, True)
+    [record] = records(api, tenant, form_id)
+    assert (record["data"], record["spam"]) == ({**GOOD, "topic": "a, b"}, False)
+    assert (record["meta"]["origin"], record["meta"]["referer"]) == (SHOP["Origin"], SHOP["Referer"])
+
+
+def test_multipart_post__with_an_empty_file_input__is_stored(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS)
+    body, headers = multipart(GOOD | {"text": "Grüße\r\n🎉"}, {"cv": ("", "")})
+
+    assert api.post(f"/f/{form_id}", data=body, headers=headers).status == 200
+    assert stored_data(api, tenant, form_id) == [{**GOOD, "text": "Grüße\r\n🎉"}]
+
+
+def test_chosen_file__is_refused_by_name__and_the_text_is_kept(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form()
+    body, headers = multipart({"note": "keep me"}, {"cv": ("cv.pdf", "%PDF")})
+
+    answer = api.post(f"/f/{form_id}", data=body, headers=headers)
+
+    assert (answer.status, "cv: files cannot be sent" in answer.text) == (400, True)
+    assert records(api, tenant, form_id) == []
+
+
+def test_values_in_error__the_page_again__with_everything_that_was_typed(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS)
+
+    answer = post(api, form_id, {"name": "Ada", "email": "wrong", "story": "a <long> one", "_subject": "Hi"})
+
+    assert (answer.status, records(api, tenant, form_id)) == (400, [])
+    for part in (
+        'value="Ada"',
+        'value="wrong"',
+        "a &lt;long&gt; one",
+        '<input type="hidden" name="_subject" value="Hi">',
+    ):
+        assert part in answer.text
+    assert "Email must be an email address." in answer.text
+
+
+def test_error_page__sent_again__goes_where_the_first_page_said(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS)
+    first = post(api, form_id, {"name": "Ada", "email": "wrong", "_next": "thanks.html"}, **SHOP)
+
+    again = post(api, form_id, GOOD, query=action_of(first))
+
+    assert (again.status, again.headers["Location"]) == (303, "https://shop.example/contact/thanks.html")
+    assert [record["spam"] for record in records(api, tenant, form_id)] == [False], "mending a typo is quick"
+
+
+def test_same_page_sent_twice__is_one_submission__and_changed_it_is_two(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS)
+    query = action_of(api.get(f"/f/{form_id}"))
+
+    assert [post(api, form_id, GOOD, query=query).status for _ in range(3)] == [200] * 3
+    assert len(records(api, tenant, form_id)) == 1
+    assert post(api, form_id, GOOD | {"name": "Eve"}, query=query).status == 200
+    assert len(records(api, tenant, form_id)) == 2
+
+
+def test_idempotency_key__is_honoured(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form()
+
+    answers = [post(api, form_id, {"a": "1"}, Idempotency_Key="k", Accept="application/json") for _ in range(2)]
+
+    assert answers[0].json() == answers[1].json()
+    assert [answer.headers.get("Idempotent-Replayed") for answer in answers] == [None, "true"]
+    assert len(records(api, tenant, form_id)) == 1
+
+
+def test_captcha_tokens_and_control_fields__are_not_stored(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form()
+    tokens = dict.fromkeys(["g-recaptcha-response", "h-captcha-response", "cf-turnstile-response", "altcha"], "t")
+
+    assert post(api, form_id, {"a": "1", **tokens, "_subject": "s", "_formId": "x", "_gotcha": ""}).status == 200
+    assert stored_data(api, tenant, form_id) == [{"a": "1"}]
+
+
+@pytest.mark.parametrize(("subject", "reply_to"), [("_subject", "_replyto"), ("subject", "replyto")])
+def test_subject_and_reply_address__steer_the_mail(
+    api: Client, smtp: MailReceiver, subject: str, reply_to: str
+) -> None:
+    tenant = make_tenant()
+    recipient = f"editor@{tenant.organization.slug}.example"
+    form_id = tenant.form(notification_recipients=[recipient])
+
+    post(api, form_id, {"a": "1", subject: "About cakes", reply_to: "ada@example.com"})
+
+    mail = smtp.wait_for(recipient)[0].message
+    assert (mail["Subject"], mail["Reply-To"]) == ("About cakes", "ada@example.com")
+
+
+REFUSALS: list[tuple[dict[str, Any], int, str]] = [
+    ({"data": "a=1", "headers": {"Content-Type": "text/plain"}}, 415, "Send a form"),
+    ({"data": "a=" + "x" * 300_000, "headers": URLENCODED}, 413, "larger than 256 KiB"),
+    ({"data": "x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "not a form as browsers send it"),
+    ({"data": "&".join(f"f{n}=1" for n in range(1200)), "headers": URLENCODED}, 400, "at most 200 fields"),
+    ({"data": "a=" + "x" * 70_000, "headers": URLENCODED}, 400, "a is longer than 65,536 characters."),
+    ({"data": "_subject=only", "headers": URLENCODED}, 400, "holds no values"),
+]
+
+
+@pytest.mark.parametrize(("options", "status", "words"), REFUSALS, ids=[case[2] for case in REFUSALS])
+def test_body_that_is_no_good__is_refused_in_words(
+    api: Client, options: dict[str, Any], status: int, words: str
+) -> None:
+    answer = api.post(f"/f/{make_tenant().form()}", **options)
+
+    assert (answer.status, words in answer.text) == (status, True)
+
+
+def test_draft_and_unknown_forms__are_refused__with_what_was_typed(api: Client) -> None:
+    draft = post(api, make_tenant().form(published=False), {"note": "keep me"})
+    unknown = post(api, unknown_id("frm"), {"note": "keep me"})
+
+    assert (draft.status, unknown.status) == (403, 404)
+    assert "keep me" in draft.text and "keep me" in unknown.text
+
+
+def test_eleventh_post_in_a_minute__is_refused__keeps_the_text__and_costs_the_owner_nothing(api: Client) -> None:
+    tenant = make_tenant(Plan.FREE)
+    form_id = tenant.form()
+
+    # Ten, or up to twenty when the minute ends in between.
+    posts = (post(api, form_id, {"n": f"number {n}"}) for n in range(21))
+    taken = len(list(itertools.takewhile(lambda answer: answer.status == 200, posts)))
+    refused = post(api, form_id, {"n": "keep me"})
+
+    assert 10 <= taken <= 20
+    assert (refused.status, refused.headers["Retry-After"], "keep me" in refused.text) == (429, SECONDS, True)
+    assert api.get("/api/forms", tenant.key).headers["X-RateLimit-Remaining"] == str(99 - taken)
+
+
+def test_post__counts_against_the_forms_organization__until_its_hour_is_used_up(api: Client) -> None:
+    tenant = make_tenant(Plan.FREE)
+    form_id = tenant.form()
+    for _ in range(100):
+        api.get("/api/forms", tenant.key)
+
+    answer = post(api, form_id, {"a": "keep me"})
+
+    assert (answer.status, answer.headers["Retry-After"], "keep me" in answer.text) == (429, SECONDS, True)
+
+
+def test_key_of_another_organization__changes_nothing(api: Client) -> None:
+    tenant, other = make_tenant(), make_tenant()
+    form_id = tenant.form()
+
+    assert api.post(f"/f/{form_id}", other.key, data="a=1", headers=URLENCODED).status == 200
+    assert stored_data(api, tenant, form_id) == [{"a": "1"}]
+
+
+ORIGINS: list[tuple[dict[str, str], int]] = [
+    ({"Origin": "https://shop.example"}, 200),
+    ({"Referer": "https://shop.example/x"}, 200),
+    ({"Origin": "https://evil.example"}, 403),
+    ({"Origin": "null"}, 403),
+    ({"Origin": "null", "Referer": "https://shop.example/x"}, 403),
+    ({}, 403),
+]
+
+
+@pytest.mark.parametrize(("headers", "status"), ORIGINS, ids=str)
+def test_form_with_a_list_of_origins__takes_posts_from_these_alone(
+    api: Client, headers: dict[str, str], status: int
+) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(allowed_origins=["https://shop.example"])
+
+    answer = post(api, form_id, {"a": "keep me"}, **headers)
+
+    assert (answer.status, len(records(api, tenant, form_id))) == (status, int(status == 200))
+    assert ("keep me" in answer.text) == (status == 403)
+    own = {"Origin": f"http://127.0.0.1:{api.port}"}
+    assert post(api, form_id, {"a": "1"}, **own).status == 200, "our own hosted page always may"

@@ -1,0 +1,63 @@
+"""
+An export reads in one long transaction. Whoever asks for one and reads none of it, or not to the end, must not leave
+that transaction behind in the thread that served it: later requests there would fail one by one.
+"""
+
+import socket
+from collections.abc import Callable
+from contextlib import closing
+
+from config.ids import Prefix, decode_id
+from config.times import now
+from submissions.models import Submission
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.support.arrange import Tenant, make_tenant
+
+EXPORTS = 24  # three for each thread of a web process
+REQUESTS = 200
+EXPORT = "/api/submissions/export?format=ndjson"
+
+
+def statuses_afterwards(port: int, tenant: Tenant) -> set[int]:
+    with Client(port) as api:
+        return {api.get("/api/forms", tenant.key).status for _ in range(REQUESTS)}
+
+
+def fill(tenant: Tenant, megabytes: int) -> None:
+    """More than what the sockets in between hold, so that the service notices when nobody reads."""
+    form_id = decode_id(Prefix.FORM, tenant.default_form_id)
+    rows = [
+        Submission(
+            organization=tenant.organization,
+            form_id=form_id,
+            data={"a": "x" * 50_000},
+            search_text="",
+            created_at=now(),
+        )
+        for _ in range(megabytes * 20)
+    ]
+    Submission.objects.bulk_create(rows, batch_size=100)
+
+
+def test_export__asked_for_with_head__leaves_every_thread_in_order(start_service: Callable[..., Application]) -> None:
+    port = start_service(WEB_CONCURRENCY="1").port
+    tenant = make_tenant()
+    with Client(port) as api:
+        answers = {api.request("HEAD", EXPORT, tenant.key).status for _ in range(EXPORTS)}
+    assert answers == {200}
+    assert statuses_afterwards(port, tenant) == {200}
+
+
+def test_export__reader_gone_in_the_middle__leaves_every_thread_in_order(
+    start_service: Callable[..., Application],
+) -> None:
+    port = start_service(WEB_CONCURRENCY="1").port
+    tenant = make_tenant()
+    fill(tenant, megabytes=15)
+    request = f"GET {EXPORT} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: {tenant.key}\r\n\r\n"
+    for _ in range(EXPORTS):
+        with closing(socket.create_connection(("127.0.0.1", port), 30)) as connection:
+            connection.sendall(request.encode())
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+    assert statuses_afterwards(port, tenant) == {200}

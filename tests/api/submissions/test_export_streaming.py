@@ -1,0 +1,161 @@
+"""Large exports: streamed in constant memory, all from one moment (CONTRACT section 5)."""
+
+import json
+import os
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.submission_rows import put_many, submit
+
+ROWS = 20_000
+VALUE = "x" * 2048  # so the export is some 44 MB: far more than any buffer on the way
+MAX_GROWTH = 24 * 1024 * 1024  # bytes
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[Tenant, str]:
+    """An organization with 20,000 submissions of 2 KB to one form. Tests leave them as they are."""
+    tenant = make_tenant()
+    form = tenant.form()
+    put_many(tenant, form, ({"n": str(n), "text": VALUE} for n in range(ROWS)))
+    return tenant, form
+
+
+class SlowReader:
+    """One GET over a socket of its own, with a small buffer, read as fast as the test says."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.received = bytearray()
+
+    def has_begun(self) -> bool:
+        """Tell whether something of the answer has arrived."""
+        return bool(select.select([self._connection], [], [], 0)[0])
+
+    def read(self, until: int) -> None:
+        while len(self.received) < until and (part := self._connection.recv(65_536)):
+            self.received += part
+
+    def body(self) -> bytes:
+        """Return the body without HTTP's chunks, after reading the rest."""
+        self.read(2**63)
+        start = self.received.index(b"\r\n\r\n") + 4
+        head = bytes(self.received[:start])
+        assert head.startswith(b"HTTP/1.1 200"), head
+        assert b"transfer-encoding: chunked" in head.lower(), head
+        parts = []
+        while True:
+            end = self.received.index(b"\r\n", start)
+            size = int(self.received[start:end], 16)
+            if not size:
+                return b"".join(parts)
+            parts.append(bytes(self.received[end + 2 : end + 2 + size]))
+            start = end + 2 + size + 2
+
+
+@contextmanager
+def slow_get(api: Client, path: str, key: str) -> Iterator[SlowReader]:
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        connection.settimeout(60)
+        connection.bind((api.address, 0))
+        connection.connect(("127.0.0.1", api.port))
+        request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: {key}\r\nConnection: close\r\n\r\n"
+        connection.sendall(request.encode())
+        yield SlowReader(connection)
+
+
+def resident_bytes(service: Application) -> int:
+    """Return the memory of the web role's processes, all of its group, in RAM now."""
+    group, total = service.processes["web"].popen.pid, 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            if os.getpgid(int(status.parent.name)) == group:
+                total += int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024
+        except (OSError, IndexError):  # it ended meanwhile
+            continue
+    assert total
+    return total
+
+
+@pytest.mark.parametrize("chosen", ["csv", "json", "ndjson"])
+def test_export__44_megabytes__is_streamed_in_constant_memory(
+    service: Application, api: Client, large: tuple[Tenant, str], chosen: str
+) -> None:
+    tenant, form = large
+    path = f"/api/submissions/export?formId={form}&format={chosen}"
+    api.get(f"/api/submissions/export?format={chosen}", make_tenant().key)  # what is loaded once is loaded now
+    before, highest = resident_bytes(service), 0
+    with slow_get(api, path, tenant.key) as reader:
+        for step in range(1, 12):  # whoever reads slowly must not make the service hoard
+            reader.read(step * 4_000_000)
+            highest = max(highest, resident_bytes(service))
+        body = reader.body()
+    assert highest - before < MAX_GROWTH, f"{(highest - before) / 1e6:.0f} MB more"
+    assert body.count(VALUE.encode()) == ROWS
+    assert len(body) > 40_000_000
+
+
+def test_export__first_bytes__arrive_before_the_rest_is_made(api: Client, large: tuple[Tenant, str]) -> None:
+    tenant, form = large
+    with slow_get(api, f"/api/submissions/export?formId={form}&format=ndjson", tenant.key) as reader:
+        reader.read(1)
+        arrived = bytes(reader.received)
+        reader.body()
+    assert arrived.startswith(b"HTTP/1.1 200")
+    assert len(arrived) < 100_000
+
+
+def test_export__clients_hang_up_midway__others_go_on(api: Client, large: tuple[Tenant, str]) -> None:
+    tenant, form = large
+    for _ in range(20):
+        with slow_get(api, f"/api/submissions/export?formId={form}&format=json", tenant.key) as reader:
+            reader.read(1)
+    other = make_tenant()
+    for count in range(1, 41):  # enough for every thread of the web role to have its turn
+        record = submit(api, other, other.default_form_id, {"n": str(count)})
+        answer = api.get("/api/submissions?limit=1", other.key)
+        assert answer.status == 200, answer.text
+        expected = {"data": [record], "pagination": {"page": 1, "limit": 1, "total": count, "pages": count}}
+        assert answer.json() == expected
+
+
+@pytest.mark.parametrize("chosen", ["csv", "json"])
+def test_export__changes_while_it_is_read__do_not_show(api: Client, chosen: str) -> None:
+    tenant = make_tenant()
+    form = tenant.form()
+    put_many(tenant, form, ({"n": str(n), "text": VALUE} for n in range(8_000)))
+    newest = api.get(f"/api/submissions?formId={form}&limit=3", tenant.key).json()["data"]
+    with slow_get(api, f"/api/submissions/export?formId={form}&format={chosen}", tenant.key) as reader:
+        reader.read(1)
+        submit(api, tenant, form, {"n": "late", "new name": VALUE})
+        assert api.delete(f"/api/submissions/{newest[0]['id']}", tenant.key).status == 200
+        assert api.patch(f"/api/submissions/{newest[1]['id']}", tenant.key, json={"spam": True}).status == 200
+        body = reader.body()
+    assert (body.count(VALUE.encode()), b"late" in body, b"new name" in body) == (8_000, False, False)
+    assert all(row["id"].encode() in body for row in newest)
+    after = json.loads(api.get(f"/api/submissions/export?formId={form}&format=json", tenant.key).body)
+    assert (len(after), after[-1]["data"]["n"]) == (7_999, "late")
+
+
+def test_export__rows_arrive_while_names_are_collected__rows_and_columns_agree(api: Client) -> None:
+    tenant = make_tenant()
+    form = tenant.form()
+    put_many(tenant, form, ({"n": str(n), "text": VALUE} for n in range(8_000)))
+    made: list[str] = []
+    with slow_get(api, f"/api/submissions/export?formId={form}", tenant.key) as reader:
+        while not reader.has_begun() and len(made) < 400:  # 500 names would go to `_more`
+            made.append(submit(api, tenant, form, {f"late{len(made)}": "1"})["id"])
+        body = reader.body().decode()
+    columns = body.partition("\r\n")[0].split(",")
+    told = [place for place, pk in enumerate(made) if pk in body]
+    assert [name for name in columns if name.startswith("late")] == [f"late{place}" for place in told]
+    assert made

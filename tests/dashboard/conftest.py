@@ -1,0 +1,16 @@
+"""Black-box tests of the dashboard over HTTP, as a browser without scripts sends; arranged through our functions."""
+
+import pytest
+
+from tests.services.application import Application
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _running(service: Application) -> None:
+    """Every test here may arrange in the database, so the service (and with it the schema) is there before."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup() -> None:
+    """pytest-django's own would make a test database that the running service never sees."""
+    pytest.fail("API tests share the running service's database: leave out the django_db mark and its fixtures")

@@ -1,0 +1,134 @@
+"""Settings, Access Keys: generated, shown once, regenerated, revoked; what an owner is warned of."""
+
+import datetime as dt
+import html
+import re
+
+import pytest
+
+from config.times import now
+from keys.models import AccessKey
+from keys.plans import Plan
+from tests.services.client import Answer, Client
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.browsing import Browser, logged_in, person_of, place, text_of
+
+ALL = ["forms:read", "forms:write", "submissions:read", "submissions:export", "webhooks:write", "analytics:read"]
+TOKEN = re.compile(r"fp_(?:pub_)?[0-9A-Za-z]{46}")
+
+
+def generate(browser: Browser, tenant: Tenant, **values: str | list[str]) -> Answer:
+    path = place(tenant, "keys/new")
+    once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)
+    assert once
+    return browser.post(path, form=place(tenant), **{"kind": "secret", "permissions": ALL, "once": once[1], **values})
+
+
+def token_in(answer: Answer) -> str:
+    found = TOKEN.search(html.unescape(answer.text))
+    assert found, text_of(answer)
+    return found[0]
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def browser(api: Client, tenant: Tenant) -> Browser:
+    return logged_in(api, person_of(tenant))
+
+
+def test_key__generated__is_shown_once_and_works(api: Client, tenant: Tenant, browser: Browser) -> None:
+    answer = generate(browser, tenant, name="Import <b>script</b>")
+    token = token_in(answer)
+    assert f"FIELDPOST_ACCESS_KEY={token}" in answer.text
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Import &lt;b&gt;script&lt;/b&gt;" in answer.text
+    assert api.get("/api/forms", token).status == 200
+    assert api.get("/api/keys", token).status == 403, "not administrative unless asked"
+    listed = browser.get(place(tenant, "keys"))
+    assert token not in listed.text
+    assert f"fp_…{token[-4:]}" in listed.text
+
+
+def test_key__form_sent_again_by_a_reload__makes_no_second_key(tenant: Tenant, browser: Browser) -> None:
+    path = place(tenant, "keys/new")
+    once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)
+    assert once
+    values = {"name": "Once", "kind": "secret", "permissions": ALL, "once": once[1]}
+    assert browser.post(path, form=place(tenant), **values).status == 200
+    again = browser.post(path, form=place(tenant), **values)
+    assert "That form was sent already" in text_of(browser.follow(again))
+    assert AccessKey.objects.filter(organization=tenant.organization, name="Once").count() == 1
+
+
+def test_key__administrative__manages_keys(api: Client, tenant: Tenant, browser: Browser) -> None:
+    token = token_in(generate(browser, tenant, name="Admin", admin="on"))
+    assert api.get("/api/keys", token).status == 200
+
+
+def test_key__publishable__can_only_submit_and_stays_readable(api: Client, tenant: Tenant, browser: Browser) -> None:
+    token = token_in(generate(browser, tenant, name="Shop", kind="publishable", admin="on"))
+    assert token.startswith("fp_pub_")
+    assert api.get("/api/forms", token).status == 403
+    assert api.post("/api/submit", token, json={"a": "b"}).status == 201
+    assert token in browser.get(place(tenant, "keys")).text
+
+
+def test_key__scoped_on_enterprise__has_what_was_ticked_and_ends(api: Client, tenant: Tenant, browser: Browser) -> None:
+    tomorrow = (now() + dt.timedelta(days=1)).date().isoformat()
+    token = token_in(generate(browser, tenant, name="Few", permissions=["forms:read"], expires_on=tomorrow))
+    assert api.get("/api/forms", token).status == 200
+    assert api.get("/api/submissions", token).status == 403
+    key = AccessKey.objects.get(organization=tenant.organization, name="Few")
+    assert (key.permissions, key.expires_on.isoformat()) == (["forms:read"], tomorrow)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])
+def test_key__scoped_without_enterprise__is_told_in_plain_words_and_not_made(api: Client, plan: Plan) -> None:
+    tenant = make_tenant(plan)
+    browser = logged_in(api, person_of(tenant))
+    page = text_of(browser.get(place(tenant, "keys/new")))
+    assert "part of the Enterprise plan" in page
+    generate(browser, tenant, name="Few", permissions=["forms:read"], expires_on="2099-01-01")
+    key = AccessKey.objects.get(organization=tenant.organization, name="Few")
+    assert (key.permissions, key.expires_on) == (ALL, None), "what the page does not offer is not taken"
+
+
+def test_key__last_day_in_the_past__is_refused_at_its_field(tenant: Tenant, browser: Browser) -> None:
+    answer = generate(browser, tenant, name="Old", expires_on="2020-01-01")
+    assert answer.status == 400
+    assert "lies in the past" in text_of(answer)
+    assert not AccessKey.objects.filter(organization=tenant.organization, name="Old").exists()
+
+
+def test_key__regenerated__stops_the_old_secret_at_once(api: Client, tenant: Tenant, browser: Browser) -> None:
+    old = token_in(generate(browser, tenant, name="Rotated"))
+    key = AccessKey.objects.get(organization=tenant.organization, name="Rotated")
+    new = token_in(browser.send(place(tenant, f"keys/{key.public_id}/regenerate")))
+    assert [api.get("/api/forms", token).status for token in (old, new)] == [401, 200]
+
+
+def test_key__revoked__is_listed_as_ended(api: Client, tenant: Tenant, browser: Browser) -> None:
+    token = token_in(generate(browser, tenant, name="Ended"))
+    key = AccessKey.objects.get(organization=tenant.organization, name="Ended")
+    page = browser.follow(browser.send(place(tenant, f"keys/{key.public_id}/revoke")))
+    assert "“Ended” is revoked" in text_of(page)
+    assert api.get("/api/forms", token).status == 401
+    refused = browser.follow(browser.send(place(tenant, f"keys/{key.public_id}/regenerate")))
+    assert "revoked and stays so" in text_of(refused)
+
+
+def test_keys__old_or_seen_in_a_page__say_so(api: Client, tenant: Tenant, browser: Browser) -> None:
+    page = place(tenant, "keys")
+    assert "Older than 90 days" not in browser.get(page).text
+    assert "came from a web page" not in browser.get(page).text
+    api.post("/api/submit", tenant.key, json={"a": "b"}, headers={"Origin": "https://shop.example"})
+    AccessKey.objects.filter(organization=tenant.organization, kind="secret").update(
+        secret_made_at=now() - dt.timedelta(days=91)
+    )
+    text = text_of(browser.get(page))
+    assert "Older than 90 days" in text
+    assert "came from a web page" in text

@@ -1,0 +1,132 @@
+"""The table of every address of the dashboard, tried by everybody: anonymous, member, admin, owner, another owner."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.support.arrange import make_tenant
+from tests.support.browsing import Browser, logged_in, member_of, person_of, place
+from tests.support.tables.dashboard_table import (
+    ADMIN,
+    IN_ORGANIZATION,
+    MEMBER,
+    OPEN,
+    OWNER,
+    PERSONAL,
+    Row,
+    a_submission,
+)
+
+RANK = {MEMBER: 0, ADMIN: 1, OWNER: 2}
+ROWS = [pytest.param(name, row, id=name) for name, row in IN_ORGANIZATION.items()]
+
+
+@pytest.fixture(scope="module")
+def people(service: Application) -> Iterator[SimpleNamespace]:
+    """A tenant with a person of each role, and the owner of another organization, each in a browser of their own."""
+    tenant, other = make_tenant(), make_tenant()
+    with Client(service.port) as client:
+        yield SimpleNamespace(
+            tenant=tenant,
+            home=place(tenant),
+            foreign_home=place(other),
+            anonymous=Browser(client),
+            member=logged_in(client, member_of(tenant.organization, MEMBER)),
+            admin=logged_in(client, member_of(tenant.organization, ADMIN)),
+            owner=logged_in(client, person_of(tenant)),
+            stranger=logged_in(client, person_of(other)),
+        )
+
+
+def address(people: SimpleNamespace, name: str, row: Row) -> str:
+    slug = people.tenant.organization.slug
+    return reverse(f"dashboard:{name}", kwargs={"slug": slug, **row.thing(people.tenant)})
+
+
+def names_of(patterns: list[URLPattern | URLResolver]) -> Iterator[str]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from names_of(pattern.url_patterns)
+        else:
+            yield str(pattern.name)
+
+
+def test_table__every_address_of_the_dashboard__has_a_row() -> None:
+    routed = set(names_of(get_resolver("dashboard.urls").url_patterns))
+    assert routed == set(IN_ORGANIZATION) | PERSONAL | OPEN
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_address__anonymous__is_sent_to_the_login(people: SimpleNamespace, name: str, row: Row) -> None:
+    path = address(people, name, row)
+    if row.get:
+        answer = people.anonymous.get(path)
+        assert (answer.status, answer.headers["Location"]) == (302, f"/account/login/?next={path}")
+    if row.post:
+        answer = people.anonymous.post(path, form="/account/login/", **row.data)
+        assert (answer.status, answer.headers["Location"]) == (302, f"/account/login/?next={path}")
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_address__owner_of_another_organization__finds_nothing(people: SimpleNamespace, name: str, row: Row) -> None:
+    path = address(people, name, row)
+    if row.get:
+        assert people.stranger.get(path).status == 404
+    if row.post:
+        assert people.stranger.post(path, form=people.foreign_home, **row.data).status == 404
+
+
+@pytest.mark.parametrize("role", [MEMBER, ADMIN, OWNER])
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_address__each_role__may_what_the_table_says(people: SimpleNamespace, name: str, row: Row, role: str) -> None:
+    browser: Browser = getattr(people, role)
+    if row.get:
+        answer = browser.get(address(people, name, row))
+        assert answer.status == (row.shown if RANK[role] >= RANK[row.get] else 403), answer.text[:3000]
+        assert answer.status != 403 or "Your role does not reach this" in answer.text
+    if row.post:
+        answer = browser.post(address(people, name, row), form=people.home, **row.data)
+        assert answer.status == (row.done if RANK[role] >= RANK[row.post] else 403), answer.text[:3000]
+        assert answer.status == 403 or answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(("name", "row"), [param for param in ROWS if param.values[1].post])  # type: ignore[attr-defined]
+def test_post__without_a_csrf_token__changes_nothing(people: SimpleNamespace, name: str, row: Row) -> None:
+    browser: Browser = people.owner
+    headers = {**browser._headers(), "Content-Type": "application/x-www-form-urlencoded"}
+    answer = browser.api.post(address(people, name, row), data="do=delete-now", headers=headers)
+    assert (answer.status, "This page was open too long" in answer.text) == (403, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [param for param in ROWS if param.values[1].post and not param.values[1].get],  # type: ignore[attr-defined]
+)
+def test_get__of_what_only_changes__is_refused(people: SimpleNamespace, name: str, row: Row) -> None:
+    assert people.owner.get(address(people, name, row)).status == 405
+
+
+@pytest.mark.parametrize("name", sorted(PERSONAL - {"find-submission", "account-delete"}))
+def test_personal_page__anonymous__is_sent_to_the_login(people: SimpleNamespace, name: str) -> None:
+    path = reverse(f"dashboard:{name}")
+    assert people.anonymous.get(path).headers["Location"] == f"/account/login/?next={path}"
+    assert people.member.get(path).status in (200, 302)
+
+
+def test_link_of_a_mail__leads_members_to_the_submission__and_others_nowhere(people: SimpleNamespace) -> None:
+    public_id = a_submission(people.tenant)["submission_id"]
+    path = f"/dashboard/submissions/{public_id}"
+    assert people.member.get(path).headers["Location"] == f"{people.home}submissions/{public_id}"
+    assert people.stranger.get(path).status == 404
+    assert people.anonymous.get(path).headers["Location"] == f"/account/login/?next={path}"
+
+
+@pytest.mark.parametrize("path", ["forms/frm_nothing", "submissions/sub_01m7y7zpfzefrvg4m5j1gpjskp", "keys/x/revoke"])
+def test_address__of_nothing__is_a_page_that_says_so(people: SimpleNamespace, path: str) -> None:
+    answer = people.owner.get(people.home + path)
+    assert (answer.status, "Nothing here" in answer.text) == (404, True)
+    assert "<h1>" in answer.text

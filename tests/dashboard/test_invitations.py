@@ -1,0 +1,265 @@
+"""Invitations by mail: who may invite whom, what the link opens and to whom, and when it stops."""
+
+import datetime as dt
+import re
+
+import pytest
+
+from config.times import now
+from keys.invitations import MOST_A_DAY, MOST_OPEN, digest, invite
+from keys.models import AuditEvent, Invitation, Membership, Organization, User
+from tests.services.application import Application
+from tests.services.client import Answer, Client
+from tests.services.receivers import MailReceiver
+from tests.support.accounts import SIGN_UP, log_in, mailed_code, new_email, verify
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.browsing import (
+    LOGIN,
+    PASSWORD,
+    Browser,
+    logged_in,
+    member_of,
+    person_of,
+    place,
+    text_of,
+    with_password,
+)
+
+Role = Membership.Role
+
+
+def send_invitation(browser: Browser, tenant: Tenant, email: str, role: str = "member") -> Answer:
+    return browser.send(place(tenant, "members"), email=email, role=role)
+
+
+def link_to(smtp: MailReceiver, email: str, count: int = 1) -> str:
+    """Return the path in the latest of `count` mails."""
+    mail = smtp.wait_for(email, count)[-1].message
+    found = re.search(r"/dashboard/invitations/\S+", mail.get_body(("plain",)).get_content())  # type: ignore[union-attr]
+    assert found
+    return found[0]
+
+
+def invited(tenant: Tenant, email: str, role: Role = Role.MEMBER) -> str:
+    """Invite without a mail; return the path of the link."""
+    _, token = invite(organization=tenant.organization, email=email, role=role, by=tenant.owner)
+    return f"/dashboard/invitations/{token}"
+
+
+def role_of(tenant: Tenant, email: str) -> str | None:
+    row = Membership.objects.filter(organization=tenant.organization, user__email=email).first()
+    return row.role if row else None
+
+
+def test_invitation__new_person__signs_up_without_an_organization_and_joins(
+    api: Client, service: Application, smtp: MailReceiver
+) -> None:
+    tenant, email = make_tenant(), new_email()
+    sent = send_invitation(logged_in(api, person_of(tenant)), tenant, email.upper(), "admin")
+    assert (sent.status, sent.headers["Location"]) == (302, place(tenant, "members"))
+    mail = smtp.wait_for(email)[0].message
+    text = mail.get_body(("plain",)).get_content()  # type: ignore[union-attr]
+    html = mail.get_body(("html",)).get_content()  # type: ignore[union-attr]
+    for said in (tenant.owner.email, tenant.organization.name, "admin", "7 days", f"{service.base_url}/dashboard/"):
+        assert said in text
+        assert said in html
+
+    guest = Browser(api)
+    link = link_to(smtp, email)
+    page = guest.get(link)
+    assert email in text_of(page)
+    assert tenant.organization.name in text_of(page)
+    form = guest.get(SIGN_UP)
+    assert 'name="organization"' not in form.text
+    assert email in form.text
+    assert guest.send(SIGN_UP, email=email, password1=PASSWORD).status == 302
+    assert role_of(tenant, email) is None  # not before the address is verified
+    verified = verify(guest, mailed_code(smtp, email, count=2))
+    assert verified.headers["Location"] == link
+    joined = guest.send(link)
+    assert joined.headers["Location"] == place(tenant)
+    assert "Welcome to" in text_of(guest.follow(joined))
+    assert role_of(tenant, email) == "admin"
+    assert Organization.objects.filter(memberships__user__email=email).count() == 1
+
+
+def test_invitation__person_with_an_account__logs_in_and_joins(api: Client, smtp: MailReceiver) -> None:
+    tenant, guest = make_tenant(), person_of(make_tenant())
+    path = invited(tenant, guest.email)
+    browser = Browser(api)
+    page = browser.get(path)
+    assert f'href="{LOGIN}?next={path}"' in page.text
+    done = log_in(browser, guest, next=path)
+    assert done.headers["Location"] == path
+    browser.send(path)
+    assert role_of(tenant, guest.email) == "member"
+    trail = AuditEvent.objects.filter(organization=tenant.organization, action="member.joined").get()
+    assert (trail.user, trail.subject) == (guest, f"{guest.email} as member")
+
+
+def test_invitation__another_person__cannot_join_and_is_told_whose_it_is(api: Client) -> None:
+    tenant, stranger, email = make_tenant(), person_of(make_tenant()), new_email()
+    path = invited(tenant, email)
+    browser = logged_in(api, stranger)
+    page = browser.get(path)
+    assert f"The invitation is for {email}" in text_of(page)
+    assert ">Join<" not in page.text
+    refused = browser.send(path)
+    assert f"This invitation is for {email}" in text_of(browser.follow(refused))
+    assert role_of(tenant, stranger.email) is None
+    # Logging out from that page leads back to it.
+    left = browser.post("/account/logout/", form=path, next=path)
+    assert left.headers["Location"] == path
+    assert "Create an account" in browser.get(path).text
+
+
+def test_invitation__signing_up_with_another_address__is_refused(api: Client) -> None:
+    tenant, email, other = make_tenant(), new_email(), new_email()
+    browser = Browser(api)
+    browser.get(invited(tenant, email))
+    answer = browser.send(SIGN_UP, email=other, password1=PASSWORD)
+    assert (answer.status, f"The invitation is for {email}" in text_of(answer)) == (200, True)
+    assert not User.objects.filter(email=other).exists()
+
+
+def test_invitation__accepted_once__is_over(api: Client) -> None:
+    tenant, guest = make_tenant(), person_of(make_tenant())
+    path, browser = invited(tenant, guest.email), logged_in(api, guest)
+    browser.send(path)
+    Membership.objects.get(organization=tenant.organization, user=guest).delete()
+    again = browser.get(path)
+    assert (again.status, "This invitation is over" in again.text) == (404, True)
+
+
+def test_invitation__older_than_seven_days__is_over_and_can_be_sent_again(api: Client, smtp: MailReceiver) -> None:
+    tenant, guest = make_tenant(), person_of(make_tenant())
+    path = invited(tenant, guest.email)
+    rows = Invitation.objects.filter(email=guest.email)
+    rows.update(expires_at=now() - dt.timedelta(seconds=1))
+    browser = logged_in(api, guest)
+    assert browser.get(path).status == 404
+    admin = logged_in(api, member_of(tenant.organization, "admin"))
+    members = place(tenant, "members")
+    assert "Expired" in text_of(admin.get(members))
+    admin.post(f"{members}/invitations/{rows.get().pk}/resend", form=members)
+    browser.send(link_to(smtp, guest.email))
+    assert role_of(tenant, guest.email) == "member"
+
+
+def test_invitation__sent_again_or_changed__replaces_the_earlier_link(api: Client, smtp: MailReceiver) -> None:
+    tenant, email = make_tenant(), new_email()
+    owner = logged_in(api, person_of(tenant))
+    send_invitation(owner, tenant, email)
+    first = link_to(smtp, email)
+    send_invitation(owner, tenant, email, "admin")
+    second = link_to(smtp, email, count=2)
+    assert (api.get(first).status, api.get(second).status) == (404, 200)
+    assert Invitation.objects.get(email=email).role == "admin"
+
+
+def test_invitation__taken_back__is_over(api: Client) -> None:
+    tenant, email = make_tenant(), new_email()
+    path, members = invited(tenant, email), place(tenant, "members")
+    admin = logged_in(api, member_of(tenant.organization, "admin"))
+    admin.post(f"{members}/invitations/{Invitation.objects.get(email=email).pk}/take-back", form=members)
+    assert api.get(path).status == 404
+    assert f"The invitation of {email} is taken back." in text_of(admin.get(members))
+    assert email not in admin.get(members).text
+    assert AuditEvent.objects.filter(organization=tenant.organization, action="invitation.revoked").exists()
+
+
+def test_invitation__owners__are_invited_by_owners_alone(api: Client) -> None:
+    tenant, email = make_tenant(), new_email()
+    admin = logged_in(api, member_of(tenant.organization, "admin"))
+    assert send_invitation(admin, tenant, email, "owner").status == 400
+    assert not Invitation.objects.filter(email=email).exists()
+    assert send_invitation(logged_in(api, person_of(tenant)), tenant, email, "owner").status == 302
+    # Nor may an admin send an owner's invitation again, and sees no button for it.
+    page, members = admin.get(place(tenant, "members")), place(tenant, "members")
+    assert "/resend" not in page.text
+    digest_before = Invitation.objects.get(email=email).digest
+    admin.post(f"{members}/invitations/{Invitation.objects.get(email=email).pk}/resend", form=members)
+    assert Invitation.objects.get(email=email).digest == digest_before
+
+
+@pytest.mark.parametrize("entered", ["not-an-address", "a@b@example.com", ""])
+def test_invitation__what_is_no_address__is_refused(api: Client, entered: str) -> None:
+    tenant = make_tenant()
+    assert send_invitation(logged_in(api, person_of(tenant)), tenant, entered).status == 400
+    assert not Invitation.objects.filter(organization=tenant.organization).exists()
+
+
+def test_invitation__of_a_member__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    member = member_of(tenant.organization, "member")
+    answer = send_invitation(logged_in(api, person_of(tenant)), tenant, member.email.upper())
+    assert (answer.status, "is a member already" in answer.text) == (400, True)
+
+
+def test_invitation__beyond_the_most_that_may_be_open__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    for number in range(MOST_OPEN):
+        invited(tenant, f"guest-{number}@example.com")
+    answer = send_invitation(logged_in(api, person_of(tenant)), tenant, new_email())
+    assert (answer.status, f"At most {MOST_OPEN} invitations" in answer.text) == (400, True)
+
+
+def test_invitation__person_who_has_sent_too_many_in_a_day__is_stopped(api: Client) -> None:
+    """Taking back and inviting others would go around the limit of open ones."""
+    tenant = make_tenant()
+    note = {"organization": tenant.organization, "user": person_of(tenant), "action": "member.invited"}
+    AuditEvent.objects.bulk_create(AuditEvent(**note) for _ in range(MOST_A_DAY))
+    answer = send_invitation(logged_in(api, tenant.owner), tenant, new_email())
+    assert (answer.status, "Go on tomorrow" in answer.text) == (400, True)
+    AuditEvent.objects.filter(**note).update(created_at=now() - dt.timedelta(days=1))
+    assert send_invitation(logged_in(api, tenant.owner), tenant, new_email()).status == 302
+
+
+def test_invitation__mail_refused__says_so_and_can_be_sent_again(api: Client, smtp: MailReceiver) -> None:
+    tenant, email = make_tenant(), new_email()
+    smtp.refusals[email] = "451 try later"
+    owner = logged_in(api, person_of(tenant))
+    page = text_of(owner.follow(send_invitation(owner, tenant, email)))
+    assert "the mail could not be sent" in page
+    assert "Send again" in page
+    del smtp.refusals[email]
+    members = place(tenant, "members")
+    owner.post(f"{members}/invitations/{Invitation.objects.get(email=email).pk}/resend", form=members)
+    assert api.get(link_to(smtp, email)).status == 200
+
+
+def test_invitation__token__is_stored_as_a_hash_and_told_to_no_other_page(api: Client) -> None:
+    tenant, email = make_tenant(), new_email()
+    path = invited(tenant, email)
+    token = path.rpartition("/")[2]
+    stored = Invitation.objects.get(email=email)
+    assert stored.digest == digest(token)
+    assert token not in str(vars(stored))
+    assert len(token) >= 43  # 32 bytes
+    answer = api.get(path)
+    assert answer.headers["Referrer-Policy"] == "strict-origin"
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_invitation__organization_with_markup_in_its_name__is_text(api: Client, smtp: MailReceiver) -> None:
+    tenant, email = make_tenant(), new_email()
+    Organization.objects.filter(pk=tenant.organization.pk).update(name='<b>Bold</b>\r\nBcc: x@example.com "')
+    send_invitation(logged_in(api, person_of(tenant)), tenant, email)
+    mail = smtp.wait_for(email)[0]
+    assert mail.recipients == [email]
+    assert mail.message["Bcc"] is None
+    assert "<b>Bold" not in mail.message.get_body(("html",)).get_content()  # type: ignore[union-attr]
+    assert "<b>Bold" not in api.get(link_to(smtp, email)).text
+
+
+def test_person__whose_invitation_was_taken_back_while_signing_up__makes_an_organization(
+    api: Client, smtp: MailReceiver
+) -> None:
+    tenant, email = make_tenant(), new_email()
+    browser = Browser(api)
+    browser.get(invited(tenant, email))
+    browser.send(SIGN_UP, email=email, password1=PASSWORD)
+    Invitation.objects.filter(email=email).delete()
+    browser.follow(verify(browser, mailed_code(smtp, email)))
+    assert browser.get("/dashboard/").headers["Location"] == "/dashboard/organizations/new"
+    assert with_password(User.objects.get(email=email)).memberships.count() == 0

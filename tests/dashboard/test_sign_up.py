@@ -1,0 +1,150 @@
+"""Signing up: an organization, whole from the start, for a person whose address is verified by a code."""
+
+import re
+import secrets
+from urllib.parse import urlencode
+
+from allauth.account.models import EmailAddress
+
+from forms_app.models import Form
+from keys.models import AccessKey, Membership, Organization, User
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.services.receivers import MailReceiver
+from tests.support.accounts import CONFIRM, SIGN_UP, log_in, mailed_code, new_email, sign_up, verify
+from tests.support.arrange import make_tenant
+from tests.support.browsing import LOGIN, PASSWORD, Browser, person_of, text_of
+
+
+def test_sign_up__with_the_mailed_code__opens_an_organization_that_is_whole(api: Client, smtp: MailReceiver) -> None:
+    browser, email, name = Browser(api), new_email(), f"Küche & Söhne {secrets.token_hex(4)}"
+    asked = sign_up(browser, email, organization=name)
+    assert asked.headers["Location"] == CONFIRM
+    page = browser.get(CONFIRM)
+    assert email in text_of(page)
+    assert "Send a new code" in page.text
+    done = browser.follow(verify(browser, mailed_code(smtp, email)))
+
+    organization = Organization.objects.get(name=name)
+    assert done.headers["Location"] == f"/dashboard/o/{organization.slug}/"
+    assert "&amp;" in browser.follow(done).text
+    assert Membership.objects.get(organization=organization).role == "owner"
+    assert Form.objects.get(organization=organization).is_default
+    assert AccessKey.objects.get(organization=organization).is_publishable
+    assert EmailAddress.objects.get(email=email).verified
+
+
+def test_sign_up__before_the_code__opens_nothing(api: Client, smtp: MailReceiver) -> None:
+    browser, email = Browser(api), new_email()
+    sign_up(browser, email)
+    assert browser.get("/dashboard/").headers["Location"] == f"{LOGIN}?next=/dashboard/"
+    wrong = verify(browser, "AAAA-AAAA")
+    assert (wrong.status, "That is not the code" in wrong.text) == (200, True)
+    assert browser.get("/dashboard/").headers["Location"] == f"{LOGIN}?next=/dashboard/"
+    # Logging in instead leads to the same question, with a code of its own.
+    other = Browser(api)
+    assert log_in(other, User.objects.get(email=email)).headers["Location"] == CONFIRM
+    assert verify(other, mailed_code(smtp, email, count=2)).status == 302
+    assert other.get("/dashboard/").headers["Location"].startswith("/dashboard/o/acme")
+
+
+def test_sign_up__code_of_another_person__verifies_nothing(api: Client, smtp: MailReceiver) -> None:
+    mine, theirs = new_email(), new_email()
+    browser = Browser(api)
+    sign_up(Browser(api), theirs)
+    sign_up(browser, mine)
+    assert verify(browser, mailed_code(smtp, theirs)).status == 200
+    assert not EmailAddress.objects.filter(email__in=[mine, theirs], verified=True).exists()
+
+
+def test_sign_up__asking_for_new_codes__gets_two_and_the_last_one_works(api: Client, smtp: MailReceiver) -> None:
+    browser, email = Browser(api), new_email()
+    sign_up(browser, email)
+    for _ in range(2):
+        assert "Send a new code" in browser.get(CONFIRM).text
+        browser.send(CONFIRM, action="resend")
+    assert "Send a new code" not in browser.get(CONFIRM).text
+    first, _, last = (one.message.get_content() for one in smtp.wait_for(email, 3))
+    assert first != last
+    browser.send(CONFIRM, action="resend")
+    assert verify(browser, mailed_code(smtp, email, count=3)).status == 302
+    assert len(smtp.to(email)) == 3
+    assert browser.get("/dashboard/").headers["Location"].startswith("/dashboard/o/acme")
+
+
+def test_sign_up__address_that_has_an_account__answers_the_same_and_tells_its_owner(
+    api: Client, service: Application, smtp: MailReceiver
+) -> None:
+    owner = person_of(make_tenant())
+    known, unknown = Browser(api), Browser(api)
+    email = new_email()
+    answers = [sign_up(known, owner.email.upper()), sign_up(unknown, email)]
+    assert [(one.status, one.headers["Location"]) for one in answers] == [(302, CONFIRM)] * 2
+    pages = [text_of(known.get(CONFIRM)).replace(owner.email, "X"), text_of(unknown.get(CONFIRM)).replace(email, "X")]
+    assert pages[0] == pages[1]
+    mail = smtp.wait_for(owner.email)[0].message
+    assert mail["Subject"] == "You have an account on Fieldpost already"
+    assert f"{service.base_url}/account/login/" in mail.get_content()
+    assert User.objects.filter(email=owner.email).count() == 1
+    assert Membership.objects.filter(user=owner).count() == 1
+
+
+def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
+    api: Client, service: Application, smtp: MailReceiver
+) -> None:
+    owner, browser = person_of(make_tenant()), Browser(api)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', browser.get(SIGN_UP).text)
+    assert token
+    entered = {"email": owner.email, "password1": PASSWORD, "organization": "Acme", "csrfmiddlewaretoken": token[1]}
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    headers = {"Host": f"localhost:{service.port}", "Cookie": cookies}
+    headers["Content-Type"] = "application/x-www-form-urlencoded"
+    assert api.post(SIGN_UP, data=urlencode(entered), headers=headers).status == 302
+    text = smtp.wait_for(owner.email)[0].message.get_content()
+    assert service.base_url in text
+    assert "localhost" not in text
+
+
+def test_sign_up__mail_server_refuses__says_so_instead_of_failing(api: Client, smtp: MailReceiver) -> None:
+    browser, email = Browser(api), new_email()
+    smtp.refusals[email] = "550 no such user"
+    assert "We could not send the mail just now" in text_of(browser.follow(sign_up(browser, email)))
+    del smtp.refusals[email]
+    browser.send(CONFIRM, action="resend")
+    assert verify(browser, mailed_code(smtp, email)).headers["Location"].startswith("/dashboard/")
+
+
+def test_sign_up__weak_password_or_no_organization__asks_again(api: Client) -> None:
+    browser, email = Browser(api), new_email()
+    weak = sign_up(browser, email, password1="password12")
+    assert (weak.status, "too common" in weak.text) == (200, True)
+    nameless = sign_up(browser, email, organization="  ")
+    assert (nameless.status, "This field is required" in nameless.text) == (200, True)
+    assert not User.objects.filter(email=email).exists()
+
+
+def test_sign_up__name_that_is_taken__gets_a_number(api: Client, smtp: MailReceiver) -> None:
+    name = f"Acme {secrets.token_hex(6)}"
+    for _ in range(2):
+        browser, email = Browser(api), new_email()
+        sign_up(browser, email, organization=name)
+        verify(browser, mailed_code(smtp, email))
+    slugs = sorted(Organization.objects.filter(name=name).values_list("slug", flat=True))
+    assert slugs == [slugs[0], f"{slugs[0]}-2"]
+
+
+def test_sign_up__page__asks_in_this_order_and_loads_nothing_from_elsewhere(api: Client) -> None:
+    page = api.get(SIGN_UP)
+    order = [page.text.index(f'name="{name}"') for name in ("organization", "email", "password1")]
+    assert order == sorted(order)
+    policy = page.headers["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_person__who_signed_up__logs_in_with_the_password(api: Client, smtp: MailReceiver) -> None:
+    email = new_email()
+    browser = Browser(api)
+    sign_up(browser, email)
+    verify(browser, mailed_code(smtp, email))
+    assert Browser(api).send(LOGIN, login=email, password=PASSWORD).headers["Location"] == "/dashboard/"

@@ -1,0 +1,299 @@
+"""Webhooks in the dashboard: made, tried, told again, rotated, replayed; a pending one activated."""
+
+import html
+import json
+import re
+
+import pytest
+
+from tests.services.client import Answer, Client
+from tests.services.receivers import Receiver, Reply
+from tests.services.waiting import eventually
+from tests.support.arrange import Tenant, make_tenant
+from tests.support.browsing import Browser, logged_in, member_of, person_of, place, text_of
+from webhooks.models import Delivery, Webhook
+
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def owner(api: Client, tenant: Tenant) -> Browser:
+    return logged_in(api, person_of(tenant))
+
+
+def create(browser: Browser, tenant: Tenant, form_id: str, url: str) -> Answer:
+    path = place(tenant, "webhooks/new")
+    once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)
+    assert once
+    return browser.post(path, form=place(tenant), form_=form_id, url=url, once=once[1])
+
+
+def submit(api: Client, tenant: Tenant, form_id: str, **values: str) -> str:
+    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values)
+    return str(answer.json()["data"]["id"])
+
+
+def only_webhook(tenant: Tenant) -> Webhook:
+    return Webhook.objects.get(form__organization=tenant.organization)
+
+
+def test_webhook__created__shows_its_secret_once_and_delivers(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    answer = create(owner, tenant, form_id, receiver.url("/hook"))
+    secret = SECRET.search(answer.text)
+    assert secret
+    assert answer.headers["Cache-Control"] == "no-store"
+    submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1)
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    eventually(lambda: "Delivered" in text_of(owner.get(page)), 10)
+    for path in (page, place(tenant, "webhooks"), place(tenant, "deliveries"), f"{page}/rotate"):
+        assert "whsec_" not in owner.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://10.0.0.1/hook", "private or special address"),
+        ("https://user:pw@example.com/", "user"),
+        ("ftp://example.com/", "http"),
+        ("nonsense", "URL"),
+    ],
+)
+def test_webhook__address_that_may_not_be_called__is_refused_at_its_field(
+    tenant: Tenant, owner: Browser, url: str, words: str
+) -> None:
+    answer = create(owner, tenant, tenant.form(), url)
+    assert answer.status == 400
+    assert words.lower() in text_of(answer).lower()
+    assert 'aria-invalid="true"' in answer.text
+    assert not Webhook.objects.filter(form__organization=tenant.organization).exists()
+
+
+def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    receiver.reply = Reply(500, body=b"<script>alert(1)</script> down for lunch")
+    pk = submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1)
+    detail = place(tenant, f"submissions/{pk}")
+    page = eventually(lambda: "Next attempt" in (seen := owner.get(detail)).text and seen, 10)
+    assert "down for lunch" in page.text and "<script>alert(1)" not in page.text
+    assert "Not taken: the answer was not a 2xx status" in text_of(page)
+    assert pk in owner.get(place(tenant, "submissions?undelivered=on")).text
+    assert "Pending" in text_of(owner.get(place(tenant, "deliveries?status=undelivered")))
+    delivery = Delivery.objects.get(organization=tenant.organization)
+    receiver.reply = Reply()
+    answer = owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=detail, submission=pk)
+    assert answer.headers["Location"] == detail
+    first, second = receiver.wait_for(2)[:2]
+    assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
+    told = eventually(lambda: "Delivered" in (seen := text_of(owner.get(f"{detail}/story"))) and seen, 10)
+    assert told.index("Not taken") < told.index("Delivered")
+    assert pk not in owner.get(place(tenant, "submissions?undelivered=on")).text
+
+
+def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    pk = submit(api, tenant, form_id, name="Ada", _webhook=receiver.url("/named"))
+    page = place(tenant, "webhooks")
+    eventually(lambda: "Named by a page, not active yet" in owner.get(page).text, 10)
+    eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))), 10)
+    assert receiver.requests == []
+    webhook = only_webhook(tenant)
+    owner.post(f"{page}/{webhook.public_id}/activate", form=page)
+    told = receiver.wait_for(1)[0]
+    assert pk.removeprefix("sub_") in told.headers["webhook-id"]
+
+
+def test_webhook__rotated__shows_the_new_secret_and_both_sign(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    old = SECRET.search(create(owner, tenant, form_id, receiver.url("/hook")).text)
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    new = SECRET.search(owner.send(f"{page}/rotate").text)
+    assert old and new and old[0] != new[0]
+    submit(api, tenant, form_id, name="Ada")
+    assert len(receiver.wait_for(1)[0].headers["webhook-signature"].split()) == 2
+
+
+def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    webhook = only_webhook(tenant)
+    page = place(tenant, f"webhooks/{webhook.public_id}")
+    owner.post(f"{page}/disable", form=page)
+    submit(api, tenant, form_id, name="Ada")
+    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists(), 10)
+    refused = owner.send(f"{page}/replay", status="undelivered", do="count")
+    assert "Activate it first" in text_of(refused)
+    owner.post(f"{page}/activate", form=page)
+    counted = owner.send(f"{page}/replay", status="undelivered", do="count")
+    assert "1 delivery matches." in text_of(counted)
+    assert receiver.requests == []
+    owner.send(f"{page}/replay", status="undelivered", do="replay")
+    receiver.wait_for(1)
+    swapped = owner.send(
+        f"{page}/replay", **{"from": "2026-02-01", "to": "2026-01-01", "status": "all", "do": "replay"}
+    )
+    assert "Swap the two" in text_of(swapped)
+
+
+def test_webhook__deleted__goes_with_its_log(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    assert owner.send(f"{page}/delete").headers["Location"] == place(tenant, "webhooks")
+    assert owner.get(page).status == 404
+
+
+def test_webhooks__of_a_member__are_to_be_read_alone(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    member = logged_in(api, member_of(tenant.organization, "member"))
+    page = member.get(place(tenant, f"webhooks/{only_webhook(tenant).public_id}")).text
+    assert "Send a test event" not in page
+    assert "Rotate secret" not in page
+    assert "New webhook" not in member.get(place(tenant, "webhooks")).text
+
+
+def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    receiver.reply = Reply(200, delay=1.0)  # so that the page is seen before the answer
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    sent = owner.post(f"{page}/test", form=page)
+    waiting = owner.follow(sent)
+    assert "A test event is on its way" in text_of(waiting)
+    assert f'hx-get="{page}"' in waiting.text
+    piece = eventually(
+        lambda: "Delivered" in (seen := owner.get(page, HX_Request="true")).text and seen, 10, "the result is fetched"
+    )
+    assert "<h1" not in piece.text
+    assert "Test event" in text_of(piece)
+    assert "1 attempt" in text_of(piece)
+    assert "hx-get" not in piece.text  # nothing more to wait for
+    assert json.loads(receiver.wait_for(1)[0].body)["data"]["test"] is True
+
+
+def test_webhook__url_changed_to_one_that_may_not_be_called__is_told_at_the_field(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    create(owner, tenant, tenant.form(), receiver.url("/hook"))
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    for url, words in [
+        ("http://10.0.0.1/", "private or special address"),
+        ("http://127.0.0.1/" + "x" * 3000, "2048 characters"),
+        ("", "required"),
+    ]:
+        answer = owner.post(f"{page}/url", form=page, url=url)
+        assert answer.status == 400
+        assert words in text_of(answer)
+        assert 'aria-invalid="true"' in answer.text
+    assert only_webhook(tenant).url == receiver.url("/hook")
+    owner.post(f"{page}/url", form=page, url=receiver.url("/moved"))
+    owner.post(f"{page}/test", form=page)
+    assert receiver.wait_for(1)[0].path == "/moved"
+
+
+def test_webhook__hostile_url__is_shown_as_text(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    create(owner, tenant, tenant.form(), receiver.url('/"><img/src=x>'))
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    for path in (page, place(tenant, "webhooks"), f"{page}/rotate", f"{page}/delete", f"{page}/replay"):
+        answer = owner.get(path)
+        assert "<img/src" not in answer.text
+        assert '/"><img/src=x>' in html.unescape(answer.text)
+
+
+def test_webhook__answer_of_a_rotation_loaded_again__does_not_drop_the_secret_in_use(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    first = SECRET.search(create(owner, tenant, tenant.form(), receiver.url("/hook")).text)
+    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    asked = re.search(r'name="seen" value="([^"]*)"', owner.get(f"{page}/rotate").text)
+    assert asked
+    answer = owner.send(f"{page}/rotate", seen=asked[1])
+    assert SECRET.search(answer.text)
+    assert answer.headers["Cache-Control"] == "no-store"
+    again = owner.send(f"{page}/rotate", seen=asked[1])  # as a reload sends it
+    assert again.status == 302
+    assert "rotated already" in text_of(owner.follow(again))
+    webhook = only_webhook(tenant)
+    assert first and webhook.previous_secret == first[0]
+    for path in (page, place(tenant, "webhooks"), f"{page}/rotate", place(tenant, "deliveries"), place(tenant)):
+        assert "whsec_" not in owner.get(path).text
+
+
+def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    path, form_id = place(tenant, "webhooks/new"), tenant.form()
+    once = re.search(r'name="once" value="([^"]+)"', owner.get(path).text)
+    assert once
+    values = {"form_": form_id, "url": receiver.url("/hook"), "once": once[1]}
+    assert SECRET.search(owner.post(path, form=place(tenant), **values).text)
+    again = owner.post(path, form=place(tenant), **values)
+    assert "sent already" in text_of(owner.follow(again))
+    assert only_webhook(tenant)
+
+
+def test_replay__after_counting__sends_what_was_counted(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1)
+    webhook = only_webhook(tenant)
+    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="delivered").exists(), 10)
+    page = place(tenant, f"webhooks/{webhook.public_id}/replay")
+    counted = owner.send(page, status="delivered", do="count", **{"from": "2026-01-01"})
+    confirm = counted.text.rpartition("<form")[2]
+    assert "Send 1 again" in confirm
+    hidden = dict(re.findall(r'type="hidden" name="(from|to|status)" value="([^"]*)"', confirm))
+    assert hidden == {"from": "2026-01-01", "to": "", "status": "delivered"}
+    answer = owner.send(page, do="replay", **hidden)
+    assert "1 delivery is being sent again." in text_of(owner.follow(answer))
+    receiver.wait_for(2)
+    nothing = owner.send(page, status="failed", do="count")
+    assert "0 deliveries match." in text_of(nothing)
+    assert "Send 0 again" not in nothing.text
+
+
+def test_webhooks__pending_ones__say_how_much_waits(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id = tenant.form()
+    for number in range(3):
+        submit(api, tenant, form_id, number=str(number), _webhook=receiver.url("/named"))
+    eventually(lambda: Delivery.objects.filter(organization=tenant.organization, status="held").count() == 3, 10)
+    page = owner.get(place(tenant, "webhooks")).text
+    assert re.search(r'<td class="number">(\d+)</td>', page).group(1) == "3"
+
+
+def test_webhooks__last_delivery__is_of_each_webhook_itself(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    form_id, path = tenant.form(), place(tenant, "webhooks")
+    create(owner, tenant, form_id, receiver.url("/good"))
+    submit(api, tenant, form_id, name="Ada")
+    receiver.wait_for(1, path="/good")
+    eventually(lambda: "Delivered" in owner.get(path).text, 10)
+    create(owner, tenant, tenant.form(name="Quiet"), receiver.url("/quiet"))
+    bodies = owner.get(path).text.partition("<tbody>")[2].split("</tr>")
+    rows = {name: next(row for row in bodies if name in row) for name in ("/good", "/quiet")}
+    assert "Delivered" in rows["/good"]
+    assert "none yet" in rows["/quiet"]

@@ -1,0 +1,61 @@
+"""A person at the account pages: signing up, logging in, codes from mails and from an authenticator app."""
+
+import re
+import secrets
+import time
+
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth as totp
+
+from keys.models import User
+from tests.services.client import Answer
+from tests.services.receivers import MailReceiver
+from tests.support.browsing import LOGIN, PASSWORD, Browser
+
+SIGN_UP = "/account/signup/"
+CONFIRM = "/account/confirm-email/"
+FORGOT = "/account/password/reset/"
+REAUTHENTICATE = "/account/reauthenticate/"
+
+
+def new_email() -> str:
+    return f"{secrets.token_hex(8)}@example.com"
+
+
+def mailed_code(smtp: MailReceiver, email: str, count: int = 1) -> str:
+    """Return the code of the latest of `count` mails."""
+    text = smtp.wait_for(email, count)[-1].message.get_content().replace("\r", "")
+    found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", text, re.MULTILINE)
+    assert found, text
+    return found[1]
+
+
+def sign_up(browser: Browser, email: str, **values: str) -> Answer:
+    return browser.send(SIGN_UP, **{"email": email, "password1": PASSWORD, "organization": "Acme", **values})
+
+
+def verify(browser: Browser, code: str) -> Answer:
+    return browser.send(CONFIRM, code=code)
+
+
+def log_in(browser: Browser, user: User, password: str = PASSWORD, **values: str) -> Answer:
+    return browser.send(LOGIN, login=user.email, password=password, **values)
+
+
+def reauthenticate(browser: Browser) -> Answer:
+    return browser.send(REAUTHENTICATE, password=PASSWORD)
+
+
+def with_authenticator_app(user: User) -> str:
+    """Turn two-step login on and return the app's secret."""
+    secret = totp.generate_totp_secret()
+    Authenticator.objects.create(
+        user=user, type=Authenticator.Type.TOTP, data={"secret": get_adapter().encrypt(secret)}
+    )
+    return secret
+
+
+def code_of(secret: str, steps: int = 0) -> str:
+    """Return what an authenticator app shows now, or some half minutes later."""
+    return totp.format_hotp_value(totp.hotp_value(secret, int(time.time()) // 30 + steps))

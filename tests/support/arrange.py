@@ -1,0 +1,61 @@
+"""Organizations, keys, forms and submissions for black-box tests, made by the code's own functions."""
+
+import dataclasses
+import itertools
+import secrets
+from typing import Any
+
+from config.ids import Prefix, encode_id
+from forms_app.actions import create_form
+from forms_app.models import Form
+from forms_app.organizations import create_organization
+from keys.access_keys import ALL_PERMISSIONS, issue_key
+from keys.models import AccessKey, Organization, User
+from keys.plans import Plan
+
+_numbers = itertools.count(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tenant:
+    """An organization with an administrative secret key of all six permissions and its publishable key."""
+
+    organization: Organization
+    owner: User
+    key: str
+    publishable: str
+
+    @property
+    def default_form_id(self) -> str:
+        form = Form.objects.get(organization=self.organization, is_default=True)
+        return encode_id(Prefix.FORM, form.pk)
+
+    def issue(self, *permissions: str, admin: bool = False, **options: Any) -> str:
+        """Return a new secret key with exactly these permissions."""
+        _, token = issue_key(
+            organization=self.organization, name="Test", by=None, permissions=permissions, admin=admin, **options
+        )
+        return token
+
+    def form(self, *, published: bool = True, **values: Any) -> str:
+        """Return the id of a new form, published unless told otherwise."""
+        status = Form.Status.PUBLISHED if published else Form.Status.DRAFT
+        form = create_form(organization=self.organization, **{"name": "Contact", "status": status, **values})
+        return form.public_id
+
+
+def make_tenant(plan: Plan = Plan.ENTERPRISE) -> Tenant:
+    """Return a fresh organization. Its name is unique over processes that share a database."""
+    name = f"Test {next(_numbers)} {secrets.token_hex(6)}"
+    owner = User.objects.create_user(f"{secrets.token_hex(8)}@example.com")
+    organization = create_organization(name=name, owner=owner, plan=plan)
+    _, key = issue_key(
+        organization=organization, name="Administrative", by=None, permissions=ALL_PERMISSIONS, admin=True
+    )
+    publishable = AccessKey.objects.get(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
+    return Tenant(organization, owner, key, publishable.publishable_token)
+
+
+def text_field(name: str, **values: Any) -> dict[str, Any]:
+    """Return a field definition as the API takes it."""
+    return {"name": name, "label": name.capitalize(), "type": "Text", **values}

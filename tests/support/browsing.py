@@ -1,0 +1,99 @@
+"""The dashboard over HTTP: a person's browser with cookies, CSRF tokens and what a page shows."""
+
+import html
+import re
+import secrets
+from collections.abc import Sequence
+from http.cookies import SimpleCookie
+from urllib.parse import urlencode
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+
+from keys.models import Membership, Organization, User
+from tests.services.client import Answer, Client
+from tests.support.arrange import Tenant
+
+PASSWORD = "a long and quiet password"
+LOGIN = "/account/login/"
+Values = str | Sequence[str]
+
+
+class Browser:
+    """Keeps cookies and sends forms with their CSRF token, as a browser does. It does not follow redirects."""
+
+    def __init__(self, api: Client) -> None:
+        self.api = api
+        self.cookies: dict[str, str] = {}
+
+    def get(self, path: str, **headers: str) -> Answer:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._remember(self.api.get(path, headers=self._headers() | named))
+
+    def send(self, path: str, **values: Values) -> Answer:
+        """Post to `path` what was entered on the page of the same address."""
+        return self.post(path, form=path, **values)
+
+    def post(self, path: str, *, form: str, **values: Values) -> Answer:
+        """Post to `path` what was entered on the page `form`; hyphens in names are written `__`, `form` `form_`."""
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(form).text)
+        assert token, f"{form} has no form"
+        named = {name.rstrip("_").replace("__", "-"): value for name, value in values.items()}
+        body = urlencode({**named, "csrfmiddlewaretoken": token[1]}, doseq=True)
+        headers = {**self._headers(), "Content-Type": "application/x-www-form-urlencoded"}
+        return self._remember(self.api.post(path, data=body, headers=headers))
+
+    def follow(self, answer: Answer) -> Answer:
+        """Get the page that an answer leads to."""
+        assert answer.status == 302, (answer.status, answer.text[:2000])
+        return self.get(answer.headers["Location"])
+
+    def _headers(self) -> dict[str, str]:
+        return {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+
+    def _remember(self, answer: Answer) -> Answer:
+        for line in answer.headers.getlist("Set-Cookie"):
+            self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
+        return answer
+
+
+def person_of(tenant: Tenant) -> User:
+    """Return the tenant's owner, with a password and a verified address."""
+    return with_password(tenant.owner)
+
+
+def with_password(user: User) -> User:
+    user.set_password(PASSWORD)
+    user.save()
+    EmailAddress.objects.update_or_create(user=user, email=user.email, defaults={"verified": True, "primary": True})
+    return user
+
+
+def member_of(organization: Organization, role: str) -> User:
+    """Return a new person with this role."""
+    user = with_password(User.objects.create_user(f"{role}-{secrets.token_hex(6)}@example.com"))
+    Membership.objects.create(organization=organization, user=user, role=role)
+    return user
+
+
+def logged_in(api: Client, user: User) -> Browser:
+    """Return a browser in which this person has logged in, without the page that takes passwords."""
+    session = SessionStore()
+    session[SESSION_KEY], session[HASH_SESSION_KEY] = str(user.pk), user.get_session_auth_hash()
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session.create()
+    browser = Browser(api)
+    browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
+    return browser
+
+
+def place(tenant: Tenant, page: str = "") -> str:
+    """Return the address of a page of the tenant's organization."""
+    return f"/dashboard/o/{tenant.organization.slug}/{page}"
+
+
+def text_of(answer: Answer) -> str:
+    """Return what a page says, without its tags."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())

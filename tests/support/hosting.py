@@ -1,0 +1,50 @@
+"""Posting to `/f/{formId}` as pages do, and what it answers to those who ask for JSON."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.services.client import Answer, Client
+from tests.support.answers import TIME, Like, an_id
+
+URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
+WANTS_JSON = {"Accept": "application/json"}
+SHOP = {"Origin": "https://shop.example", "Referer": "https://shop.example/contact/form.html"}
+BOUNDARY = "----fieldpost"
+FIELDS: list[dict[str, Any]] = [
+    {"name": "name", "label": "Name", "type": "Text", "required": True},
+    {"name": "email", "label": "Email", "type": "Email", "required": True},
+]
+GOOD = {"name": "Ada", "email": "ada@example.com"}
+
+
+def post(api: Client, form_id: str, values: Any, *, query: str = "", **headers: str) -> Answer:
+    """Post urlencoded values; underscores in the names of `headers` stand for hyphens."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return api.post(f"/f/{form_id}{query}", data=urlencode(values, doseq=True), headers=URLENCODED | named)
+
+
+def ask(api: Client, form_id: str, values: Any, **headers: str) -> Answer:
+    """The same, asking for JSON."""
+    return post(api, form_id, values, Accept="application/json", **headers)
+
+
+def multipart(
+    values: Mapping[str, str], files: Mapping[str, tuple[str, str]] | None = None
+) -> tuple[str, dict[str, str]]:
+    """Body and headers of a multipart post; `files` are field name -> (file name, content)."""
+    parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}' for name, value in values.items()]
+    for name, (file_name, content) in (files or {}).items():
+        head = f'Content-Disposition: form-data; name="{name}"; filename="{file_name}"'
+        parts.append(f"{head}\r\nContent-Type: application/octet-stream\r\n\r\n{content}")
+    body = "".join(f"--{BOUNDARY}\r\n{part}\r\n" for part in parts) + f"--{BOUNDARY}--\r\n"
+    return body, {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+
+
+def accepted_json(form_id: str, next_page: str | Like, message: str = "Submission received.") -> dict[str, Any]:
+    data = {"id": an_id("sub"), "formId": form_id, "createdAt": TIME}
+    return {"success": True, "ok": True, "data": data, "message": message, "next": next_page}
+
+
+def refused_json(error: str, message: str, *errors: dict[str, str]) -> dict[str, Any]:
+    return {"success": False, "error": error, "message": message, "errors": list(errors)}

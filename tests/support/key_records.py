@@ -1,0 +1,53 @@
+"""Access keys as the API shows them, written out whole."""
+
+import datetime as dt
+from typing import Any
+
+from config.ids import Prefix, encode_id
+from config.times import now
+from keys.models import AccessKey
+from keys.tokens import digest
+from tests.support.literals import ALL_SIX, SENTENCE, TIME, Like, id_of
+
+SECRET = Like(r"fp_[0-9A-Za-z]{46}")
+PUBLISHABLE = Like(r"fp_pub_[0-9A-Za-z]{46}")
+
+
+def today(days: int = 0) -> str:
+    """Today in UTC, or a day before or after it, as the API writes it."""
+    return (now().date() + dt.timedelta(days=days)).isoformat()
+
+
+def record(name: str = "Made", **values: Any) -> dict[str, Any]:
+    """The record of a secret key that nobody has used yet, with all six permissions unless told otherwise."""
+    prefix = "fp_pub_" if values.get("kind") == "publishable" else "fp_"
+    return {
+        "id": id_of("key"),
+        "name": name,
+        "kind": "secret",
+        "admin": False,
+        "permissions": ALL_SIX,
+        "expiresAt": None,
+        "hint": Like(rf"{prefix}…[0-9A-Za-z]{{4}}"),
+        "createdAt": TIME,
+        "lastUsedAt": None,
+        "revokedAt": None,
+        **values,
+    }
+
+
+def success(data: Any) -> dict[str, Any]:
+    return {"success": True, "data": data, "message": SENTENCE}
+
+
+def stored(token: str) -> AccessKey:
+    return AccessKey.objects.get(digest=digest(token))
+
+
+def id_of_key(token: str) -> str:
+    return encode_id(Prefix.ACCESS_KEY, stored(token).pk)
+
+
+def expire(token: str) -> None:
+    """Let the last day of a key have been yesterday."""
+    AccessKey.objects.filter(digest=digest(token)).update(expires_on=now().date() - dt.timedelta(days=1))

@@ -1,0 +1,62 @@
+"""Reading an hour's window from outside, and making one that does not end in the middle of a test."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from config.api.ratelimit import HOUR
+from keys.models import Organization
+from keys.organizations import set_plan
+from keys.plans import Plan
+from tests.services.client import Answer, Client
+from tests.support.arrange import Tenant, make_tenant
+
+ENOUGH_SECONDS = 60  # every test here is over by then
+
+
+def remaining(answer: Answer) -> int:
+    return int(answer.headers["X-RateLimit-Remaining"])
+
+
+def reset(answer: Answer) -> int:
+    return int(answer.headers["X-RateLimit-Reset"])
+
+
+def lasts(answer: Answer) -> bool:
+    return reset(answer) - time.time() > ENOUGH_SECONDS
+
+
+def lasting_tenant(api: Client, plan: Plan = Plan.ENTERPRISE, rate_limit: int | None = None) -> Tenant:
+    """
+    A tenant whose first request, made here, is counted in a window that goes on for a minute at least.
+
+    Windows are fixed hours and each organization's begins at its own second.
+    """
+    while True:
+        tenant = make_tenant(plan)
+        if rate_limit is not None:
+            set_plan(Organization.objects.get(pk=tenant.organization.pk), plan, by=None, rate_limit=rate_limit)
+        if lasts(api.get("/api/forms", tenant.key)):
+            return tenant
+
+
+def lasting_client(port: int, path: str = "/api/forms", headers: Mapping[str, str] | None = None) -> Client:
+    """A client whose address, too, has a minute left. One request without a key has been counted."""
+    while True:
+        client = Client(port)
+        if lasts(client.get(path, headers=dict(headers or {}))):
+            return client
+
+
+def over(answer: Answer, limit: int) -> dict[str, Any]:
+    """The whole refusal of one request too many, checked but for its words; returns its body without them."""
+    body = answer.json()
+    wait = int(answer.headers["Retry-After"])
+    assert 1 <= wait <= HOUR
+    assert abs(wait - (reset(answer) - time.time())) <= 2
+    assert [answer.headers["X-RateLimit-Limit"], remaining(answer)] == [str(limit), 0]
+    assert body.pop("message")
+    return {"status": answer.status, **body}
+
+
+OVER = {"status": 429, "success": False, "error": "rate_limited"}

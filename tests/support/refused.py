@@ -1,0 +1,52 @@
+"""Being refused, and what is told of it afterwards."""
+
+import json
+from typing import Any
+
+from dashboard.refusal_advice import advise
+from submissions.models import Refusal
+from submissions.refusals.recorder import recent_refusals
+from tests.services.client import Answer, Client
+from tests.services.waiting import eventually
+from tests.support.arrange import Tenant
+
+SHOP, EVIL = "https://shop.example", "https://evil.example"
+Told = tuple[str, str, str, str, str]  # gate's label, code, detail's code, field, origin
+
+
+def submit(api: Client, key: str | None, form_id: str = "", values: Any = None, **headers: str) -> Answer:
+    """Submit JSON; underscores in the names of `headers` stand for hyphens."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    path = f"/api/submit?formId={form_id}" if form_id else "/api/submit"
+    return api.post(path, key, json={"a": "1"} if values is None else values, headers=named)
+
+
+def rows(tenant: Tenant) -> list[Refusal]:
+    return list(recent_refusals(tenant.organization))
+
+
+def rows_of(tenant: Tenant, times: int) -> list[Refusal]:
+    """The rows of a tenant once as many refusals are counted in them."""
+    eventually(lambda: sum(row.count for row in rows(tenant)) >= times, because=f"{times} refusals are noted")
+    found = rows(tenant)
+    assert sum(row.count for row in found) == times
+    return found
+
+
+def the_row(tenant: Tenant) -> Refusal:
+    """The only refusal of a tenant, once it is written."""
+    [row] = rows_of(tenant, 1)
+    return row
+
+
+def told(row: Refusal) -> Told:
+    return str(advise(row).gate.label), row.code, row.detail_code, row.field, row.origin
+
+
+def public_id(row: Refusal) -> str | None:
+    return row.form.public_id if row.form else None
+
+
+def everything(row: Refusal) -> str:
+    """Every column as text."""
+    return json.dumps(Refusal.objects.filter(pk=row.pk).values().get(), default=str)

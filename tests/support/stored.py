@@ -1,0 +1,29 @@
+"""What the database holds of an organization, to show that a refused request changed nothing."""
+
+from typing import Any
+
+from forms_app.models import Form
+from keys.models import AccessKey
+from submissions.models import IdempotencyKey, Submission
+from tests.support.arrange import Tenant
+from webhooks.models import Delivery, Webhook
+
+# Only what a request can change: what delivery writes by itself, later, is left out.
+QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
+    "forms": (Form, "organization", ()),
+    "keys": (AccessKey, "organization", ("name", "kind", "admin", "permissions", "expires_on", "digest", "revoked_at")),
+    "submissions": (Submission, "organization", ("form_id", "data", "controls", "spam", "spam_reasons")),
+    "idempotency keys": (IdempotencyKey, "form__organization", ()),
+    "webhooks": (Webhook, "form__organization", ("form_id", "url", "events", "status", "secret", "previous_secret")),
+    "deliveries": (Delivery, "organization", ("webhook_id", "kind")),
+}
+
+
+def stored(tenant: Tenant) -> dict[str, list[dict[str, Any]]]:
+    """Every row of the organization, in order."""
+    return {
+        name: list(model.objects.filter(**{path: tenant.organization}).order_by("pk").values("pk", *columns))
+        if columns
+        else list(model.objects.filter(**{path: tenant.organization}).order_by("pk").values())
+        for name, (model, path, columns) in QUERIES.items()
+    }

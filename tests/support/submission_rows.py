@@ -1,0 +1,95 @@
+"""Submissions as rows of any moment, made beside the API, and their records as literals."""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from uuid_utils.compat import uuid7
+
+from config.ids import Prefix, decode_id, encode_id, made_at, new_id
+from config.times import format_time
+from submissions.models import Submission
+from submissions.search_text import search_text
+from tests.services.client import Client
+from tests.services.waiting import eventually
+from tests.support.arrange import Tenant
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
+USER_AGENT = "Acceptance/1.0"
+
+
+def id_at(moment: dt.datetime) -> uuid.UUID:
+    """Return a UUIDv7 of exactly this moment (whole milliseconds). Two of one moment are in no order."""
+    milliseconds = (moment - EPOCH) // dt.timedelta(milliseconds=1)
+    return uuid7(nanoseconds=milliseconds * 1_000_000)
+
+
+def row(
+    tenant: Tenant, form_id: str, values: Mapping[str, str], at: dt.datetime | None = None, *, spam: bool = False
+) -> Submission:
+    """Return an unsaved submission as `submissions.receiving.insert` would have written it at that moment."""
+    pk = id_at(at) if at else new_id()
+    return Submission(
+        id=pk,
+        organization=tenant.organization,
+        form_id=decode_id(Prefix.FORM, form_id),
+        data=dict(values),
+        search_text=search_text(list(values.values())),
+        meta=EMPTY_META,
+        spam=spam,
+        spam_reasons=["honeypot: _gotcha was filled in"] if spam else [],
+        created_at=made_at(pk),
+    )
+
+
+def put(
+    tenant: Tenant, form_id: str, values: Mapping[str, str], at: dt.datetime | None = None, *, spam: bool = False
+) -> str:
+    """Store one such submission and return its id."""
+    made = row(tenant, form_id, values, at, spam=spam)
+    made.save(force_insert=True)
+    return made.public_id
+
+
+def put_many(tenant: Tenant, form_id: str, values: Iterable[Mapping[str, str]]) -> None:
+    """Store many at once, in this order."""
+    Submission.objects.bulk_create([row(tenant, form_id, each) for each in values], batch_size=500)
+
+
+def submit(api: Client, tenant: Tenant, form_id: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Submit over HTTP and return the whole record that lists and exports must show for it."""
+    headers = {"User-Agent": USER_AGENT}
+    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values, headers=headers)
+    assert answer.status == 201, answer.text
+    made = answer.json()["data"]
+    is_spam = bool(values.get("_gotcha"))
+    return {
+        "id": made["id"],
+        "formId": form_id,
+        "data": {name: value for name, value in values.items() if name != "_gotcha"},
+        "spam": is_spam,
+        "spamReasons": ["honeypot: _gotcha was filled in"] if is_spam else [],
+        "meta": {"ip": api.address, "userAgent": USER_AGENT, "origin": None, "referer": None},
+        "createdAt": made["createdAt"],
+    }
+
+
+def record_of(submission: Submission) -> dict[str, Any]:
+    """Return the whole record that lists and exports must show for a row made here."""
+    return {
+        "id": encode_id(Prefix.SUBMISSION, submission.pk),
+        "formId": encode_id(Prefix.FORM, submission.form_id),
+        "data": submission.data,
+        "spam": submission.spam,
+        "spamReasons": submission.spam_reasons,
+        "meta": EMPTY_META,
+        "createdAt": format_time(submission.created_at),
+    }
+
+
+def wait_until_dispatched(tenant: Tenant) -> None:
+    """Return when the tallies count everything that the organization has stored."""
+    owed = Submission.objects.undispatched().filter(organization=tenant.organization)
+    eventually(lambda: not owed.exists(), 20, "every submission is dispatched")

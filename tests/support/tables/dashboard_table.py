@@ -1,0 +1,169 @@
+"""
+Every address of the dashboard and who may do what there: the one table, which `test_dashboard_table.py` tries.
+
+`get` and `post` name the least role that may; None: there is no such method (405). What everybody else gets is the same
+everywhere: strangers the login, another organization's owner 404, members without the role 403.
+"""
+
+import dataclasses
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from config.ids import Prefix, decode_id
+from config.times import now
+from forms_app.actions import archive_form
+from forms_app.models import Form
+from keys.access_keys import issue_key
+from keys.invitations import invite
+from keys.models import Membership
+from tests.support.arrange import Tenant
+from tests.support.browsing import member_of
+from tests.support.submission_rows import put
+from webhooks.models import Delivery, Webhook
+
+MEMBER, ADMIN, OWNER = "member", "admin", "owner"
+Maker = Callable[[Tenant], dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """`thing` makes what the address names, fresh for each try; `shown`, `done`: the status of success."""
+
+    get: str | None = None
+    post: str | None = None
+    thing: Maker = lambda tenant: {}
+    data: dict[str, str] = dataclasses.field(default_factory=dict)
+    shown: int = 200
+    done: int = 302
+
+
+def a_form(tenant: Tenant, **values: Any) -> dict[str, Any]:
+    return {"form_id": tenant.form(**values)}
+
+
+def a_draft(tenant: Tenant) -> dict[str, Any]:
+    return a_form(tenant, published=False)
+
+
+def a_form_with_origins(tenant: Tenant) -> dict[str, Any]:
+    return a_form(tenant, allowed_origins=["https://example.com"])
+
+
+def an_archived_form(tenant: Tenant) -> dict[str, Any]:
+    made = tenant.form(name="To erase")
+    form = Form.objects.filter(organization=tenant.organization, name="To erase").order_by("-id")[0]
+    archive_form(form)
+    return {"form_id": made}
+
+
+def a_key(tenant: Tenant) -> dict[str, Any]:
+    key, _ = issue_key(organization=tenant.organization, name="A key", by=None)
+    return {"key_id": key.public_id}
+
+
+def a_webhook(tenant: Tenant, status: str = "active") -> dict[str, Any]:
+    tenant.form(name="Of a webhook")  # its own: a form has a URL once
+    form = Form.objects.filter(organization=tenant.organization, name="Of a webhook").order_by("-id")[0]
+    reason = "Disabled by hand." if status == "disabled" else ""
+    url = f"http://127.0.0.1:9/{secrets.token_hex(6)}"
+    made = Webhook.objects.create(
+        form=form, url=url, events=["submission.created"], status=status, disabled_reason=reason
+    )
+    return {"webhook_id": made.public_id}
+
+
+def a_disabled_webhook(tenant: Tenant) -> dict[str, Any]:
+    return a_webhook(tenant, "disabled")
+
+
+def a_submission(tenant: Tenant) -> dict[str, Any]:
+    return {"submission_id": put(tenant, tenant.default_form_id, {"message": "Hello"})}
+
+
+def a_delivery(tenant: Tenant) -> dict[str, Any]:
+    made = Delivery.objects.create(
+        organization=tenant.organization,
+        recipient="ada@example.com",
+        submission_id=decode_id(Prefix.SUBMISSION, a_submission(tenant)["submission_id"]),
+        message_id="msg_x",
+        status=Delivery.Status.FAILED,
+        finished_at=now(),
+    )
+    return {"delivery_id": made.public_id}
+
+
+def a_member(tenant: Tenant) -> dict[str, Any]:
+    user = member_of(tenant.organization, MEMBER)
+    return {"member_id": Membership.objects.get(user=user).pk}
+
+
+def an_invitation(tenant: Tenant) -> dict[str, Any]:
+    email = f"{secrets.token_hex(6)}@example.com"
+    made, _ = invite(organization=tenant.organization, email=email, role=Membership.Role.MEMBER, by=tenant.owner)
+    return {"invitation_id": made.pk}
+
+
+IN_ORGANIZATION: dict[str, Row] = {
+    "overview": Row(get=MEMBER),
+    "plan": Row(get=MEMBER),
+    "refused": Row(get=MEMBER),
+    "refused-allow": Row(post=MEMBER, thing=a_form_with_origins, data={"origin": "https://shop.example"}),
+    "audit": Row(get=ADMIN),
+    # People and the organization itself.
+    "members": Row(get=MEMBER, post=ADMIN, data={"email": "new@example.com", "role": "member"}),
+    "member-leave": Row(get=MEMBER),
+    "member-role": Row(post=ADMIN, thing=a_member, data={"role": "admin"}),
+    "member-remove": Row(get=ADMIN, post=ADMIN, thing=a_member),
+    "member-resend": Row(post=ADMIN, thing=an_invitation),
+    "member-take-back": Row(post=ADMIN, thing=an_invitation),
+    "organization": Row(get=ADMIN, post=ADMIN, data={"name": "Renamed"}),
+    "organization-end": Row(get=OWNER, post=OWNER, data={"typed": "not its name"}, done=400),
+    # Keys.
+    "keys": Row(get=ADMIN),
+    "key-new": Row(get=ADMIN, post=ADMIN, data={"name": ""}, done=400),
+    "key-regenerate": Row(get=ADMIN, post=ADMIN, thing=a_key, done=200),
+    "key-revoke": Row(get=ADMIN, post=ADMIN, thing=a_key),
+    # Forms.
+    "forms": Row(get=MEMBER),
+    "form-new": Row(get=MEMBER, post=MEMBER, data={"name": "New", "start": "contact"}),
+    "form": Row(get=MEMBER, thing=a_form),
+    "form-publish": Row(post=MEMBER, thing=a_draft),
+    "form-unpublish": Row(post=MEMBER, thing=a_form),
+    "form-archive": Row(get=MEMBER, post=MEMBER, thing=a_form),
+    "form-erase": Row(get=OWNER, post=OWNER, thing=an_archived_form, data={"typed": "To erase"}),
+    "form-build": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"do": "add"}, done=200),
+    "form-preview": Row(post=MEMBER, thing=a_form, done=200),
+    "form-settings": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"name": "Other"}),
+    "form-spam": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
+    "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
+    "form-test-mail": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
+    # Submissions.
+    "submissions": Row(get=MEMBER),
+    "submissions-live": Row(get=MEMBER),
+    "submissions-act": Row(post=MEMBER, data={"do": "spam"}),
+    "submission": Row(get=MEMBER, thing=a_submission),
+    "submission-story": Row(get=MEMBER, thing=a_submission),
+    "exports": Row(get=MEMBER),
+    "exports-run": Row(post=MEMBER, data={"format": "csv"}, done=200),
+    "exports-progress": Row(get=MEMBER, thing=lambda tenant: {"run": "abc"}),
+    # Webhooks and deliveries.
+    "webhooks": Row(get=MEMBER),
+    "webhook-new": Row(get=ADMIN, post=ADMIN, data={"url": "ftp://example.com"}, done=400),
+    "webhook": Row(get=MEMBER, thing=a_webhook),
+    "webhook-url": Row(post=ADMIN, thing=a_webhook, data={"url": "http://127.0.0.1:9/other"}),
+    "webhook-activate": Row(post=ADMIN, thing=a_disabled_webhook),
+    "webhook-disable": Row(post=ADMIN, thing=a_webhook),
+    "webhook-test": Row(post=ADMIN, thing=a_webhook),
+    "webhook-rotate": Row(get=ADMIN, post=ADMIN, thing=a_webhook, done=200),
+    "webhook-delete": Row(get=ADMIN, post=ADMIN, thing=a_webhook),
+    "webhook-replay": Row(
+        get=ADMIN, post=ADMIN, thing=a_webhook, data={"status": "undelivered", "do": "count"}, done=200
+    ),
+    "deliveries": Row(get=MEMBER),
+    "delivery-retry": Row(post=ADMIN, thing=a_delivery),
+}
+# A person's own pages: anybody who is logged in; what they show is theirs.
+PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission"}
+# The link of an invitation is open to whoever holds it; `test_invitations.py` tries it.
+OPEN = {"invitation"}

@@ -1,0 +1,137 @@
+"""The whole API, a row for each method and path: which permission it needs, as CONTRACT section 3 tells it."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.urls import URLPattern, URLResolver
+from rest_framework.views import APIView
+
+from config.api.views import UnknownPath
+from tests.support.literals import ALL_SIX
+
+ADMIN = "admin"  # the flag, where a permission's name would stand
+ANY_KEY = "any valid key"
+
+# What the id in a path names, and whose permissions count for it.
+RESOURCES = {
+    "forms": "forms",
+    "submissions": "submissions",
+    "webhooks": "webhooks",
+    "deliveries": "webhooks",
+    "analytics": "analytics",
+    "keys": ADMIN,
+}
+HOOK = {"formId": "{forms}", "url": "http://127.0.0.1:9/another", "events": ["submission.created"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Endpoint:
+    method: str
+    path: str
+    permission: str
+    status: int = 200  # of a request that is allowed
+    body: Mapping[str, Any] | None = None  # one that is right
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def segment(self) -> str:
+        return self.path.partition("?")[0].split("/")[2]
+
+    @property
+    def names_an_object(self) -> bool:
+        return "{id}" in self.path
+
+    def address(self, ids: Mapping[str, str]) -> str:
+        own = ids.get(self.segment, "")
+        return self.path.replace("{id}", own).replace("{forms}", ids["forms"])
+
+    def options(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        """What the test client is to send."""
+        return {} if self.body is None else {"json": fill(self.body, ids)}
+
+    @property
+    def of_the_resource(self) -> list[str]:
+        """The other permissions of the same resource: not enough, yet the key has something to do here."""
+        resource = RESOURCES.get(self.segment)
+        return [one for one in ALL_SIX if one.startswith(f"{resource}:") and one != self.permission]
+
+    @property
+    def of_others(self) -> list[str]:
+        return [one for one in ALL_SIX if one not in self.of_the_resource and one != self.permission]
+
+
+TABLE = [
+    Endpoint("GET", "/api/forms", "forms:read"),
+    Endpoint("GET", "/api/forms/{id}", "forms:read"),
+    Endpoint("POST", "/api/forms", "forms:write", 201, {"name": "Made"}),
+    Endpoint("PATCH", "/api/forms/{id}", "forms:write", 200, {"name": "Renamed"}),
+    Endpoint("DELETE", "/api/forms/{id}", "forms:write"),
+    Endpoint("POST", "/api/forms/{id}/publish", "forms:write"),
+    Endpoint("POST", "/api/forms/{id}/unpublish", "forms:write"),
+    Endpoint("GET", "/api/submissions", "submissions:read"),
+    Endpoint("GET", "/api/submissions/{id}", "submissions:read"),
+    Endpoint("PATCH", "/api/submissions/{id}", "forms:write", 200, {"spam": True}),
+    Endpoint("DELETE", "/api/submissions/{id}", "forms:write"),
+    Endpoint("GET", "/api/submissions/export", "submissions:export"),
+    Endpoint("POST", "/api/submit", ANY_KEY, 201, {"message": "Hello"}),
+    Endpoint("GET", "/api/webhooks", "webhooks:write"),
+    Endpoint("POST", "/api/webhooks", "webhooks:write", 201, HOOK),
+    Endpoint("GET", "/api/webhooks/{id}", "webhooks:write"),
+    Endpoint("PATCH", "/api/webhooks/{id}", "webhooks:write", 200, {"events": ["submission.created"]}),
+    Endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write"),
+    Endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write", 200),
+    Endpoint("POST", "/api/webhooks/{id}/rotate-secret", "webhooks:write"),
+    Endpoint("POST", "/api/webhooks/{id}/replay", "webhooks:write"),
+    Endpoint("GET", "/api/webhooks/{id}/deliveries", "webhooks:write"),
+    Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
+    Endpoint("GET", "/api/analytics", "analytics:read"),
+    Endpoint("GET", "/api/keys", ADMIN),
+    Endpoint("POST", "/api/keys", ADMIN, 201, {"name": "Made", "permissions": []}),
+    Endpoint("GET", "/api/keys/{id}", ADMIN),
+    Endpoint("DELETE", "/api/keys/{id}", ADMIN),
+    Endpoint("POST", "/api/keys/{id}/regenerate", ADMIN),
+]
+
+OPEN = [("GET", "/api/schema"), ("GET", "/api/docs")]  # no key needed
+
+# Ids beside the one in the path: query parameters and fields of bodies.
+REFERENCES = [
+    Endpoint("GET", "/api/submissions?formId={forms}", "submissions:read"),
+    Endpoint("GET", "/api/submissions/export?formId={forms}", "submissions:export"),
+    Endpoint("GET", "/api/analytics?formId={forms}", "analytics:read"),
+    Endpoint("GET", "/api/webhooks?formId={forms}", "webhooks:write"),
+    Endpoint("POST", "/api/webhooks", "webhooks:write", 201, HOOK),
+    Endpoint("POST", "/api/submit?formId={forms}", ANY_KEY, 201, {"message": "Hello"}),
+    Endpoint("POST", "/api/submit", ANY_KEY, 201, {"_formId": "{forms}", "message": "Hello"}),
+]
+
+
+def fill(value: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
+    return {name: ids.get(one[1:-1], one) if isinstance(one, str) else one for name, one in value.items()}
+
+
+def routed(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> Iterator[tuple[str, str]]:
+    """Yield method and path of everything under /api/ that the URL configuration routes, HEAD and OPTIONS apart."""
+    for pattern in patterns:
+        path = prefix + str(pattern.pattern).replace("<str:id>", "{id}")
+        if isinstance(pattern, URLResolver):
+            yield from routed(pattern.url_patterns, path)
+        elif path.startswith("/api/") and view_class(pattern) is not UnknownPath:
+            for method in methods(pattern) - {"HEAD", "OPTIONS"}:
+                yield method, path
+
+
+def view_class(pattern: URLPattern) -> type[APIView] | None:
+    return getattr(pattern.callback, "cls", None) or getattr(pattern.callback, "view_class", None)
+
+
+def methods(pattern: URLPattern) -> set[str]:
+    """A viewset routes the methods of `as_view({...})`; any other class those that it defines; a function, unknown."""
+    view = view_class(pattern)
+    actions = getattr(pattern.callback, "actions", None)
+    if view is None:
+        return {"ANY"}
+    return {name.upper() for name in actions or [one for one in view.http_method_names if hasattr(view, one)]}

@@ -1,0 +1,62 @@
+"""Registering webhooks, submitting to their forms and reading their logs, over HTTP as a customer does."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.services.client import Client
+from tests.services.waiting import eventually
+from tests.support.arrange import Tenant
+
+EVENTS = ["submission.created"]
+
+
+def register(api: Client, tenant: Tenant, url: str, form_id: str | None = None) -> dict[str, Any]:
+    """Attach an endpoint to a form (a new one unless given) and return its record with its secret."""
+    body = {"formId": form_id or tenant.form(), "url": url, "events": EVENTS}
+    answer = api.post("/api/webhooks", tenant.key, json=body)
+    assert answer.status == 201, answer.text
+    made: dict[str, Any] = answer.json()["data"]
+    return made
+
+
+def submit(api: Client, tenant: Tenant, form_id: str, values: Mapping[str, Any] | None = None) -> str:
+    """Submit and return the submission's id."""
+    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values or {"message": "Hello"})
+    assert answer.status == 201, answer.text
+    return str(answer.json()["data"]["id"])
+
+
+def message_id_of(submission_id: str) -> str:
+    """Return the `webhook-id` that tells of a submission (RELIABILITY, "Ids")."""
+    return "msg_" + submission_id.removeprefix("sub_")
+
+
+def log_of(api: Client, tenant: Tenant, webhook_id: str) -> list[dict[str, Any]]:
+    """Return a webhook's deliveries, newest first."""
+    answer = api.get(f"/api/webhooks/{webhook_id}/deliveries?limit=100", tenant.key)
+    assert answer.status == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["data"]
+    return found
+
+
+def wait_for_delivery(
+    api: Client, tenant: Tenant, webhook_id: str, so: Callable[[dict[str, Any]], object], timeout: float = 10.0
+) -> dict[str, Any]:
+    """Return the newest delivery of a webhook once it is `so`."""
+
+    def seen() -> dict[str, Any]:
+        log = log_of(api, tenant, webhook_id)
+        assert log, "no delivery yet"
+        assert so(log[0]), log[0]
+        return log[0]
+
+    return eventually(seen, timeout, "the newest delivery is as wanted")
+
+
+def is_delivered(delivery: dict[str, Any]) -> bool:
+    return bool(delivery["status"] == "delivered")
+
+
+def attempts_are(count: int) -> Callable[[dict[str, Any]], bool]:
+    """Return a test for deliveries that have been tried so often."""
+    return lambda delivery: len(delivery["attempts"]) == count

@@ -1,0 +1,159 @@
+"""What can be done with webhooks: register, change, disable, rotate, test. API and dashboard call the same."""
+
+import datetime as dt
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from config.api.errors import Conflict, invalid
+from config.nudge import DELIVER, nudge
+from config.times import now
+from forms_app.models import Form
+from keys.models import Membership, User
+from submissions.json_text import dump_json
+from webhooks.channels.address_guard import UrlRefused, check_url
+from webhooks.models import Delivery, Webhook
+from webhooks.payloads import message_id, test_message
+from webhooks.signing import new_secret
+
+MAX_WEBHOOKS = 100  # of one form; each submission is told to every one of them
+ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign for so long
+DISABLED_BY_HAND = "Disabled by hand."
+GONE = "The endpoint answered 410 Gone."
+FAILING = "The endpoint failed for 5 days without a single success."
+ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webhook.Status.DISABLED
+
+
+def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
+    """
+    Attach an endpoint to a form.
+
+    Raises Conflict for an archived form or a URL that it has already, ValidationFailed for a URL that may not be
+    called. Resolving the host takes up to 5 seconds, outside any transaction.
+    """
+    if form.status == Form.Status.ARCHIVED:
+        raise Conflict("This form is archived and takes no more submissions, so there is nothing to tell.")
+    _check_url(url)
+    try:
+        with transaction.atomic():
+            Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # two at once are counted one after the other
+            if Webhook.objects.filter(form=form).exclude(status=PENDING).count() >= MAX_WEBHOOKS:
+                raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks. Delete one first.")
+            return Webhook.objects.create(form=form, url=url, events=events)
+    except IntegrityError:
+        raise _same_url() from None
+
+
+def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
+    """Change `url`, `events` or `status`. Raises what `register_webhook` raises."""
+    if "url" in values:
+        _check_url(values["url"])
+    elif values.get("status") == ACTIVE and webhook.status != ACTIVE:
+        _check_url(webhook.url)  # a pending one was named by a page and never checked
+    try:
+        with transaction.atomic():
+            webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
+            for name in values.keys() & {"url", "events"}:
+                setattr(webhook, name, values[name])
+            webhook.save(update_fields=["url", "events"])
+            _move(webhook, values.get("status", webhook.status))
+    except IntegrityError:
+        raise _same_url() from None
+    return Webhook.objects.select_related("form").get(pk=webhook.pk)
+
+
+def _move(webhook: Webhook, status: str) -> None:
+    if status == webhook.status:
+        return
+    if status == DISABLED:
+        disable(webhook, DISABLED_BY_HAND)
+        return
+    webhook.status, webhook.disabled_reason = status, ""
+    webhook.failing_since, webhook.failure_count = None, 0
+    webhook.save(update_fields=["status", "disabled_reason", "failing_since", "failure_count"])
+    held = webhook.deliveries.filter(status=Delivery.Status.HELD)
+    held.update(status=Delivery.Status.PENDING, next_attempt_at=Now())  # what waited for the activation
+    transaction.on_commit(lambda: nudge(DELIVER))
+
+
+def delete_webhook(webhook: Webhook) -> None:
+    """
+    Delete a webhook with its log.
+
+    Locks it first: what dispatch is adding to that log, or a worker recording in it, is then done or is refused.
+    """
+    with transaction.atomic():
+        list(Webhook.objects.select_for_update().filter(pk=webhook.pk).values_list("pk"))
+        Webhook.objects.filter(pk=webhook.pk).delete()
+
+
+def disable(webhook: Webhook, reason: str) -> None:
+    """Stop telling an endpoint; what is owed to it is canceled and can be replayed. Runs inside a transaction."""
+    webhook.status, webhook.disabled_reason = DISABLED, reason
+    webhook.save(update_fields=["status", "disabled_reason"])
+    owed = webhook.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD], lease_token=None)
+    owed.update(status=Delivery.Status.CANCELED, next_attempt_at=None, finished_at=Now())
+
+
+def tell_owners_of_disabling(webhook: Webhook) -> None:
+    """Mail the organization's owners that an endpoint was disabled, through the outbox. Inside a transaction."""
+    subject = f"Webhook disabled: {webhook.form.name}"
+    text = (
+        f"We stopped sending to {webhook.url}\n\nReason: {webhook.disabled_reason}\n\n"
+        "Mend the endpoint, activate the webhook again, and replay what it missed: nothing was lost."
+    )
+    body = dump_json({"subject": subject, "text": text})
+    for owner in _owners(webhook):
+        notice = Delivery(organization_id=webhook.organization_id, recipient=owner.email, kind=Delivery.Kind.NOTICE)
+        notice.message_id, notice.body, notice.next_attempt_at = message_id(notice.pk), body, now()
+        notice.save()
+
+
+def _owners(webhook: Webhook) -> Iterable[User]:
+    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Membership.Role.OWNER}
+    return User.objects.filter(is_active=True, **owning).order_by("email")
+
+
+def rotate_secret(webhook: Webhook) -> Webhook:
+    """Give a webhook a new secret; for 24 hours the old one signs as well."""
+    with transaction.atomic():
+        webhook = Webhook.objects.select_for_update().select_related("form").get(pk=webhook.pk)
+        webhook.previous_secret, webhook.previous_secret_until = webhook.secret, now() + ROTATION_GRACE
+        webhook.secret = new_secret()
+        webhook.save(update_fields=["secret", "previous_secret", "previous_secret_until"])
+    return webhook
+
+
+def send_test(webhook: Webhook) -> Delivery:
+    """Queue a test event: one attempt, in the same log. Raises Conflict unless the webhook is active."""
+    refuse_inactive(webhook)
+    test = Delivery(
+        organization_id=webhook.organization_id,
+        webhook=webhook,
+        kind=Delivery.Kind.TEST,
+        body=test_message(webhook.form),
+        next_attempt_at=Now(),
+    )
+    test.message_id = message_id(test.pk)
+    test.save()
+    nudge(DELIVER)
+    return Delivery.objects.select_related("webhook").get(pk=test.pk)
+
+
+def refuse_inactive(webhook: Webhook) -> None:
+    """Raise Conflict for a webhook that is pending or disabled."""
+    if webhook.status != ACTIVE:
+        raise Conflict(f"This webhook is {webhook.status}. Activate it first.")
+
+
+def _check_url(url: str) -> None:
+    try:
+        check_url(url)
+    except UrlRefused as error:
+        raise invalid("url", error.code, f"url: {error}") from None
+
+
+def _same_url() -> Conflict:
+    return Conflict("This form has a webhook with this URL already. Change that one instead.")
