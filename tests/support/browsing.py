@@ -94,6 +94,11 @@ def place(tenant: Tenant, page: str = "") -> str:
     return f"/dashboard/o/{tenant.organization.slug}/{page}"
 
 
+def markup_of(answer: Answer) -> str:
+    """Return a page's HTML however its templates break lines: white space as one space, and none before `>`."""
+    return " ".join(answer.text.split()).replace(" >", ">")
+
+
 def text_of(answer: Answer) -> str:
     """Return what a page says, without its tags."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
