@@ -15,7 +15,7 @@ class FormRenderer(TemplatesSetting):
     def render(self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None) -> str:
         """Return HTML, without the placeholders of allauth's forms: they repeat the label."""
         form = context.get("form")
-        if any(base.__module__.startswith("allauth.") for base in type(form).__mro__):
+        if form and any(base.__module__.startswith("allauth.") for base in type(form).__mro__):
             for field in form.fields.values():
                 field.widget.attrs.pop("placeholder", None)
         return str(super().render(template_name, context, request))
