@@ -212,7 +212,7 @@ ACCOUNT_ADAPTER = "dashboard.allauth_adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
-ACCOUNT_SIGNUP_FORM_CLASS = "dashboard.allauth_adapters.SignupForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "dashboard.html_forms.sign_up.OrganizationSignupForm"
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True  # codes, not links: nothing in a mail leads to another host
 ACCOUNT_EMAIL_VERIFICATION_SUPPORTS_RESEND = True
@@ -233,12 +233,9 @@ ACCOUNT_FORMS = {
     "signup": "dashboard.html_forms.account.SignupForm",
     "reset_password": "dashboard.html_forms.account.ResetPasswordForm",
     "reset_password_from_key": "dashboard.html_forms.account.ResetPasswordKeyForm",
-    "confirm_password_reset_code": "dashboard.html_forms.account.ConfirmPasswordResetCodeForm",
-    "confirm_email_verification_code": "dashboard.html_forms.account.ConfirmEmailVerificationCodeForm",
     "add_email": "dashboard.html_forms.account.AddEmailForm",
     "change_password": "dashboard.html_forms.account.ChangePasswordForm",
     "set_password": "dashboard.html_forms.account.SetPasswordForm",
-    "reauthenticate": "dashboard.html_forms.account.ReauthenticateForm",
 }
 MFA_ADAPTER = "dashboard.allauth_adapters.MFAAdapter"
 MFA_FORMS = {

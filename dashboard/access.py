@@ -16,6 +16,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
+from django_htmx.middleware import HtmxDetails
 
 from config.api.errors import ApiError
 from config.api.find_owned import path_id
@@ -57,6 +58,7 @@ class PlacedRequest(HttpRequest):
     """A request that has passed `in_organization`."""
 
     place: Place
+    htmx: HtmxDetails
 
 
 PlacedView = Callable[Concatenate[PlacedRequest, P], HttpResponseBase]

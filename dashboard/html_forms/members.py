@@ -29,11 +29,10 @@ class InviteForm(forms.Form):
         label="Email",
         widget=forms.EmailInput(attrs={"autocomplete": "off", "placeholder": "ada@example.com"}),
     )
-    role = forms.ChoiceField(label="Role")
 
     def __init__(self, *args: Any, place: Place, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"].choices = roles_for(place)  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["role"] = forms.ChoiceField(label="Role", choices=roles_for(place))
 
 
 class OrganizationForm(forms.Form):
@@ -47,19 +46,19 @@ class OrganizationForm(forms.Form):
 class DeleteAccountForm(forms.Form):
     """The address typed, and a tick for every organization that goes with the account."""
 
-    organizations = forms.MultipleChoiceField(
-        label="These organizations are yours alone, and are erased with every form and submission",
-        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
-        error_messages={"required": "Tick them, or make somebody else their owner first."},
-    )
     typed = forms.CharField(label="Type your email address", widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
     def __init__(self, *args: Any, email: str, alone: list[Organization], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.email = email
-        self.fields["organizations"].choices = [(one.slug, one.name) for one in alone]  # type: ignore[attr-defined]
-        if not alone:
-            del self.fields["organizations"]
+        if alone:
+            self.fields["organizations"] = forms.MultipleChoiceField(
+                label="You are the only member of these organizations. They are erased with all forms and submissions",
+                choices=[(one.slug, one.name) for one in alone],
+                widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+                error_messages={"required": "Tick them, or make another user their owner first."},
+            )
+            self.order_fields(["organizations", "typed"])
 
     def clean_typed(self) -> str:
         """Refuse everything else."""

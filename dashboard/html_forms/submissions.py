@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.db.models import QuerySet
 
 from config.api.find_owned import path_id
 from config.ids import Prefix
+from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.reading.filters import MAX_QUERY, MIN_QUERY
@@ -53,7 +53,6 @@ class Narrowing:
 class SubmissionsFilterForm(forms.Form):
     """Reads a Narrowing. What is wrong is told and left out; the list is shown all the same."""
 
-    form = forms.ChoiceField(required=False, label="Form")
     q = forms.CharField(
         required=False,
         min_length=MIN_QUERY,
@@ -72,10 +71,7 @@ class SubmissionsFilterForm(forms.Form):
         self.fields["from"] = forms.DateField(
             required=False, label="From", widget=forms.DateInput(attrs={"type": "date"})
         )
-        # Archived forms keep their submissions, so they can be chosen; the default form comes first.
-        self.forms = {form.public_id: form for form in own_forms(organization)}
-        choices = [("", "All forms"), *((public_id, form.name) for public_id, form in self.forms.items())]
-        self.fields["form"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["form"] = OwnFormField.of_all(organization)
         self.order_fields(["form", "q", "from", "to", "undelivered", "spam"])
 
     def clean(self) -> dict[str, Any]:
@@ -91,7 +87,7 @@ class SubmissionsFilterForm(forms.Form):
         self.is_valid()
         values = self.cleaned_data
         return Narrowing(
-            form=self.forms.get(values.get("form") or ""),
+            form=values.get("form"),
             text=values.get("q") or "",
             since=values.get("from"),
             until=values.get("to"),
@@ -103,11 +99,6 @@ class SubmissionsFilterForm(forms.Form):
         """Return the address's query for this list, with some of it changed; "" leaves one out."""
         given = {name: self.data.get(name, "") for name in NAMES} | changed
         return urlencode({name: value for name, value in given.items() if value})
-
-
-def own_forms(organization: Organization) -> QuerySet[Form]:
-    """Return the forms to choose from."""
-    return Form.objects.filter(organization=organization).order_by("-is_default", "status", "name", "id")
 
 
 def parse_ids(texts: list[str], *, most: int) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 
-from dashboard.html_forms.submissions import own_forms
+from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
 from webhooks.models import MAX_URL, Delivery
@@ -22,7 +22,6 @@ AT_ONCE = {"data-submits": True}
 class WebhookForm(forms.Form):
     """Where to send, for which form."""
 
-    form = forms.ChoiceField(label="Form", help_text="It hears of the submissions to this form.")
     url = forms.CharField(
         max_length=MAX_URL,
         label="URL",
@@ -32,9 +31,10 @@ class WebhookForm(forms.Form):
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
-        self.forms = {form.public_id: form for form in own.order_by("-is_default", "name")}
-        self.fields["form"].choices = [(key, form.name) for key, form in self.forms.items()]  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["form"] = OwnFormField.of_active(
+            organization, help_text="The webhook receives the submissions to this form."
+        )
+        self.order_fields(["form", "url"])
 
 
 class UrlForm(forms.Form):
@@ -94,20 +94,18 @@ class LogFilterForm(forms.Form):
 class DeliveriesFilterForm(LogFilterForm):
     """What the log of an organization is narrowed to."""
 
-    form = forms.ChoiceField(required=False, label="Form", widget=forms.Select(attrs=AT_ONCE))
     channel = forms.ChoiceField(required=False, choices=CHANNELS, label="Channel", widget=forms.Select(attrs=AT_ONCE))
-    field_order = ("form", "status", "channel")
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.forms = {form.public_id: form for form in own_forms(organization)}
-        choices = [("", "All forms"), *((public_id, form.name) for public_id, form in self.forms.items())]
-        self.fields["form"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["form"] = OwnFormField.of_all(organization, widget=forms.Select(attrs=AT_ONCE))
+        self.order_fields(["form", "status", "channel"])
 
     @property
     def form_chosen(self) -> Form | None:
         """The form whose deliveries are asked for."""
-        return self.forms.get(self.chosen("form"))
+        self.is_valid()
+        return self.cleaned_data.get("form")
 
     def parts(self, rows: QuerySet[Delivery]) -> list[QuerySet[Delivery]]:
         """Return the chosen deliveries in one or two parts that do not overlap, each quick to read newest first."""

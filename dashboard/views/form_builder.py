@@ -69,7 +69,7 @@ def _show(
         "is_changed": is_changed,
         "saved_names": {field["name"] for field in form.fields},
     }
-    template = "dashboard/parts/builder.html" if request.headers.get("HX-Request") else "dashboard/form_build.html"
+    template = "dashboard/parts/builder.html" if request.htmx else "dashboard/form_build.html"
     return render(request, template, context, status=status)
 
 

@@ -75,7 +75,7 @@ def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
         "tests": tests[:SHOWN_TESTS],
         "webhooks": Webhook.objects.filter(form=form).count(),
     }
-    if request.headers.get("HX-Request") and request.method == "GET":
+    if request.htmx and request.method == "GET":
         return render(request, "dashboard/parts/test_mails.html", context)
     return render(request, "dashboard/form_notifications.html", context, status=400 if entered.errors else 200)
 

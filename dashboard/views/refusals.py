@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
 from dashboard.access import PlacedRequest, find_form, in_organization
-from dashboard.html_forms.refusals import RefusedFilterForm
+from dashboard.html_forms.refusals import RefusalsFilterForm
 from dashboard.refusal_advice import advise
 from forms_app.actions import change_form
 from forms_app.serializers import FormChanges
@@ -23,7 +23,7 @@ SHOWN = 200
 def refused(request: PlacedRequest) -> HttpResponse:
     """List refused submissions, alike ones of an hour together, with what to do."""
     organization = request.place.organization
-    filters = RefusedFilterForm(request.GET, organization=organization)
+    filters = RefusalsFilterForm(request.GET, organization=organization)
     rows = filters.narrow(recent_refusals(organization))
     context = {
         "filters": filters,

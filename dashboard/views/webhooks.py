@@ -70,7 +70,7 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
                 request, "That form was sent already. The webhook is in the list; rotate its secret to see one."
             )
             return redirect("dashboard:webhooks", organization.slug)
-        form = entered.forms[entered.cleaned_data["form"]]
+        form = entered.cleaned_data["form"]
         try:
             made = register_webhook(form=form, url=entered.cleaned_data["url"], events=[Event.SUBMISSION_CREATED.value])
         except ApiError as error:

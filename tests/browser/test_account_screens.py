@@ -55,7 +55,7 @@ def test_account_pages__in_every_look__are_accessible_and_quiet(
         press(page, "Continue")
         found += complaints_of(page)
         code = code_of(page.get_by_label("The secret", exact=True).inner_text().strip())
-        page.get_by_label("Code that the app shows").fill(code)
+        page.get_by_label("Code from the app").fill(code)
         press(page, "Turn on")
         expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
         page.goto("/account/2fa/webauthn/add/")

@@ -103,7 +103,7 @@ def test_two_step_login__turned_on__shows_recovery_codes_that_work_once(api: Cli
     page = browser.get(ACTIVATE)
     assert 'src="data:image/svg+xml' in page.text
     wrong = browser.post(ACTIVATE, form=ACTIVATE, code="abcdef")
-    assert (wrong.status, "That is not the code" in wrong.text) == (200, True)
+    assert (wrong.status, "That code is not correct" in wrong.text) == (200, True)
     secret = secret_on(browser)  # every look at the page makes another
     done = browser.post(ACTIVATE, form="/account/logout/", code=code_of(secret))
     assert done.headers["Location"] == CODES

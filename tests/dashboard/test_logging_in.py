@@ -195,7 +195,7 @@ def test_second_step__password_alone__opens_nothing(api: Client) -> None:
     assert log_in(browser, person).headers["Location"] == SECOND_STEP
     assert not is_in(browser)
     wrong = browser.send(SECOND_STEP, code="000000" if code_of(secret) != "000000" else "000001")
-    assert (wrong.status, "That is not the code" in wrong.text) == (200, True)
+    assert (wrong.status, "That code is not correct" in wrong.text) == (200, True)
     assert not is_in(browser)
     assert "passkey" not in browser.get(SECOND_STEP).text.lower()  # none was added
     assert browser.send(SECOND_STEP, code=code_of(secret)).headers["Location"] == "/dashboard/"

@@ -39,7 +39,7 @@ def test_sign_up__before_the_code__opens_nothing(api: Client, smtp: MailReceiver
     sign_up(browser, email)
     assert browser.get("/dashboard/").headers["Location"] == f"{LOGIN}?next=/dashboard/"
     wrong = verify(browser, "AAAA-AAAA")
-    assert (wrong.status, "That is not the code" in wrong.text) == (200, True)
+    assert (wrong.status, "That code is not correct" in wrong.text) == (200, True)
     assert browser.get("/dashboard/").headers["Location"] == f"{LOGIN}?next=/dashboard/"
     # Logging in instead leads to the same question, with a code of its own.
     other = Browser(api)
@@ -108,7 +108,7 @@ def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
 def test_sign_up__mail_server_refuses__says_so_instead_of_failing(api: Client, smtp: MailReceiver) -> None:
     browser, email = Browser(api), new_email()
     smtp.refusals[email] = "550 no such user"
-    assert "We could not send the mail just now" in text_of(browser.follow(sign_up(browser, email)))
+    assert "We could not send the mail" in text_of(browser.follow(sign_up(browser, email)))
     del smtp.refusals[email]
     browser.send(CONFIRM, action="resend")
     assert verify(browser, mailed_code(smtp, email)).headers["Location"].startswith("/dashboard/")

@@ -1,0 +1,29 @@
+"""The choice of one of an organization's forms, for filters and for new webhooks."""
+
+from typing import Any
+
+from django import forms
+
+from forms_app.models import Form
+from keys.models import Organization
+
+
+class OwnFormField(forms.TypedChoiceField):
+    """Offers forms by public id; cleans to the Form, or to None for "All forms"."""
+
+    def __init__(self, offered: dict[str, Form], **kwargs: Any) -> None:
+        names = [(public_id, form.name) for public_id, form in offered.items()]
+        everything = [] if kwargs.get("required", True) else [("", "All forms")]
+        super().__init__(label="Form", choices=[*everything, *names], coerce=offered.get, empty_value=None, **kwargs)
+
+    @classmethod
+    def of_all(cls, organization: Organization, **kwargs: Any) -> "OwnFormField":
+        """Return an optional field with every form: archived forms keep their submissions, so they can be chosen."""
+        own = Form.objects.filter(organization=organization).order_by("-is_default", "status", "name", "id")
+        return cls({form.public_id: form for form in own}, required=False, **kwargs)
+
+    @classmethod
+    def of_active(cls, organization: Organization, **kwargs: Any) -> "OwnFormField":
+        """Return a required field with the forms that are not archived."""
+        own = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
+        return cls({form.public_id: form for form in own.order_by("-is_default", "name", "id")}, **kwargs)
