@@ -18,7 +18,7 @@ from dashboard.access import PlacedRequest, find_own, in_organization
 from dashboard.html_forms.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
 from dashboard.views.exports import export_chosen
-from forms_app.validation import is_web_address
+from forms_app.formats import is_web_address
 from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.live.tokens import live_token
 from submissions.models import Submission

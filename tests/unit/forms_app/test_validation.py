@@ -9,8 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from config.api.errors import Detail
-from forms_app.field_definitions import FieldDefinition, FieldType
-from forms_app.validation import check_values, is_web_address
+from forms_app.field_definitions import FieldDefinition
+from forms_app.field_kinds import FieldType
+from forms_app.formats import is_web_address
+from forms_app.validation import check_values
 
 VALIDATED = ["Email", "Number", "URL", "Date", "Select"]
 TEXTS = st.text() | st.text(st.sampled_from("0123456789-+.eE:/@ htpsaW"), max_size=20)
