@@ -22,7 +22,7 @@ def check_values(
         else:
             problem = ("required", "is required") if field["required"] else None
         if problem:
-            yield Detail(field["name"], problem[0], f"{field['label']} {problem[1]}.")
+            yield Detail(field["name"], problem[0], f"{field['label']} {problem[1]}.", has_subject=True)
 
 
 def _problem(field: FieldDefinition, members: Sequence[str]) -> tuple[str, str] | None:

@@ -31,7 +31,8 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
     try:
         validate_email(email)
     except ValidationError:
-        raise invalid("email", "invalid_email", f"{email[:100]} is not an email address.") from None
+        message = f"{email[:100]} is not an email address."
+        raise invalid("email", "invalid_email", message, has_subject=True) from None
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")

@@ -152,7 +152,7 @@ def _check_url(url: str) -> None:
     try:
         check_url(url)
     except UrlRefused as error:
-        raise invalid("url", error.code, f"url: {error}") from None
+        raise invalid("url", error.code, str(error)) from None
 
 
 def _same_url() -> Conflict:

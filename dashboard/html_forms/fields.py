@@ -113,4 +113,4 @@ def show_details(rows: Sequence[Row], failure: ValidationFailed) -> None:
     for detail in failure.details:
         parts = detail.field.split(".")  # fields.0.label, fields.2.options.1
         if len(parts) > 2 and parts[1].isdecimal() and int(parts[1]) < len(rows):
-            rows[int(parts[1])].errors.setdefault(parts[2], detail.message.removeprefix(f"{detail.field}: "))
+            rows[int(parts[1])].errors.setdefault(parts[2], detail.message)

@@ -41,7 +41,7 @@ def new_form(request: PlacedRequest) -> HttpResponse:
         try:
             form = create_form(organization=request.place.organization, **entered.values())
         except ApiError as error:
-            entered.add_error("name", error.message.removeprefix("name: "))
+            entered.add_error("name", error.field_message)
         else:
             messages.success(request, "The form is made, as a draft. Look over its fields, then publish it.")
             return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)

@@ -74,7 +74,7 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
         try:
             made = register_webhook(form=form, url=entered.cleaned_data["url"], events=[Event.SUBMISSION_CREATED.value])
         except ApiError as error:
-            entered.add_error("url", error.message.removeprefix("url: "))
+            entered.add_error("url", error.field_message)
         else:
             request.session.pop(ONCE, None)
             return _show_secret(request, made, "Webhook created")
@@ -120,7 +120,7 @@ def change_url(request: PlacedRequest, webhook_id: str) -> HttpResponse:
         try:
             change_webhook(found, {"url": entered.cleaned_data["url"]})
         except ApiError as error:
-            entered.add_error("url", error.message.removeprefix("url: "))
+            entered.add_error("url", error.field_message)
         else:
             messages.success(request, "Saved. The next delivery goes to the new URL.")
             return _to(request, found)

@@ -75,7 +75,7 @@ def _control(number: int, field: Mapping[str, Any], typed: Mapping[str, Any], pr
         placeholder=field.get("placeholder", ""),
         options=options,
         values=_as_list(typed.get(name)),
-        errors=[problem.message for problem in problems if problem.field == name],
+        errors=[problem.sentence for problem in problems if problem.field == name],
         autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
     )
 

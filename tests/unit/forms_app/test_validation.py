@@ -126,8 +126,8 @@ def test_fields__several_wrong__are_told_in_the_forms_order() -> None:
     fields = [field("Email", name="b", label="B"), field("Text", name="a", label="A", required=True), field("Text")]
 
     assert list(check_values(fields, {"f": "x", "b": "no"}, {})) == [
-        Detail("b", "invalid_email", "B must be an email address."),
-        Detail("a", "required", "A is required."),
+        Detail("b", "invalid_email", "B must be an email address.", has_subject=True),
+        Detail("a", "required", "A is required.", has_subject=True),
     ]
 
 
