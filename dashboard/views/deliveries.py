@@ -15,8 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 from config.ids import Prefix
 from config.paging import NumberedPage, page_number
 from config.times import now
-from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.access import PlacedRequest, find_own, in_organization, telling
 from dashboard.html_forms.webhooks import DeliveriesFilterForm
+from keys.models import Role
 from submissions.models import Submission
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery

@@ -16,9 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
-from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.access import PlacedRequest, find_own, in_organization, telling
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
+from keys.models import Role
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.replays import replay
