@@ -22,9 +22,8 @@ from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from forms_app.models import Form
-from keys.models import Membership, Organization, User
+from keys.models import Organization, Role, User
 
-Role = Membership.Role
 RANK = {Role.MEMBER: 0, Role.ADMIN: 1, Role.OWNER: 2}
 SESSION_KEY = "organization"  # the slug of the organization looked at last, where the dashboard opens
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.conf import settings
 
 from forms_app.actions import create_form
-from forms_app.field_definitions import FieldType
+from forms_app.field_kinds import FieldType
 from forms_app.models import Form
 from forms_app.organizations import create_organization
 from keys.access_keys import issue_key, regenerate_key

@@ -39,7 +39,7 @@ def change_form(form: Form, values: dict[str, Any]) -> Form:
         _refuse_archived(form)
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
             message = "The default form takes submissions that name no form, so none of its fields can be required."
-            raise invalid("fields", "required_on_default_form", f"fields: {message}")
+            raise invalid("fields", "required_on_default_form", message)
         for name, value in values.items():
             setattr(form, name, value)
         form.updated_at = now()
@@ -61,15 +61,18 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     wanted: dict[str, None] = {}
     for address in addresses:
         if len(address) > MAX_ADDRESS:
-            raise invalid("recipients", "too_long", f"{address[:40]}… is too long: at most {MAX_ADDRESS} characters.")
+            message = f"{address[:40]}… is too long: at most {MAX_ADDRESS} characters."
+            raise invalid("recipients", "too_long", message, has_subject=True)
         try:
             validate_email(address)
         except ValidationError:
-            raise invalid("recipients", "invalid_email", f"{address[:100]} is not an email address.") from None
+            message = f"{address[:100]} is not an email address."
+            raise invalid("recipients", "invalid_email", message, has_subject=True) from None
         name, _, domain = address.rpartition("@")
         wanted[f"{name}@{domain.lower()}"] = None
     if len(wanted) > MAX_RECIPIENTS:
-        raise invalid("recipients", "too_many", f"At most {MAX_RECIPIENTS} addresses. Use a mailing list for more.")
+        message = f"At most {MAX_RECIPIENTS} addresses. Use a mailing list for more."
+        raise invalid("recipients", "too_many", message, has_subject=True)
     return change_form(form, {"notification_recipients": list(wanted)})
 
 

@@ -7,8 +7,9 @@ Stored on the form as a list of `{name, label, type, required, options?, placeho
 from collections.abc import Iterable
 from typing import Any, NotRequired, TypedDict
 
-from django.db import models
 from django.utils.text import slugify
+
+from forms_app.field_kinds import FieldType
 
 MAX_FIELDS = 200
 MAX_NAME = 128  # characters of an input's name
@@ -16,25 +17,6 @@ MAX_NAME = 128  # characters of an input's name
 # Names that steer a submission and are never data (CONTRACT section 5).
 CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
 CAPTCHA_FIELDS = frozenset({"g-recaptcha-response", "h-captcha-response", "cf-turnstile-response", "altcha"})
-
-
-class FieldType(models.TextChoices):
-    """The first three are the specification's own."""
-
-    TEXT = "Text"
-    EMAIL = "Email"
-    TEXTAREA = "Textarea"
-    NUMBER = "Number"
-    PHONE = "Phone"
-    URL = "URL"
-    DATE = "Date"
-    SELECT = "Select"
-    CHECKBOX = "Checkbox"
-    HIDDEN = "Hidden"
-
-
-TYPE_BY_LOWER_CASE = {value.lower(): value for value in FieldType.values}
-TYPES_WITH_OPTIONS = (FieldType.SELECT, FieldType.CHECKBOX)
 
 
 class FieldDefinition(TypedDict):
@@ -48,17 +30,6 @@ class FieldDefinition(TypedDict):
     placeholder: NotRequired[str]
 
 
-# What a field is in HTML; Textarea and Select are elements of their own.
-INPUT_TYPES: dict[str, str] = {
-    FieldType.TEXT: "text",
-    FieldType.EMAIL: "email",
-    FieldType.NUMBER: "number",
-    FieldType.PHONE: "tel",
-    FieldType.URL: "url",
-    FieldType.DATE: "date",
-    FieldType.CHECKBOX: "checkbox",
-    FieldType.HIDDEN: "hidden",
-}
 # A form without fields takes any values; its page and its snippets ask for these.
 GENERAL_FIELDS: list[FieldDefinition] = [
     {"name": "email", "label": "Email", "type": FieldType.EMAIL.value, "required": False},

@@ -10,7 +10,7 @@ from forms_app.actions import create_form
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.audit import Actor, record_event
-from keys.models import AccessKey, Membership, Organization, User
+from keys.models import AccessKey, Membership, Organization, Role, User
 from keys.plans import Plan
 
 MAX_NAME = 200  # characters
@@ -41,7 +41,7 @@ def create_organization(
     try:
         with transaction.atomic():
             organization = Organization.objects.create(name=name, slug=slug, plan=plan)
-            Membership.objects.create(organization=organization, user=owner, role=Membership.Role.OWNER)
+            Membership.objects.create(organization=organization, user=owner, role=Role.OWNER)
             create_form(
                 organization=organization, name=DEFAULT_FORM_NAME, status=Form.Status.PUBLISHED, is_default=True
             )

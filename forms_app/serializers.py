@@ -15,45 +15,45 @@ from forms_app.field_definitions import (
     CONTROL_FIELDS,
     MAX_FIELDS,
     MAX_NAME,
-    TYPE_BY_LOWER_CASE,
-    TYPES_WITH_OPTIONS,
-    FieldType,
     fill_in_names,
     first_duplicate,
 )
+from forms_app.field_kinds import KINDS, find_kind, kind_of
+from forms_app.formats import is_web_address
 from forms_app.models import Form
 from forms_app.origins import InvalidOrigin, parse_origin_pattern
-from forms_app.validation import is_web_address
 
 MAX_ORIGINS = 50
 MAX_OPTIONS = 200
 MAX_RETENTION_DAYS = 3650  # ten years
 # How an origin may be written, for the schema; `parse_origin_pattern` is what decides.
 ORIGIN = r"^[Hh][Tt][Tt][Pp][Ss]?://(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:([0-9]{1,4}|[1-5][0-9]{4}))?$"
-TYPES_WITHOUT_OPTIONS = [kind for kind in FieldType.values if kind not in TYPES_WITH_OPTIONS]
+NEED_OPTIONS = [name for name, kind in KINDS.items() if kind.needs_options]
+MAY_HAVE_OPTIONS = [name for name, kind in KINDS.items() if kind.takes_options and not kind.needs_options]
+WITHOUT_OPTIONS = [name for name, kind in KINDS.items() if not kind.takes_options]
 
 
 class FieldTypeField(serializers.ChoiceField):
     """A field type in any case; answered in the specification's spelling."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=FieldType.choices, **kwargs)
+        super().__init__(choices=[(name, name) for name in KINDS], **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
-        known = TYPE_BY_LOWER_CASE.get(data.lower()) if isinstance(data, str) else None
-        if known is None:
+        kind = find_kind(data) if isinstance(data, str) else None
+        if kind is None:
             shown = clean_text(str(data))[:100]
             raise serializers.ValidationError(
-                f'"{shown}" is not a field type. Choose one of {", ".join(FieldType.values)}.', code="invalid_choice"
+                f'"{shown}" is not a field type. Choose one of {", ".join(KINDS)}.', code="invalid_choice"
             )
-        return known
+        return kind.name
 
 
 @ruled(
     anyOf=[
-        {"properties": {"type": {"const": "Select"}}, "required": ["options"]},
-        {"properties": {"type": {"const": "Checkbox"}}},
-        {"properties": {"type": {"enum": TYPES_WITHOUT_OPTIONS}, "options": False}},
+        *({"properties": {"type": {"const": name}}, "required": ["options"]} for name in NEED_OPTIONS),
+        *({"properties": {"type": {"const": name}}} for name in MAY_HAVE_OPTIONS),
+        {"properties": {"type": {"enum": WITHOUT_OPTIONS}, "options": False}},
     ]
 )
 class FieldDefinitionSerializer(StrictSerializer):
@@ -73,14 +73,14 @@ class FieldDefinitionSerializer(StrictSerializer):
         return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Options belong to Select, which needs them, and to Checkbox."""
-        has_options = "options" in attrs
-        if attrs["type"] == FieldType.SELECT and not has_options:
-            raise serializers.ValidationError({"options": ["A Select needs a list of options."]}, code="required")
-        if has_options and attrs["type"] not in TYPES_WITH_OPTIONS:
-            raise serializers.ValidationError(
-                {"options": ["Only Select and Checkbox have options."]}, code="not_allowed"
-            )
+        """Require options where the type needs them, and refuse them where it takes none."""
+        kind, has_options = kind_of(attrs["type"]), "options" in attrs
+        if kind.needs_options and not has_options:
+            message = f"A {kind.name} needs a list of options."
+            raise serializers.ValidationError({"options": [message]}, code="required")
+        if has_options and not kind.takes_options:
+            message = f"Only {' and '.join([*NEED_OPTIONS, *MAY_HAVE_OPTIONS])} have options."
+            raise serializers.ValidationError({"options": [message]}, code="not_allowed")
         return attrs
 
 

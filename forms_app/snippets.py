@@ -5,18 +5,11 @@ from html import escape
 
 from django.conf import settings
 
-from forms_app.field_definitions import GENERAL_FIELDS, INPUT_TYPES, FieldDefinition, FieldType
+from forms_app.field_definitions import GENERAL_FIELDS, FieldDefinition
+from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from forms_app.script_view import current_builds
 from keys.models import AccessKey, Organization
-
-EXAMPLES: dict[str, str] = {
-    FieldType.EMAIL: "ada@example.com",
-    FieldType.NUMBER: "7",
-    FieldType.PHONE: "+44 20 7946 0000",
-    FieldType.URL: "https://example.com",
-    FieldType.DATE: "2026-01-31",
-}
 
 
 def publishable_key(organization: Organization) -> str:
@@ -43,7 +36,7 @@ def plain_html(form: Form) -> str:
 
 
 def _row(field: FieldDefinition) -> str:
-    if field["type"] == FieldType.CHECKBOX and field.get("options"):
+    if kind_of(field["type"]).control == "checkbox" and field.get("options"):
         boxes = "".join(
             f"\n    <label><input{_attributes({'type': 'checkbox', 'name': field['name'], 'value': option})}>"
             f" {escape(option)}</label>"
@@ -54,14 +47,13 @@ def _row(field: FieldDefinition) -> str:
 
 
 def _input(field: FieldDefinition) -> str:
-    required = " required" if field["required"] else ""
-    if field["type"] == FieldType.TEXTAREA:
+    required, kind = " required" if field["required"] else "", kind_of(field["type"])
+    if kind.control == "textarea":
         return f"<textarea{_attributes({'name': field['name']})}{required}></textarea>"
-    if field["type"] == FieldType.SELECT:
+    if kind.control == "select":
         options = "".join(f"<option>{escape(option)}</option>" for option in field["options"])
         return f"<select{_attributes({'name': field['name']})}{required}>{options}</select>"
-    kind = INPUT_TYPES.get(field["type"], "text")
-    return f"<input{_attributes({'type': kind, 'name': field['name']})}{required}>"
+    return f"<input{_attributes({'type': kind.input_type, 'name': field['name']})}{required}>"
 
 
 def _attributes(values: dict[str, str]) -> str:
@@ -98,7 +90,7 @@ def example_values(form: Form) -> dict[str, str]:
     """Return values that the form would take."""
     values = {}
     for field in form.fields or GENERAL_FIELDS:
-        options = field.get("options") or [EXAMPLES.get(field["type"], "Hello")]
+        options = field.get("options") or [kind_of(field["type"]).example]
         values[field["name"]] = options[0]
     return values
 

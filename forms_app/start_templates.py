@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from forms_app.field_definitions import FieldDefinition, FieldType
+from forms_app.field_definitions import FieldDefinition
+from forms_app.field_kinds import FieldType
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ def issue_key(
     key that the plan does not include (through the API every key counts as one, and its view says so first).
     """
     if not 0 < len(name.strip()) <= MAX_NAME:
-        raise invalid("name", "invalid", f"name: must have 1 to {MAX_NAME} characters.")
+        raise invalid("name", "invalid", f"must have 1 to {MAX_NAME} characters.")
     if expires_on is not None and expires_on < dt.datetime.now(dt.UTC).date():
-        raise invalid("expiresAt", "in_the_past", "expiresAt: the date lies in the past (UTC). Choose today or later.")
+        raise invalid("expiresAt", "in_the_past", "the date lies in the past (UTC). Choose today or later.")
     is_publishable = kind == AccessKey.Kind.PUBLISHABLE
     key = AccessKey(
         organization=organization,

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 
 from keys.access_keys import revoke_key
 from keys.audit import record_event
-from keys.models import AccessKey, AuditEvent, Membership, Organization, User
+from keys.models import AccessKey, AuditEvent, Membership, Organization, Role, User
 from keys.organizations import rename_organization, set_plan
 from keys.plans import Plan
 
@@ -52,7 +52,7 @@ class MembershipFormSet(BaseInlineFormSet):
         """Somebody always owns an organization, whoever changes its members."""
         super().clean()
         kept = [form for form in self.forms if form.cleaned_data and not form.cleaned_data.get("DELETE")]
-        if not any(form.cleaned_data.get("role") == Membership.Role.OWNER for form in kept):
+        if not any(form.cleaned_data.get("role") == Role.OWNER for form in kept):
             raise ValidationError("An organization needs an owner.")
 
 

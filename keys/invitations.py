@@ -11,13 +11,13 @@ from django.db import transaction
 from config.api.errors import Conflict, Forbidden, invalid
 from config.times import now
 from keys.audit import record_event
-from keys.models import AuditEvent, Invitation, Membership, Organization, User
+from keys.members import may_give
+from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 
 GOOD_FOR = dt.timedelta(days=7)
 MOST_OPEN = 50  # invitations of an organization: it is no way to mail strangers
 MOST_A_DAY = 100  # mails that one person may have sent, over all their organizations and repeats
 INVITED = "member.invited"  # in the audit trail
-Role = Membership.Role
 
 
 def invite(*, organization: Organization, email: str, role: Role, by: User) -> tuple[Invitation, str]:
@@ -31,13 +31,14 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
     try:
         validate_email(email)
     except ValidationError:
-        raise invalid("email", "invalid_email", f"{email[:100]} is not an email address.") from None
+        message = f"{email[:100]} is not an email address."
+        raise invalid("email", "invalid_email", message, has_subject=True) from None
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")
         roles = dict(members.values_list("user_id", "role"))  # locked: limits hold for two who invite at once
-        if role == Role.OWNER and roles.get(by.pk) != Role.OWNER:
-            raise Forbidden("Owners alone invite owners.")
+        if not may_give(roles.get(by.pk, ""), role):
+            raise Forbidden("Only an owner can invite an owner.")
         if User.objects.filter(email=email, pk__in=list(roles)).exists():
             raise Conflict(f"{email} is a member already.")
         _refuse_too_many(organization, email, by)

@@ -4,10 +4,19 @@ from django.db import transaction
 
 from config.api.errors import Conflict, Forbidden
 from keys.audit import record_event
-from keys.models import Membership, Organization, User
+from keys.models import Membership, Organization, Role, User
 
-Role = Membership.Role
 LAST_OWNER = "An organization needs an owner. Make somebody else an owner first."
+
+
+def may_give(by: str, role: str) -> bool:
+    """Return whether a member with the role `by` may give or take `role`: owners every one, admins all but owner."""
+    return by == Role.OWNER or (by == Role.ADMIN and role != Role.OWNER)
+
+
+def may_change(by: str, membership: Membership) -> bool:
+    """Return whether a member with the role `by` may change or remove another member."""
+    return may_give(by, membership.role)
 
 
 def change_role(membership: Membership, role: Role, *, by: User) -> None:
@@ -18,8 +27,8 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
     """
     with transaction.atomic():
         membership, actor = _locked(membership, by)
-        if Role.OWNER in (role, membership.role) and actor.role != Role.OWNER:
-            raise Forbidden("Owners alone make owners, and change their role.")
+        if not (may_give(actor.role, role) and may_change(actor.role, membership)):
+            raise Forbidden("Only an owner can add an owner or change an owner's role.")
         if membership.role == Role.OWNER and role != Role.OWNER:
             _refuse_last_owner(membership)
         if membership.role == role:
@@ -34,8 +43,8 @@ def remove_member(membership: Membership, *, by: User) -> None:
     """Take somebody out of an organization. Raises as `change_role` does."""
     with transaction.atomic():
         membership, actor = _locked(membership, by)
-        if membership.role == Role.OWNER and actor.role != Role.OWNER:
-            raise Forbidden("Owners alone remove owners.")
+        if not may_change(actor.role, membership):
+            raise Forbidden("Only an owner can remove an owner.")
         _take_out(membership, by=by, action="member.removed")
 
 

@@ -99,15 +99,16 @@ class Organization(models.Model):
         return plans.TERMS[plans.Plan(self.plan)]
 
 
+class Role(models.TextChoices):
+    """Owners and admins manage keys, webhooks, members and settings; members read submissions and edit forms."""
+
+    OWNER = "owner", "Owner"
+    ADMIN = "admin", "Admin"
+    MEMBER = "member", "Member"
+
+
 class Membership(models.Model):
     """A person's role in an organization."""
-
-    class Role(models.TextChoices):
-        """Owners and admins manage keys, webhooks, members and settings; members read submissions and edit forms."""
-
-        OWNER = "owner", "Owner"
-        ADMIN = "admin", "Admin"
-        MEMBER = "member", "Member"
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -240,7 +241,7 @@ class Invitation(models.Model):
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     email = models.EmailField(max_length=254)
-    role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.MEMBER)
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
     invited_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(default=now)

@@ -5,13 +5,12 @@ from typing import Any
 
 from config.ids import new_id, suffix
 from config.times import format_time, now
+from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from submissions.serializers import submission_record
 from webhooks.models import Event
-
-EXAMPLES = {"Email": "ada@example.com", "URL": "https://example.com", "Number": "42", "Date": "2026-01-31"}
 
 
 def message_id(pk: uuid.UUID) -> str:
@@ -37,7 +36,7 @@ EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
 
 def _example(field: dict[str, Any]) -> str:
     options = field.get("options")
-    return options[0] if options else EXAMPLES.get(field["type"], "Test")
+    return options[0] if options else kind_of(field["type"]).test_value
 
 
 def _message(timestamp: str | None, data: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from config.api.errors import Conflict, invalid
 from config.nudge import DELIVER, nudge
 from config.times import now
 from forms_app.models import Form
-from keys.models import Membership, User
+from keys.models import Role, User
 from submissions.json_text import dump_json
 from webhooks.channels.address_guard import UrlRefused, check_url
 from webhooks.models import Delivery, Webhook
@@ -112,7 +112,7 @@ def tell_owners_of_disabling(webhook: Webhook) -> None:
 
 
 def _owners(webhook: Webhook) -> Iterable[User]:
-    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Membership.Role.OWNER}
+    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Role.OWNER}
     return User.objects.filter(is_active=True, **owning).order_by("email")
 
 
@@ -152,7 +152,7 @@ def _check_url(url: str) -> None:
     try:
         check_url(url)
     except UrlRefused as error:
-        raise invalid("url", error.code, f"url: {error}") from None
+        raise invalid("url", error.code, str(error)) from None
 
 
 def _same_url() -> Conflict:

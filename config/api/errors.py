@@ -24,11 +24,26 @@ RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Detail:
-    """One wrong value: the field's name (or parameter, or path), a short code, a sentence that says what to do."""
+    """
+    One wrong value: the field's name (or parameter, or path), a short code, and what to do about it.
+
+    `message` leaves the field out, for display at its input. `has_subject`: it is a whole sentence that names its
+    subject itself, such as the field's label.
+    """
 
     field: str
     code: str
     message: str
+    has_subject: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The message for display apart from the input: `field: message`."""
+        return self.message if self.has_subject or not self.field else f"{self.field}: {self.message}"
+
+    def body(self) -> dict[str, str]:
+        """Return `{field, code, message}` for the envelope."""
+        return {"field": self.field, "code": self.code, "message": self.sentence}
 
 
 class ApiError(Exception):
@@ -45,11 +60,16 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
         self.details: list[Detail] = []
 
+    @property
+    def field_message(self) -> str:
+        """The message for display at the one input that it is about, without the field's name."""
+        return self.details[0].message if self.details else self.message
+
     def body(self) -> dict[str, Any]:
         """Return the envelope `{success, error, message, details?}`."""
         body: dict[str, Any] = {"success": False, "error": self.code, "message": self.message}
         if self.details:
-            body["details"] = [dataclasses.asdict(detail) for detail in self.details]
+            body["details"] = [detail.body() for detail in self.details]
         return body
 
 
@@ -58,13 +78,13 @@ class InvalidJson(ApiError):
 
 
 class ValidationFailed(ApiError):
-    """One or more wrong values; `message` is the first of `details`."""
+    """One or more wrong values; `message` is the sentence of the first of `details`."""
 
     status, code = 400, "validation_error"
 
     def __init__(self, details: Iterable[Detail]) -> None:
         self_details = list(details)
-        super().__init__(self_details[0].message)
+        super().__init__(self_details[0].sentence)
         self.details = self_details
 
 
@@ -142,9 +162,9 @@ class ServiceUnavailable(ApiError):
         super().__init__(headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-def invalid(field: str, code: str, message: str) -> ValidationFailed:
-    """Return a ValidationFailed with one detail."""
-    return ValidationFailed([Detail(field, code, message)])
+def invalid(field: str, code: str, message: str, *, has_subject: bool = False) -> ValidationFailed:
+    """Return a ValidationFailed with one Detail."""
+    return ValidationFailed([Detail(field, code, message, has_subject)])
 
 
 def current_request_id() -> str:
@@ -191,7 +211,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler400`: a request that Django itself refuses, such as an unknown Host."""
-    return error_response(invalid("host", "invalid", "The request is malformed or its Host is unknown here."))
+    message = "The request is malformed or its Host is unknown here."
+    return error_response(invalid("host", "invalid", message, has_subject=True))
 
 
 def internal_error(request: HttpRequest) -> HttpResponse:

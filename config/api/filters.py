@@ -79,7 +79,7 @@ class StrictFilterBackend(DjangoFilterBackend):
         names = list(filterset.filters) if filterset else []
         problems = list(unknown_parameters(request.query_params, [*names, *view.query_parameters]))
         empty = [name for name in names if request.query_params.get(name) == ""]
-        problems += [Detail(name, "blank", f"{name}: must not be empty. Leave it out instead.") for name in empty]
+        problems += [Detail(name, "blank", "must not be empty. Leave it out instead.") for name in empty]
         if filterset is not None and not filterset.is_valid():
             problems += form_details(filterset.form)
         problems += view.parameter_problems()
@@ -90,11 +90,7 @@ class StrictFilterBackend(DjangoFilterBackend):
 def form_details(form: forms.BaseForm) -> list[Detail]:
     """Return a Detail for each error of a Django form."""
     errors = form.errors.get_json_data().items()
-    return [
-        Detail(name, leaf["code"] or "invalid", f"{name}: {leaf['message']}")
-        for name, leaves in errors
-        for leaf in leaves
-    ]
+    return [Detail(name, leaf["code"] or "invalid", leaf["message"]) for name, leaves in errors for leaf in leaves]
 
 
 def refuse_unknown_parameters(query: QueryDict, known: list[str]) -> None:
@@ -108,4 +104,5 @@ def unknown_parameters(query: QueryDict, known: list[str]) -> Iterator[Detail]:
     """Yield a Detail for each name that this endpoint does not read."""
     hint = f" Known here: {', '.join(known)}." if known else " None is read here."
     for name in (clean_text(name)[:128] for name in query if name not in known):
-        yield Detail(name, "unknown_parameter", f"There is no query parameter of this name: {name}.{hint}")
+        message = f"There is no query parameter of this name: {name}.{hint}"
+        yield Detail(name, "unknown_parameter", message, has_subject=True)

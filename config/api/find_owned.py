@@ -28,4 +28,4 @@ def path_id(prefix: str, text: str) -> uuid.UUID:
     try:
         return decode_id(prefix, text)
     except InvalidId as error:
-        raise invalid("id", "invalid_id", f"id: {error}") from None
+        raise invalid("id", "invalid_id", str(error)) from None

@@ -165,9 +165,4 @@ def flatten(errors: Any, path: str = "") -> Iterator[Detail]:
             leaf = isinstance(below, str)
             yield from flatten(below, path if leaf else f"{path}.{place}")
     else:
-        yield Detail(path, str(getattr(errors, "code", "invalid")), _sentence(path, str(errors)))
-
-
-def _sentence(path: str, message: str) -> str:
-    """Return the message with its field named, for it may stand alone as the envelope's `message`."""
-    return f"{path}: {message}" if path else message
+        yield Detail(path, str(getattr(errors, "code", "invalid")), str(errors))

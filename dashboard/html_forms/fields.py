@@ -15,20 +15,9 @@ from django.http import QueryDict
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.html_forms.forms import lines
-from forms_app.field_definitions import MAX_FIELDS, TYPES_WITH_OPTIONS, FieldType
+from forms_app.field_definitions import MAX_FIELDS
+from forms_app.field_kinds import FieldKind, FieldType, find_kind, kind_of
 from forms_app.serializers import FormChanges
-
-NEW_LABELS = {
-    FieldType.EMAIL: "Email",
-    FieldType.TEXTAREA: "Message",
-    FieldType.PHONE: "Phone",
-    FieldType.URL: "Website",
-    FieldType.DATE: "Date",
-    FieldType.NUMBER: "Number",
-    FieldType.SELECT: "Choose one",
-    FieldType.CHECKBOX: "I agree",
-    FieldType.HIDDEN: "Source",
-}
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,11 +33,16 @@ class Row:
     placeholder: str = ""
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
 
+    @property
+    def kind(self) -> FieldKind:
+        """The kind to show: of a type that does not exist, a text."""
+        return find_kind(self.type) or kind_of(FieldType.TEXT)
+
     def definition(self) -> dict[str, Any]:
         """Return the field as the API takes it."""
         definition: dict[str, Any] = {"label": self.label, "type": self.type, "required": self.required}
         options = lines(self.options)
-        if self.type in TYPES_WITH_OPTIONS and (options or self.type == FieldType.SELECT):
+        if self.kind.takes_options and (options or self.kind.needs_options):
             definition["options"] = options
         if self.name.strip():
             definition["name"] = self.name.strip()
@@ -88,8 +82,8 @@ def change_rows(rows: list[Row], act: str, new_type: str) -> str:
     """Do what a button says (`add`, `up:KEY`, `down:KEY`, `remove:KEY`), and return words for who cannot see it."""
     verb, _, key = act.partition(":")
     if verb == "add":
-        kind = new_type if new_type in FieldType.values else FieldType.TEXT.value
-        rows.append(Row(key=f"n{secrets.token_hex(4)}", label=NEW_LABELS.get(FieldType(kind), "Text"), type=kind))
+        kind = find_kind(new_type) or kind_of(FieldType.TEXT)
+        rows.append(Row(key=f"n{secrets.token_hex(4)}", label=kind.new_label, type=kind.name))
         return f"{rows[-1].label} added as field {len(rows)}."
     place = next((number for number, row in enumerate(rows) if row.key == key), None)
     if place is None:
@@ -119,4 +113,4 @@ def show_details(rows: Sequence[Row], failure: ValidationFailed) -> None:
     for detail in failure.details:
         parts = detail.field.split(".")  # fields.0.label, fields.2.options.1
         if len(parts) > 2 and parts[1].isdecimal() and int(parts[1]) < len(rows):
-            rows[int(parts[1])].errors.setdefault(parts[2], detail.message.removeprefix(f"{detail.field}: "))
+            rows[int(parts[1])].errors.setdefault(parts[2], detail.message)

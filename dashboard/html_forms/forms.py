@@ -131,4 +131,4 @@ def add_details(form: forms.Form, failure: ValidationFailed, names: Mapping[str,
     """Put each detail of a failure at the input that it is about, else at the top."""
     for detail in failure.details:
         path = detail.field.partition(".")[0]
-        form.add_error(names.get(path), detail.message.removeprefix(f"{detail.field}: "))
+        form.add_error(names.get(path), detail.message)

@@ -6,9 +6,9 @@ from django import forms
 
 from dashboard.access import Place
 from forms_app.organizations import MAX_NAME
-from keys.models import Membership, Organization
+from keys.members import may_give
+from keys.models import Organization, Role
 
-Role = Membership.Role
 WHAT_ROLES_MAY = {
     Role.MEMBER: "Member: reads submissions, edits forms",
     Role.ADMIN: "Admin: also manages keys, webhooks, members, settings",
@@ -18,7 +18,7 @@ WHAT_ROLES_MAY = {
 
 def roles_for(place: Place) -> list[tuple[str, str]]:
     """Return the roles that this person may give."""
-    return [(role.value, text) for role, text in WHAT_ROLES_MAY.items() if role != Role.OWNER or place.is_owner]
+    return [(role.value, text) for role, text in WHAT_ROLES_MAY.items() if may_give(place.role, role)]
 
 
 class InviteForm(forms.Form):

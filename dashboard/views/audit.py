@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.access import PlacedRequest, Role, in_organization
-from keys.models import AuditEvent
+from dashboard.access import PlacedRequest, in_organization
+from keys.models import AuditEvent, Role
 
 PAGE_SIZE = 50
 WORDS = {

@@ -13,9 +13,11 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from config.ids import Prefix
+from config.paging import NumberedPage, page_number
 from config.times import now
-from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.access import PlacedRequest, find_own, in_organization, telling
 from dashboard.html_forms.webhooks import DeliveriesFilterForm
+from keys.models import Role
 from submissions.models import Submission
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery
@@ -28,7 +30,7 @@ FILTERS = ("form", "status", "channel")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(NumberedPage):
     """Deliveries, newest first, without a total: nobody needs one, and counting millions takes time."""
 
     rows: list[Delivery]
@@ -36,29 +38,14 @@ class LogPage:
     has_more: bool
 
     @property
-    def has_next(self) -> bool:
-        """Tell whether there is an older page to be shown."""
-        return self.has_more and self.number < FARTHEST_PAGE
+    def last_number(self) -> int:
+        """The next page where there is one to be shown, else this one."""
+        return self.number + (self.has_more and self.number < FARTHEST_PAGE)
 
     @property
     def is_cut(self) -> bool:
         """Tell whether there are older rows that are not shown any more."""
         return self.has_more and self.number >= FARTHEST_PAGE
-
-    @property
-    def has_previous(self) -> bool:
-        """Tell whether there is a newer page."""
-        return self.number > 1
-
-    @property
-    def previous(self) -> int:
-        """The newer page."""
-        return self.number - 1
-
-    @property
-    def next(self) -> int:
-        """The older page."""
-        return self.number + 1
 
     @property
     def is_moving(self) -> bool:
@@ -69,7 +56,7 @@ class LogPage:
 
 def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
     """Return a page of a log, made of these parts, with every attempt; page 1 for what is no number."""
-    number = min(max(1, int(page)), FARTHEST_PAGE) if page.isascii() and page.isdecimal() and len(page) < 9 else 1
+    number = page_number(page, farthest=FARTHEST_PAGE)
     ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
     rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "submission__form")
     rows = rows.defer("body", "submission__search_text", "submission__data").prefetch_related("attempts")

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
+from config.paging import whole_number
 from dashboard.access import PlacedRequest, in_organization
 from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
@@ -84,7 +85,7 @@ def progress(request: PlacedRequest, run: str) -> HttpResponse:
     written, is_whole = cache.get(_progress_key(request, run), (None, False))
     total = request.GET.get("total", "0")
     context = {"rows": written, "finished": is_whole, "run": run}
-    context["total"] = int(total) if total.isascii() and total.isdecimal() and len(total) < 12 else 0
+    context["total"] = whole_number(total)
     return render(request, "dashboard/parts/export_progress.html", context)
 
 

@@ -13,7 +13,8 @@ from config.times import format_time
 from dashboard.access import PlacedRequest, find_form, in_organization
 from dashboard.html_forms.fields import Row, change_rows, definitions, rows_entered, rows_of
 from forms_app.actions import change_form
-from forms_app.field_definitions import GENERAL_FIELDS, FieldType, fill_in_names
+from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
+from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
 
@@ -61,7 +62,7 @@ def _show(
     context: dict[str, Any] = {
         "form": form,
         "rows": rows,
-        "types": FieldType.values,
+        "types": list(KINDS),
         "controls": preview_controls(rows),
         "seen": format_time(form.updated_at),
         "problem": problem,
@@ -75,7 +76,7 @@ def _show(
 
 def preview_controls(rows: list[Row]) -> list[Control]:
     """Return what visitors would see. Rows that are not right yet are shown as far as they go."""
-    fields = [{**row.definition(), "label": row.label or "…"} for row in rows]
+    fields = [{**row.definition(), "type": row.kind.name, "label": row.label or "…"} for row in rows]
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
 
 

@@ -7,11 +7,12 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
-from dashboard.access import PlacedRequest, Role, find_form, in_organization, telling
+from dashboard.access import PlacedRequest, find_form, in_organization, telling
 from dashboard.html_forms.forms import RecipientsForm, SettingsForm
 from dashboard.html_forms.spam_protection import SpamProtectionForm
 from forms_app.actions import change_form, change_recipients, change_spam_protection
 from forms_app.spam_protection import SpamProtection
+from keys.models import Role
 from webhooks.models import Delivery, Webhook
 from webhooks.test_mail import send_test_mail
 

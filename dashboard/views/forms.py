@@ -8,11 +8,12 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from dashboard.access import PlacedRequest, Role, find_form, in_organization, telling
+from dashboard.access import PlacedRequest, find_form, in_organization, telling
 from dashboard.html_forms.forms import ErasureForm, NewFormForm
 from forms_app import snippets
 from forms_app.actions import archive_form, create_form, publish_form, unpublish_form
 from forms_app.models import Form
+from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
 from webhooks.models import Webhook
 
@@ -41,7 +42,7 @@ def new_form(request: PlacedRequest) -> HttpResponse:
         try:
             form = create_form(organization=request.place.organization, **entered.values())
         except ApiError as error:
-            entered.add_error("name", error.message.removeprefix("name: "))
+            entered.add_error("name", error.field_message)
         else:
             messages.success(request, "The form is made, as a draft. Look over its fields, then publish it.")
             return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)

@@ -12,11 +12,11 @@ from django.views.decorators.debug import sensitive_variables
 from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
-from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.access import PlacedRequest, find_own, in_organization, telling
 from dashboard.html_forms.keys import NewKeyForm
 from forms_app.snippets import environment_line
 from keys.access_keys import issue_key, regenerate_key, revoke_key
-from keys.models import AccessKey
+from keys.models import AccessKey, Role
 
 ROTATE_AFTER = dt.timedelta(days=90)  # SPEC section 5.6
 BROWSER_WARNING_FOR = dt.timedelta(days=30)  # after a secret key was last seen coming from a page

@@ -7,12 +7,12 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
-from dashboard.access import PlacedRequest, Role, in_organization, telling
+from dashboard.access import PlacedRequest, in_organization, telling
 from dashboard.html_forms.members import InviteForm, roles_for
 from dashboard.invitation_mail import send_invitation
 from keys.invitations import invite, revoke_invitation
-from keys.members import change_role, leave_organization, remove_member
-from keys.models import Invitation, Membership
+from keys.members import change_role, leave_organization, may_change, may_give, remove_member
+from keys.models import Invitation, Membership, Role
 
 
 @in_organization()
@@ -33,11 +33,10 @@ def members(request: PlacedRequest) -> HttpResponse:
     rows = Membership.objects.filter(organization=place.organization).select_related("user")
     context = {
         "members": [
-            {"membership": row, "may_change": place.is_owner or (place.may_manage and row.role != Role.OWNER)}
-            for row in rows.order_by("created_at", "pk")
+            {"membership": row, "may_change": may_change(place.role, row)} for row in rows.order_by("created_at", "pk")
         ],
         "invitations": [
-            {"invitation": row, "may_send": place.is_owner or row.role != Role.OWNER}
+            {"invitation": row, "may_send": may_give(place.role, row.role)}
             for row in Invitation.objects.filter(organization=place.organization).order_by("email")
         ],
         "form": entered,

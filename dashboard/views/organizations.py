@@ -7,10 +7,10 @@ from django.shortcuts import redirect, render
 from django.urls import path
 
 from config.api.errors import ApiError
-from dashboard.access import PlacedRequest, Role, in_organization
+from dashboard.access import PlacedRequest, in_organization
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
 from forms_app.organizations import create_organization
-from keys.models import User
+from keys.models import Role, User
 from keys.organizations import rename_organization
 from submissions.lifecycle.closing import end_organization
 

@@ -13,12 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from config.ids import Prefix, encode_id, first_id_of
+from config.paging import page_number
 from config.times import now
 from dashboard.access import PlacedRequest, find_own, in_organization
 from dashboard.html_forms.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
 from dashboard.views.exports import export_chosen
-from forms_app.validation import is_web_address
+from forms_app.formats import is_web_address
 from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.live.tokens import live_token
 from submissions.models import Submission
@@ -38,7 +39,8 @@ def submissions(request: PlacedRequest) -> HttpResponse:
     organization = request.place.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
-    page = find_page(narrowing.scope(organization), number=_page_number(request), size=PAGE_SIZE)
+    number = page_number(request.GET.get("page", ""), farthest=FARTHEST_PAGE)
+    page = find_page(narrowing.scope(organization), number=number, size=PAGE_SIZE)
     context = {
         "filters": filters,
         "narrowing": narrowing,
@@ -58,11 +60,6 @@ def _seen(rows: list[Submission]) -> str:
     """Return from where the live stream continues: what is older stands in the list, or belongs to an older page."""
     lately = first_id_of(now() - SEEN_BEFORE)
     return encode_id(Prefix.SUBMISSION, max([lately, *(row.pk for row in rows[:1])]))
-
-
-def _page_number(request: PlacedRequest) -> int:
-    text = request.GET.get("page", "1")
-    return min(max(int(text), 1), FARTHEST_PAGE) if text.isascii() and text.isdecimal() and len(text) < 12 else 1
 
 
 @in_organization()

@@ -16,9 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
-from dashboard.access import PlacedRequest, Role, find_own, in_organization, telling
+from dashboard.access import PlacedRequest, find_own, in_organization, telling
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
+from keys.models import Role
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.replays import replay
@@ -74,7 +75,7 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
         try:
             made = register_webhook(form=form, url=entered.cleaned_data["url"], events=[Event.SUBMISSION_CREATED.value])
         except ApiError as error:
-            entered.add_error("url", error.message.removeprefix("url: "))
+            entered.add_error("url", error.field_message)
         else:
             request.session.pop(ONCE, None)
             return _show_secret(request, made, "Webhook created")
@@ -120,7 +121,7 @@ def change_url(request: PlacedRequest, webhook_id: str) -> HttpResponse:
         try:
             change_webhook(found, {"url": entered.cleaned_data["url"]})
         except ApiError as error:
-            entered.add_error("url", error.message.removeprefix("url: "))
+            entered.add_error("url", error.field_message)
         else:
             messages.success(request, "Saved. The next delivery goes to the new URL.")
             return _to(request, found)

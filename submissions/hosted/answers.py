@@ -60,7 +60,7 @@ def errors_of(error: ApiError) -> list[dict[str, Any]]:
         {
             "code": FIELD_CODES.get(detail.code, detail.code),
             **({"field": detail.field} if detail.field else {}),
-            "message": detail.message,
+            "message": detail.sentence,
         }
         for detail in error.details
     ]

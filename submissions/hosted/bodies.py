@@ -53,7 +53,7 @@ def _multipart(request: HttpRequest, body: bytes) -> dict[str, Any]:
     values, files = MultiPartParser(meta, BytesIO(body), [handler], "utf-8").parse()
     if files:
         advice = "files cannot be sent with this form. Remove the file, then send again."
-        raise ValidationFailed(Detail(name, "file_not_allowed", f"{name}: {advice}") for name in files)
+        raise ValidationFailed(Detail(name, "file_not_allowed", advice) for name in files)
     named = _plain(values)
     for name in _EMPTY_FILES.findall(body.decode(errors="replace")):
         if named.get(name) == "":  # the parser takes an input in which nothing was chosen for text

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from config.api.errors import Detail
-from forms_app.field_definitions import INPUT_TYPES, FieldType
+from forms_app.field_kinds import FieldType, kind_of
 
 # What browsers can fill in by themselves (WCAG 2.2, 1.3.5), by the field's name.
 AUTOCOMPLETE = {
@@ -64,18 +64,18 @@ def controls_of(
 
 
 def _control(number: int, field: Mapping[str, Any], typed: Mapping[str, Any], problems: Sequence[Detail]) -> Control:
-    name, kind, options = field["name"], field["type"], field.get("options", [])
+    name, kind, options = field["name"], kind_of(field["type"]), field.get("options", [])
     return Control(
         id=f"field-{number}",
         name=name,
         label=field["label"],
-        kind="group" if kind == FieldType.CHECKBOX and options else kind.lower(),
-        input_type=INPUT_TYPES.get(kind, "text"),
+        kind="group" if kind.control == "checkbox" and options else kind.control,
+        input_type=kind.input_type,
         required=field["required"],
         placeholder=field.get("placeholder", ""),
         options=options,
         values=_as_list(typed.get(name)),
-        errors=[problem.message for problem in problems if problem.field == name],
+        errors=[problem.sentence for problem in problems if problem.field == name],
         autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
     )
 

@@ -35,7 +35,7 @@ def problem(
         return _render(request, None, "hosted/problem.html", {"failure": failure}, failure)
     context = _form_context(form, typed, failure.details, stamp)
     placed = {error for control in context["controls"] for error in control.errors}
-    general = [detail.message for detail in failure.details if detail.message not in placed]
+    general = [detail.sentence for detail in failure.details if detail.sentence not in placed]
     context |= {"failure": failure, "general": general or ([] if failure.details else [failure.message])}
     return _render(request, form, "hosted/form.html", context, failure)
 

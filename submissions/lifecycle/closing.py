@@ -8,11 +8,9 @@ from config.api.errors import Conflict
 from config.times import now
 from forms_app.models import Form
 from keys.audit import record_event
-from keys.models import Membership, Organization, User
+from keys.models import Membership, Organization, Role, User
 from submissions.lifecycle.erasure import ERASED_AT_ONCE, finish_erasing
 from submissions.models import Submission
-
-Role = Membership.Role
 
 
 def end_organization(organization: Organization, *, by: User) -> None:

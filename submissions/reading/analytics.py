@@ -91,11 +91,11 @@ def day_range(query: dict[str, Any]) -> tuple[dt.date, dt.date]:
     last = query.get("to") or max(dt.datetime.now(dt.UTC).date(), query.get("from") or dt.date.min)
     first = query.get("from") or last - dt.timedelta(days=min(DEFAULT_DAYS - 1, (last - dt.date.min).days))
     if first > last:
-        raise invalid("from", "after_to", "from: lies after `to`. Swap the two dates.")
+        raise invalid("from", "after_to", "lies after `to`. Swap the two dates.")
     points = ((last - first).days + 1) * (24 if query["interval"] == "hour" else 1)
     most = MAX_POINTS[query["interval"]]
     if points > most:
-        raise invalid("from", "range_too_long", f"from: the range has {points:,} points; at most {most:,} are given.")
+        raise invalid("from", "range_too_long", f"the range has {points:,} points; at most {most:,} are given.")
     return first, last
 
 

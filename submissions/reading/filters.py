@@ -43,7 +43,7 @@ class SubmissionFilters(django_filters.FilterSet):
         """Apply every filter. Raises ValidationFailed when `from` lies after `to`."""
         given = self.form.cleaned_data
         if given["from"] and given["to"] and given["from"] > given["to"]:
-            raise invalid("from", "after_to", "from: lies after `to`. Swap the two dates.")
+            raise invalid("from", "after_to", "lies after `to`. Swap the two dates.")
         if self.spam_wanted is not None:
             queryset = queryset.filter(spam=self.spam_wanted)
         return super().filter_queryset(queryset)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from django.db.models import QuerySet
 
 from config.database import snapshot
+from config.paging import NumberedPage
 from submissions import tally
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.reading.search import count_matches, find_newest
@@ -63,7 +64,7 @@ class Scope:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Page:
+class Page(NumberedPage):
     """`rows`, newest first; `total` rows in all, or, unless `total_is_exact`, more than that; `number` from 1."""
 
     rows: list[Submission]
@@ -78,24 +79,9 @@ class Page:
         return max(1, -(-self.total // self.size))
 
     @property
-    def has_previous(self) -> bool:
-        """Tell whether there is a newer page."""
-        return self.number > 1
-
-    @property
-    def has_next(self) -> bool:
-        """Tell whether there is an older page."""
-        return self.number < self.pages
-
-    @property
-    def previous(self) -> int:
-        """The newer page; from beyond the end, the last one."""
-        return min(self.number - 1, self.pages)
-
-    @property
-    def next(self) -> int:
-        """The older page."""
-        return self.number + 1
+    def last_number(self) -> int:
+        """The last page: `pages`."""
+        return self.pages
 
 
 def find_page(scope: Scope, *, number: int, size: int) -> Page:

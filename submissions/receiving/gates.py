@@ -46,7 +46,7 @@ def idempotency_key(request: HttpRequest) -> str | None:
     """Return the header's value, or None. Raises ValidationFailed."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
-        message = f"Idempotency-Key: must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
+        message = f"must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
         raise invalid("Idempotency-Key", "invalid", message)
     return key
 
@@ -89,7 +89,7 @@ def _check_human(protection: SpamProtection, intake: Intake, came: Circumstances
         verdict = captchas.check_token(provider, token, secret=protection.captcha_secret, address=address)
         if verdict == "refused":
             message = "Please show that you are not a robot, then send again."
-            raise invalid(provider.field, "captcha_required", message)
+            raise invalid(provider.field, "captcha_required", message, has_subject=True)
         if verdict == "unknown":  # nothing is lost, and nobody is mailed what may be from a robot
             yield f"not checked: {captchas.Captcha(protection.captcha).label} did not answer"
     if protection.proof_of_work:

@@ -90,13 +90,13 @@ def _problems(body: Mapping[str, Any]) -> Iterator[Detail]:
         if not shown:
             yield Detail("", "blank", "A field has an empty name. Name it or leave it out.")
         elif len(clean_name(name)) > MAX_NAME:
-            yield Detail(shown, "too_long", f"A field's name is longer than {MAX_NAME} characters: {shown}…")
+            message = f"A field's name is longer than {MAX_NAME} characters: {shown}…"
+            yield Detail(shown, "too_long", message, has_subject=True)
         elif isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value)):
-            yield Detail(
-                shown, "invalid_type", f"{shown} must be a string, a number, a boolean, null or a list of these."
-            )
+            message = f"{shown} must be a string, a number, a boolean, null or a list of these."
+            yield Detail(shown, "invalid_type", message, has_subject=True)
         elif _length(value) > MAX_VALUE:
-            yield Detail(shown, "too_long", f"{shown} is longer than {MAX_VALUE:,} characters.")
+            yield Detail(shown, "too_long", f"{shown} is longer than {MAX_VALUE:,} characters.", has_subject=True)
 
 
 def _data_count(body: Mapping[str, Any]) -> int:
@@ -114,4 +114,4 @@ def parse_form_id(text: object) -> uuid.UUID:
     try:
         return decode_id(Prefix.FORM, text)
     except InvalidId as error:
-        raise invalid("formId", "invalid_id", f"formId: {error}") from None
+        raise invalid("formId", "invalid_id", str(error)) from None

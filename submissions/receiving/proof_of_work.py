@@ -43,7 +43,7 @@ def require_proof(payload: str, *, used_by: str) -> None:
 
 
 def _refusal(code: str, problem: str) -> Exception:
-    return invalid(FIELD, code, f"{problem} and send the solution as {FIELD}.")
+    return invalid(FIELD, code, f"{problem} and send the solution as {FIELD}.", has_subject=True)
 
 
 def _is_first_use(payload: str, used_by: str) -> bool:

@@ -13,7 +13,7 @@ from forms_app.actions import archive_form, change_recipients
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
-from keys.models import AccessKey, Membership, Organization, User
+from keys.models import AccessKey, Membership, Organization, Role, User
 from keys.plans import Plan
 from submissions.models import Refusal, Submission, Tally
 from tests.support.arrange import Tenant, make_tenant
@@ -127,7 +127,7 @@ def furnish(name: str = "") -> Furnished:
     )
     member = Membership.objects.get(user=member_of(organization, "member"))
     invited = f"grace-{secrets.token_hex(3)}@example.com"
-    _, token = invite(organization=organization, email=invited, role=Membership.Role.ADMIN, by=tenant.owner)
+    _, token = invite(organization=organization, email=invited, role=Role.ADMIN, by=tenant.owner)
     _refuse(organization, form)
     return Furnished(tenant, form, draft, archived, submissions[-2], webhook, key, member, token)
 

@@ -5,7 +5,7 @@ import secrets
 from playwright.sync_api import Browser, Page, expect
 
 from keys.invitations import invite
-from keys.models import Membership, User
+from keys.models import Membership, Role, User
 from tests.browser.staff import at_the_dashboard
 from tests.services.application import Application
 from tests.support.arrange import make_tenant
@@ -112,7 +112,7 @@ def test_invitation__joined_in_a_browser__passes_the_checks_on_where_a_form_came
 ) -> None:
     """A stricter Referrer-Policy would make browsers send `Origin: null`, and joining would be refused."""
     tenant, guest = make_tenant(), person_of(make_tenant())
-    _, token = invite(organization=tenant.organization, email=guest.email, role=Membership.Role.MEMBER, by=tenant.owner)
+    _, token = invite(organization=tenant.organization, email=guest.email, role=Role.MEMBER, by=tenant.owner)
     with at_the_dashboard(browser, service.base_url, guest) as (page, complaints):
         page.goto(f"/dashboard/invitations/{token}")
         press(page, "Join")

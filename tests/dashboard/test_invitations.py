@@ -7,7 +7,7 @@ import pytest
 
 from config.times import now
 from keys.invitations import MOST_A_DAY, MOST_OPEN, digest, invite
-from keys.models import AuditEvent, Invitation, Membership, Organization, User
+from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
@@ -24,8 +24,6 @@ from tests.support.browsing import (
     text_of,
     with_password,
 )
-
-Role = Membership.Role
 
 
 def send_invitation(browser: Browser, tenant: Tenant, email: str, role: str = "member") -> Answer:

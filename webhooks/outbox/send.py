@@ -9,7 +9,7 @@ from django.utils.html import linebreaks
 
 from config.ids import Prefix, encode_id
 from config.times import now
-from forms_app.field_definitions import FieldType
+from forms_app.field_kinds import FieldType
 from submissions.models import Submission
 from submissions.serializers import submission_record
 from webhooks.channels import email, http

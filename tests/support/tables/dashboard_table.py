@@ -16,7 +16,7 @@ from forms_app.actions import archive_form
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
-from keys.models import Membership
+from keys.models import Membership, Role
 from tests.support.arrange import Tenant
 from tests.support.browsing import member_of
 from tests.support.submission_rows import put
@@ -100,7 +100,7 @@ def a_member(tenant: Tenant) -> dict[str, Any]:
 
 def an_invitation(tenant: Tenant) -> dict[str, Any]:
     email = f"{secrets.token_hex(6)}@example.com"
-    made, _ = invite(organization=tenant.organization, email=email, role=Membership.Role.MEMBER, by=tenant.owner)
+    made, _ = invite(organization=tenant.organization, email=email, role=Role.MEMBER, by=tenant.owner)
     return {"invitation_id": made.pk}
 
 

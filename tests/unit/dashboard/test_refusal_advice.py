@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from config.times import now
 from dashboard.refusal_advice import _ADVISERS, _FIXES, Advice, Gate, advise
+from forms_app.field_kinds import KINDS
 from forms_app.models import Form
-from forms_app.validation import CHECKS
 from keys.models import AccessKey, Organization
 from keys.plans import Plan
 from submissions.models import Refusal
@@ -198,7 +198,7 @@ def test_advice__for_each_refusal__says_the_exact_thing(
 
 
 def test_advice__for_every_type_of_field__has_words_of_its_own() -> None:
-    assert {code for code, _, _ in CHECKS.values()} | {"required", "invalid_choice"} <= _FIXES.keys()
+    assert {kind.check.code for kind in KINDS.values() if kind.check} | {"required", "invalid_choice"} <= _FIXES.keys()
 
 
 TEXTS = st.text(max_size=20)

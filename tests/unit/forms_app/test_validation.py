@@ -9,8 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from config.api.errors import Detail
-from forms_app.field_definitions import FieldDefinition, FieldType
-from forms_app.validation import check_values, is_web_address
+from forms_app.field_definitions import FieldDefinition
+from forms_app.field_kinds import FieldType
+from forms_app.formats import is_web_address
+from forms_app.validation import check_values
 
 VALIDATED = ["Email", "Number", "URL", "Date", "Select"]
 TEXTS = st.text() | st.text(st.sampled_from("0123456789-+.eE:/@ htpsaW"), max_size=20)
@@ -124,8 +126,8 @@ def test_fields__several_wrong__are_told_in_the_forms_order() -> None:
     fields = [field("Email", name="b", label="B"), field("Text", name="a", label="A", required=True), field("Text")]
 
     assert list(check_values(fields, {"f": "x", "b": "no"}, {})) == [
-        Detail("b", "invalid_email", "B must be an email address."),
-        Detail("a", "required", "A is required."),
+        Detail("b", "invalid_email", "B must be an email address.", has_subject=True),
+        Detail("a", "required", "A is required.", has_subject=True),
     ]
 
 

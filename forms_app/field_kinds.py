@@ -1,0 +1,92 @@
+"""
+The field types and everything that depends on one: how it is drawn, checked and filled with examples.
+
+To add a type, add a member to `FieldType` and its row to `KINDS`; every other module looks it up here.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Literal
+
+from django.db import models
+
+from forms_app.formats import is_date, is_email, is_number, is_web_address
+
+
+class FieldType(models.TextChoices):
+    """The names of the types on the wire (docs/contract.md 4)."""
+
+    TEXT = "Text"
+    EMAIL = "Email"
+    TEXTAREA = "Textarea"
+    NUMBER = "Number"
+    PHONE = "Phone"
+    URL = "URL"
+    DATE = "Date"
+    SELECT = "Select"
+    CHECKBOX = "Checkbox"
+    HIDDEN = "Hidden"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Check:
+    """What a value must look like: the error `code`, the predicate of the message, and the test of one value."""
+
+    code: str
+    advice: str
+    passes: Callable[[str], bool]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldKind:
+    """
+    Everything about the field type `name`.
+
+    `control` and `input_type`: how it is drawn; `input_type` is the `type` of an `<input>`, "" for other elements.
+    `takes_options`: a definition may have a list of options; `needs_options`: it must, and a value must be one of them.
+    `check`: the format of its values; None: any text.
+    `new_label`: the label of a new field in the builder.
+    `example`: a value in the snippets; `test_value`: the value in a webhook's test event. Both pass `check`.
+    """
+
+    name: str
+    new_label: str
+    control: Literal["input", "textarea", "select", "checkbox", "hidden"] = "input"
+    input_type: str = "text"
+    takes_options: bool = False
+    needs_options: bool = False
+    check: Check | None = None
+    example: str = "Hello"
+    test_value: str = "Test"
+
+
+_EMAIL = Check("invalid_email", "must be an email address", is_email)
+_NUMBER = Check("invalid_number", "must be a number", is_number)
+_URL = Check("invalid_url", "must be a URL that begins with http:// or https://", is_web_address)
+_DATE = Check("invalid_date", "must be a date in the form YYYY-MM-DD", is_date)
+_ADDRESS, _SITE, _DAY = "ada@example.com", "https://example.com", "2026-01-31"
+_ROWS = [
+    FieldKind(FieldType.TEXT.value, "Text"),
+    FieldKind(FieldType.EMAIL.value, "Email", input_type="email", check=_EMAIL, example=_ADDRESS, test_value=_ADDRESS),
+    FieldKind(FieldType.TEXTAREA.value, "Message", control="textarea", input_type=""),
+    FieldKind(FieldType.NUMBER.value, "Number", input_type="number", check=_NUMBER, example="42", test_value="42"),
+    FieldKind(FieldType.PHONE.value, "Phone", input_type="tel", example="+44 20 7946 0000"),
+    FieldKind(FieldType.URL.value, "Website", input_type="url", check=_URL, example=_SITE, test_value=_SITE),
+    FieldKind(FieldType.DATE.value, "Date", input_type="date", check=_DATE, example=_DAY, test_value=_DAY),
+    FieldKind(
+        FieldType.SELECT.value, "Choose one", control="select", input_type="", takes_options=True, needs_options=True
+    ),
+    FieldKind(FieldType.CHECKBOX.value, "I agree", control="checkbox", input_type="checkbox", takes_options=True),
+    FieldKind(FieldType.HIDDEN.value, "Source", control="hidden", input_type="hidden"),
+]
+KINDS: dict[str, FieldKind] = {row.name: row for row in _ROWS}
+
+
+def kind_of(type_name: str) -> FieldKind:
+    """Return the row of a type. Raises KeyError: stored definitions hold only known types."""
+    return KINDS[type_name]
+
+
+def find_kind(text: str) -> FieldKind | None:
+    """Return the row of a type in any case, or None."""
+    return next((kind for name, kind in KINDS.items() if name.lower() == text.lower()), None)
