@@ -38,7 +38,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "text", "words"), REFUSED)
-def test_refused_words_are_found_where_people_read_them(name: str, text: str, words: list[tuple[int, str]]) -> None:
+def test_words__that_the_table_refuses__are_found_where_people_read_them(
+    name: str, text: str, words: list[tuple[int, str]]
+) -> None:
     assert [(line, word.lower()) for line, word in found(name, text)] == [(line, word.lower()) for line, word in words]
 
 
@@ -57,11 +59,11 @@ FINE = [
 
 
 @pytest.mark.parametrize(("name", "text"), FINE)
-def test_names_and_good_english_are_not_refused(name: str, text: str) -> None:
+def test_words__in_names_and_good_english__are_not_refused(name: str, text: str) -> None:
     assert found(name, text) == []
 
 
-def test_an_exception_needs_the_word_and_a_reason() -> None:
+def test_exception__without_the_word_or_a_reason__does_not_count() -> None:
     line = "# the column owed of the bank"
     assert found("a.py", f"{line}  # words: allow owed because the bank calls it so\n") == []
     assert found("a.py", f"# words: allow owed because the bank calls it so\n{line}\n") == []
@@ -69,25 +71,25 @@ def test_an_exception_needs_the_word_and_a_reason() -> None:
     assert len(found("a.py", f"{line}  # words: allow anew because of the bank\n")) == 1
 
 
-def test_prose_keeps_its_lines() -> None:
+def test_prose__of_any_text__keeps_its_lines() -> None:
     text = "a = 1\f\n\n# one\nb = '''two\nthree'''\n"
     assert prose_of(Path("a.py"), text).split("\n")[2].strip() == "one"
     assert prose_of(Path("a.py"), text).count("\n") == text.count("\n")
 
 
-def test_the_table_is_large_and_each_row_says_what_to_write_instead() -> None:
+def test_table__as_it_is__is_large_and_says_in_each_row_what_to_write_instead() -> None:
     assert len(TABLE) >= 60
     assert [entry.pattern.pattern for entry in TABLE if not entry.say] == []
     assert [entry.pattern.pattern for entry in TABLE if entry.pattern.search("")] == []
 
 
-def test_files_of_other_people_and_migrations_are_not_read() -> None:
+def test_files__of_other_people_and_migrations__are_not_read() -> None:
     read = {str(path.relative_to(ROOT)) for path in files()}
     assert {"docs/style.md", "README.md", "Makefile", "config/settings.py", "templates/errors/500.html"} <= read
     assert [path for path in read if "/migrations/" in path or "/vendor/" in path or "/builds/" in path] == []
 
 
-def test_the_command_says_where_and_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command__with_a_finding__says_where_and_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.md").write_text("Fine.\n\nStart anew.\n")
     assert main([str(tmp_path)]) == 1
     assert capsys.readouterr().out.startswith(f'{tmp_path}/a.md:3: "anew" -> say "again')
