@@ -37,7 +37,8 @@ class FormFilters(django_filters.FilterSet):
         """Leave archived forms out unless a status is named."""
         if not self.form.cleaned_data["status"]:
             queryset = queryset.exclude(status=Form.Status.ARCHIVED)
-        return super().filter_queryset(queryset)
+        filtered: QuerySet[Form] = super().filter_queryset(queryset)
+        return filtered
 
 
 class FormViewSet(KeyedViewSet):

@@ -129,7 +129,8 @@ def _depth(value: object) -> int:
 
 def media_type(request: HttpRequest) -> str:
     """Return the request's media type in lower case, without parameters."""
-    return request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    content_type: str = request.META.get("CONTENT_TYPE", "")
+    return content_type.partition(";")[0].strip().lower()
 
 
 def read_body(request: HttpRequest) -> bytes:
