@@ -31,7 +31,7 @@ def trees() -> Iterator[tuple[Path, ast.Module]]:
 
 
 def called(node: ast.Call) -> str:
-    """Return the name of what is called, without its module."""
+    """Return the name of the called function, without its module."""
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
