@@ -63,6 +63,22 @@ def test_words__in_names_and_good_english__are_not_refused(name: str, text: str)
     assert found(name, text) == []
 
 
+# Phrases that made readers stumble, as they were found in the screens and the source.
+STILTED = [
+    "what is owed", "who has submitted", "what was received", "Tell whether it is", "mends", "anew", "told to nobody",
+    "the API tells when", "beside the plan", "it stands here", "It hears of the submissions", "whose it is", "lately",
+    "delete for good", "every look", "Redis is away", "owners alone", "whoever asks", "Least seconds", "Most links",
+    "begins anew", "What came of it", "a file of its own", "a trial mail", "at once", "End it…", "we neither",
+    "Alike ones of an hour stand together", "Nobody can bring it back", "The whole trick", "look into the spam folder",
+    "good for 10 minutes", "takes what names no form", "The count starts again", "Nothing like this",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("phrase", STILTED)
+def test_words__of_a_stilted_phrase__are_refused(phrase: str) -> None:
+    assert found("a.md", f"The rest, {phrase}, and so on.\n") != []
+
+
 def test_exception__without_the_word_or_a_reason__does_not_count() -> None:
     line = "# the column owed of the bank"
     assert found("a.py", f"{line}  # words: allow owed because the bank calls it so\n") == []
