@@ -48,8 +48,8 @@ def take(base_url: str) -> None:
     """Take every screen in every look."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.screens import ENTRANCES, furnish
-    from tests.browser.staff import at_the_dashboard
+    from tests.support.chromium.dashboard_page import at_the_dashboard
+    from tests.support.chromium.screens import ENTRANCES, furnish
 
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)

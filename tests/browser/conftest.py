@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.coverage import BranchCoverage, instrumented_source
-from tests.browser.site import Site
-from tests.browser.visitor import Visitor
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.chromium.coverage import BranchCoverage, instrumented_source
+from tests.support.chromium.site import Site
+from tests.support.chromium.visitor import Visitor
+from tests.support.tenants import Tenant, make_tenant
 
 COUNTS = "window.__coverage__ || null"
 # Not at `pagehide`: Chromium drops what a page tells Playwright from then on.

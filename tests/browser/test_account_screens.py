@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from keys.models import Membership
-from tests.browser.staff import at_the_dashboard
-from tests.browser.test_hosted_page import violations
-from tests.browser.test_passkeys import add_authenticator, log_in, named_host, press
 from tests.services.application import Application
 from tests.support.accounts import code_of, with_authenticator_app
-from tests.support.arrange import make_tenant
-from tests.support.browsing import PASSWORD, person_of
+from tests.support.browser import PASSWORD, person_of
+from tests.support.chromium.accessibility import violations
+from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, press
+from tests.support.chromium.passkeys import add_authenticator, named_host
+from tests.support.tenants import make_tenant
 
 PAGES = (
     "/account/2fa/",

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.visitor import Visitor, lose, no_connection, reply
+from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 
 ASKED_PAUSE = 2  # seconds; longer than forms.js waits by itself before its second try
 LINE_IS_DOWN = ["net::ERR", "Failed to load resource", "CORS"]

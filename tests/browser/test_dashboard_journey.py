@@ -11,10 +11,10 @@ import secrets
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.site import SHELL, Site
-from tests.browser.staff import at_the_dashboard
 from tests.services.application import Application
 from tests.services.receivers import MailReceiver, Receiver
+from tests.support.chromium.dashboard_page import at_the_dashboard, press
+from tests.support.chromium.site import SHELL, Site
 
 PASSWORD = "correct horse and a battery"
 CONTACT = (
@@ -24,10 +24,6 @@ CONTACT = (
 
 def link(page: Page, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def heading(page: Page, text: str) -> None:

@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.screens import ENTRANCES, Furnished, furnish
-from tests.browser.staff import at_the_dashboard
-from tests.browser.test_hosted_page import violations
 from tests.services.application import Application
+from tests.support.chromium.accessibility import violations
+from tests.support.chromium.dashboard_page import at_the_dashboard
+from tests.support.chromium.screens import ENTRANCES, Furnished, furnish
 
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 EXPECTED = ["404 (Not Found)"]  # of the screen that says so

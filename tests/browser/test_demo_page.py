@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.test_hosted_page import SCHEMES, violations
 from tests.services.application import Application
+from tests.support.chromium.accessibility import SCHEMES, violations
 
 
 @pytest.mark.parametrize("context_options", SCHEMES, indirect=True)

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from forms_app.models import Form
-from tests.browser.staff import at_the_dashboard
 from tests.services.application import Application
-from tests.support.arrange import Tenant, text_field
-from tests.support.browsing import person_of, place
+from tests.support.browser import person_of, place
+from tests.support.chromium.dashboard_page import at_the_dashboard
+from tests.support.tenants import Tenant, text_field
 
 FIELDS = [text_field(name, required=False) for name in ("one", "two", "three")]
 

@@ -2,9 +2,9 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.coverage import TOOLS
-from tests.browser.visitor import Visitor
-from tests.support.hosting import FIELDS
+from tests.support.chromium.coverage import TOOLS
+from tests.support.chromium.visitor import Visitor
+from tests.support.hosted_posts import FIELDS
 
 LIBRARY = TOOLS / "node_modules" / "@formspree" / "ajax" / "dist" / "global.js"
 FORM = """<form id="f"><input name="name" data-fs-field><span data-fs-error="name"></span>

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.coverage import TOOLS
-from tests.browser.visitor import CONTACT, Visitor
+from tests.support.chromium.accessibility import SCHEMES, violations
+from tests.support.chromium.visitor import CONTACT, Visitor
 
 ALL_TYPES: list[dict[str, Any]] = [
     {"name": "name", "label": "Name", "type": "Text", "required": True, "placeholder": "Ada Lovelace"},
@@ -21,16 +21,9 @@ ALL_TYPES: list[dict[str, Any]] = [
     {"name": "topics", "label": "Topics", "type": "Checkbox", "required": False, "options": ["News", "Offers"]},
     {"name": "source", "label": "Source", "type": "Hidden", "required": False},
 ]
-SCHEMES = [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}]
+
+
 NO_SCRIPT = pytest.mark.parametrize("context_options", [{"java_script_enabled": False}], indirect=True)
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds, every rule it has."""
-    # Through the debugger's protocol, which the page's own policy does not bind.
-    page.evaluate((TOOLS / "node_modules" / "axe-core" / "axe.min.js").read_text())
-    found = page.evaluate("axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })")
-    return [f"{one['id']}: {[node['html'] for node in one['nodes']]}" for one in found["violations"]]
 
 
 @pytest.mark.parametrize("context_options", SCHEMES, indirect=True)

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Route, expect
 
-from tests.browser.site import SHELL, Site
-from tests.browser.visitor import CONTACT
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant
+from tests.support.chromium.site import SHELL, Site
+from tests.support.chromium.visitor import CONTACT
 from tests.support.submitting import stored_data
+from tests.support.tenants import Tenant
 
 READY_SECONDS = 60.0
 

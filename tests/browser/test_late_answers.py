@@ -4,8 +4,8 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.visitor import CONTACT, Visitor, lose, reply
 from tests.services.waiting import eventually
+from tests.support.chromium.visitor import CONTACT, Visitor, lose, reply
 
 AN_HOUR = "3000"  # seconds; longer than forms.js waits with the page
 EMAIL = [{"name": "email", "label": "Email", "type": "Email", "required": True}]

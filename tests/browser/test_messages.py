@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.visitor import CONTACT, Visitor, reply
+from tests.support.chromium.visitor import CONTACT, Visitor, reply
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "name", "label": "Name", "type": "Text", "required": True},

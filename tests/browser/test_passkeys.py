@@ -2,60 +2,15 @@
 
 import secrets
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from keys.invitations import invite
 from keys.models import Membership, Role, User
-from tests.browser.staff import at_the_dashboard
 from tests.services.application import Application
-from tests.support.arrange import make_tenant
-from tests.support.browsing import PASSWORD, member_of, person_of, with_password
-
-AUTHENTICATOR = {
-    "protocol": "ctap2",
-    "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
-}
-
-
-def named_host(service: Application) -> str:
-    """Return the service under a host name: passkeys do not work with numbers."""
-    return f"http://localhost:{service.port}"
-
-
-def add_authenticator(page: Page) -> None:
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("WebAuthn.enable")
-    devtools.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
-def log_in(page: Page, user: User) -> None:
-    page.goto("/account/login/")
-    page.get_by_label("Email").fill(user.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    press(page, "Log in")
-
-
-def log_out(page: Page) -> None:
-    page.goto("/account/logout/")
-    page.get_by_role("main").get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-
-
-def add_passkey(page: Page, name: str) -> None:
-    page.goto("/account/2fa/webauthn/add/")
-    page.get_by_label("Password").fill(PASSWORD)  # "Is it you?"
-    press(page, "Continue")
-    page.get_by_label("Name").fill(name)
-    press(page, "Add passkey")
-    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+from tests.support.browser import member_of, person_of, with_password
+from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, log_out, press
+from tests.support.chromium.passkeys import AUTHENTICATOR, add_authenticator, add_passkey, named_host
+from tests.support.tenants import make_tenant
 
 
 def test_passkey__added__logs_in_without_a_password_and_is_the_second_step_after_one(

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.visitor import Visitor, lose, no_connection, reply
+from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 
 PROTECTED = {"spam_protection": {"proof_of_work": True}}
 

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from forms_app.models import Form
 from forms_app.snippets import script_tag
-from tests.browser.site import PAGES
-from tests.browser.visitor import CONTACT, Visitor
+from tests.support.chromium.site import PAGES
+from tests.support.chromium.visitor import CONTACT, Visitor
 
 MAX_GZIPPED = 3 * 1024  # bytes of forms.js (CONTRACT section 6)
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.visitor import CONTACT, Visitor
 from tests.services.waiting import eventually
+from tests.support.chromium.visitor import CONTACT, Visitor
 from tests.support.submitting import records
 
 # forms.js dispatches its event while the click is still handled, so the count is right as soon as the click is over.

@@ -6,15 +6,16 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from config.ids import Prefix, decode_id
-from tests.browser.staff import at_the_dashboard
-from tests.browser.test_hosted_page import violations
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant
-from tests.support.browsing import person_of, place
-from tests.support.webhook_calls import register, submit
+from tests.support.browser import person_of, place
+from tests.support.chromium.accessibility import violations
+from tests.support.chromium.dashboard_page import at_the_dashboard
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant
+from tests.support.webhooks import register
 from webhooks.models import Delivery, Webhook
 from webhooks.registration import change_webhook
 
@@ -32,7 +33,7 @@ def test_webhooks__in_every_state__are_accessible_and_quiet(
     disabled = register(api, tenant, receiver.url("/disabled"), form_id)["id"]
     change_webhook(webhook_of(disabled), {"status": "disabled"})
     failing = register(api, tenant, receiver.url("/failing"), form_id)["id"]
-    pk = submit(api, tenant, form_id, {"message": "Hello", "_webhook": receiver.url("/named")})
+    pk = submit_and_get_id(api, tenant, form_id, {"message": "Hello", "_webhook": receiver.url("/named")})
     receiver.wait_for(1)
     own = Delivery.objects.filter(organization=tenant.organization)
     eventually(lambda: own.filter(status="pending", attempt_count__gt=0).exists(), 10, "the failure is recorded")
@@ -81,7 +82,7 @@ def test_story__answer_that_was_opened__stays_open_while_the_story_is_fetched_ag
 ) -> None:
     receiver.reply = Reply(500, body=b"not today")
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
-    pk = submit(api, tenant, form_id)
+    pk = submit_and_get_id(api, tenant, form_id)
     story = place(tenant, f"submissions/{pk}/story")
     with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
         page.goto(place(tenant, f"submissions/{pk}"))

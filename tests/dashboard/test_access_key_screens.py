@@ -10,8 +10,8 @@ from config.times import now
 from keys.models import AccessKey
 from keys.plans import Plan
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import Browser, logged_in, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, person_of, place, text_of
+from tests.support.tenants import Tenant, make_tenant
 
 ALL = ["forms:read", "forms:write", "submissions:read", "submissions:export", "webhooks:write", "analytics:read"]
 TOKEN = re.compile(r"fp_(?:pub_)?[0-9A-Za-z]{46}")

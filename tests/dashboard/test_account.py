@@ -8,8 +8,8 @@ from keys.models import AuditEvent, Membership, Organization, User
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
 from tests.support.accounts import REAUTHENTICATE, code_of, log_in, mailed_code, new_email, reauthenticate
-from tests.support.arrange import make_tenant
-from tests.support.browsing import LOGIN, PASSWORD, Browser, logged_in, member_of, person_of, text_of
+from tests.support.browser import LOGIN, PASSWORD, Browser, logged_in, member_of, person_of, text_of
+from tests.support.tenants import make_tenant
 
 ACCOUNT = "/dashboard/account"
 DELETE = "/dashboard/account/delete"

@@ -9,8 +9,8 @@ from django.contrib.auth.models import Permission
 from keys.models import AccessKey, AuditEvent, Membership, Organization, User
 from tests.services.client import Answer, Client
 from tests.support.accounts import log_in, with_authenticator_app
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import Browser, logged_in, member_of, person_of, text_of, with_password
+from tests.support.browser import Browser, logged_in, member_of, person_of, text_of, with_password
+from tests.support.tenants import Tenant, make_tenant
 
 PAGES = ("keys/organization/", "keys/user/", "keys/accesskey/", "keys/auditevent/", "mfa/authenticator/")
 

@@ -3,8 +3,8 @@
 from keys.audit import record_event
 from keys.models import AuditEvent
 from tests.services.client import Client
-from tests.support.arrange import make_tenant
-from tests.support.browsing import logged_in, member_of, person_of, place, text_of
+from tests.support.browser import logged_in, member_of, person_of, place, text_of
+from tests.support.tenants import make_tenant
 
 
 def test_trail__what_people_keys_and_commands_did__is_told_newest_first(api: Client) -> None:

@@ -8,8 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import make_tenant
-from tests.support.browsing import Browser, logged_in, member_of, person_of, place
+from tests.support.browser import Browser, logged_in, member_of, person_of, place
 from tests.support.tables.dashboard_table import (
     ADMIN,
     IN_ORGANIZATION,
@@ -20,6 +19,7 @@ from tests.support.tables.dashboard_table import (
     Row,
     a_submission,
 )
+from tests.support.tenants import make_tenant
 
 RANK = {MEMBER: 0, ADMIN: 1, OWNER: 2}
 ROWS = [pytest.param(name, row, id=name) for name, row in IN_ORGANIZATION.items()]

@@ -9,9 +9,10 @@ from submissions.models import Submission
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver, Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import Browser, logged_in, member_of, person_of, place, text_of
-from tests.support.webhook_calls import register, submit
+from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
+from tests.support.webhooks import register
 from webhooks.models import Delivery
 
 
@@ -57,13 +58,13 @@ def test_log__filters__narrow_it_by_form_state_and_way(
     mailed = tenant.form(name="Mailed", notification_recipients=[address(tenant)])
     register(api, tenant, receiver.url("/mailed"), mailed)
     other = str(register(api, tenant, receiver.url("/other"))["formId"])
-    submit(api, tenant, mailed)
-    submit(api, tenant, other)
+    submit_and_get_id(api, tenant, mailed)
+    submit_and_get_id(api, tenant, other)
     receiver.wait_for(2)
     smtp.wait_for(address(tenant))
     wait_for(tenant, "delivered", 3)
     receiver.reply = Reply(500)
-    submit(api, tenant, other)
+    submit_and_get_id(api, tenant, other)
     receiver.wait_for(3)
     tried = Delivery.objects.filter(organization=tenant.organization, status="pending", attempt_count__gt=0)
     eventually(tried.exists, 10, "the failure is recorded")
@@ -112,7 +113,7 @@ def test_log__sent_again__goes_back_to_the_same_page_of_it(
 ) -> None:
     receiver.replies.append(Reply(500))
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     receiver.wait_for(1)
     tried = Delivery.objects.filter(organization=tenant.organization, attempt_count=1)
     eventually(tried.exists, 10, "the failure is recorded")
@@ -132,7 +133,7 @@ def test_log__of_a_member__can_be_read_and_not_acted_on(
     api: Client, tenant: Tenant, owner: Browser, member: Browser, receiver: Receiver
 ) -> None:
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
-    pk = submit(api, tenant, form_id)
+    pk = submit_and_get_id(api, tenant, form_id)
     wait_for(tenant, "delivered")
     for path in ("deliveries", f"submissions/{pk}", f"submissions/{pk}/story"):
         assert "Send again" in owner.get(place(tenant, path)).text, path
@@ -143,7 +144,7 @@ def test_log__of_a_member__can_be_read_and_not_acted_on(
 
 def test_log__of_another_organization__does_not_exist(api: Client, tenant: Tenant, receiver: Receiver) -> None:
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
-    pk = submit(api, tenant, form_id)
+    pk = submit_and_get_id(api, tenant, form_id)
     wait_for(tenant, "delivered")
     delivery = Delivery.objects.get(organization=tenant.organization)
     stranger = make_tenant()
@@ -163,7 +164,7 @@ def test_story__while_something_is_pending__is_fetched_again_and_then_no_more(
 ) -> None:
     receiver.reply = Reply(503, body=b"</pre><script>alert(1)</script>")
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
-    pk = submit(api, tenant, form_id)
+    pk = submit_and_get_id(api, tenant, form_id)
     story = place(tenant, f"submissions/{pk}/story")
     page = eventually(lambda: "Next attempt" in (seen := owner.get(story)).text and seen, 10, "the failure is told")
     assert f'hx-get="{story}" hx-trigger="every 2s"' in page.text
@@ -189,7 +190,7 @@ def test_story__webhook_that_gets_nothing_now__leads_to_it_instead_of_sending_ag
     made = register(api, tenant, receiver.url("/hook"))
     webhook = place(tenant, f"webhooks/{made['id']}")
     owner.post(f"{webhook}/disable", form=webhook)
-    pk = submit(api, tenant, str(made["formId"]))
+    pk = submit_and_get_id(api, tenant, str(made["formId"]))
     wait_for(tenant, "canceled")
     page = owner.get(place(tenant, f"submissions/{pk}"))
     assert "The webhook is disabled: Disabled by hand." in text_of(page)
@@ -199,7 +200,7 @@ def test_story__webhook_that_gets_nothing_now__leads_to_it_instead_of_sending_ag
 
 
 def test_story__of_spam_and_back__is_told_in_order(api: Client, tenant: Tenant, owner: Browser) -> None:
-    pk = submit(api, tenant, tenant.form(), {"name": "Ada", "_gotcha": "x"})
+    pk = submit_and_get_id(api, tenant, tenant.form(), {"name": "Ada", "_gotcha": "x"})
     detail = place(tenant, f"submissions/{pk}")
     page = eventually(lambda: "Spam is told to nobody." in (seen := text_of(owner.get(detail))) and seen, 10)
     assert "honeypot: _gotcha was filled in" in page

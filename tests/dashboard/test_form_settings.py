@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.services.client import Answer, Client
-from tests.support.answers import invalid
-from tests.support.arrange import make_tenant
+from tests.support.replies import invalid
+from tests.support.tenants import make_tenant
 
 
 def create(api: Client, **values: Any) -> Answer:

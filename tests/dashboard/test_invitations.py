@@ -12,8 +12,7 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 from tests.support.accounts import SIGN_UP, log_in, mailed_code, new_email, verify
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import (
+from tests.support.browser import (
     LOGIN,
     PASSWORD,
     Browser,
@@ -24,6 +23,7 @@ from tests.support.browsing import (
     text_of,
     with_password,
 )
+from tests.support.tenants import Tenant, make_tenant
 
 
 def send_invitation(browser: Browser, tenant: Tenant, email: str, role: str = "member") -> Answer:

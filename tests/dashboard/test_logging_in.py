@@ -12,8 +12,8 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 from tests.support.accounts import FORGOT, code_of, log_in, mailed_code, new_email, with_authenticator_app
-from tests.support.arrange import make_tenant
-from tests.support.browsing import LOGIN, PASSWORD, Browser, logged_in, person_of, place, text_of
+from tests.support.browser import LOGIN, PASSWORD, Browser, logged_in, person_of, place, text_of
+from tests.support.tenants import make_tenant
 
 CODE_PAGE = "/account/password/reset/confirm/"
 SECOND_STEP = "/account/2fa/authenticate/"

@@ -8,8 +8,8 @@ from config.api.errors import Conflict
 from keys.members import change_role
 from keys.models import AuditEvent, Membership, Role, User
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.tenants import Tenant, make_tenant
 
 OWNERLESS = "An organization needs an owner"
 

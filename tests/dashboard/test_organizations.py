@@ -9,9 +9,9 @@ from keys.models import AccessKey, AuditEvent, Membership, Organization
 from submissions.lifecycle.erasure import ERASED_AT_ONCE
 from submissions.models import Submission
 from tests.services.client import Client
-from tests.support.arrange import make_tenant
-from tests.support.browsing import logged_in, member_of, person_of, place, text_of
-from tests.support.submission_rows import row
+from tests.support.browser import logged_in, member_of, person_of, place, text_of
+from tests.support.rows import row
+from tests.support.tenants import make_tenant
 
 NEW = "/dashboard/organizations/new"
 

@@ -12,8 +12,8 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
 from tests.support.accounts import CONFIRM, SIGN_UP, log_in, mailed_code, new_email, sign_up, verify
-from tests.support.arrange import make_tenant
-from tests.support.browsing import LOGIN, PASSWORD, Browser, person_of, text_of
+from tests.support.browser import LOGIN, PASSWORD, Browser, person_of, text_of
+from tests.support.tenants import make_tenant
 
 
 def test_sign_up__with_the_mailed_code__opens_an_organization_that_is_whole(api: Client, smtp: MailReceiver) -> None:

@@ -15,9 +15,9 @@ from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant, text_field
-from tests.support.browsing import Browser, logged_in, markup_of, member_of, person_of, place, text_of
-from tests.support.submission_rows import put, put_many
+from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
+from tests.support.rows import put, put_many
+from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"

@@ -9,15 +9,15 @@ import pytest
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.answers import NOT_FOUND, TIME, UNAUTHORIZED, Like, an_id, failure, invalid, success, unknown_id
-from tests.support.arrange import Tenant, make_tenant, text_field
-from tests.support.webhook_calls import (
+from tests.support.replies import NOT_FOUND, TIME, UNAUTHORIZED, Like, an_id, failure, invalid, success, unknown_id
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant, text_field
+from tests.support.webhooks import (
     attempts_are,
     is_delivered,
     log_of,
     message_id_of,
     register,
-    submit,
     wait_for_delivery,
 )
 
@@ -45,7 +45,7 @@ def test_log__delivered_submission__shows_the_delivery_with_its_attempt(api: Cli
     tenant = make_tenant()
     receiver.reply = Reply(202, body=b"thank you")
     webhook = register(api, tenant, receiver.url())
-    submission_id = submit(api, tenant, webhook["formId"])
+    submission_id = submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     attempts = [attempt(seen, status=202, response="thank you")]
     ended = {"status": "delivered", "nextAttemptAt": None, "finishedAt": TIME, "attempts": attempts}
@@ -61,10 +61,10 @@ def test_log__several_deliveries__newest_first_and_filtered_by_status(api: Clien
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
     path = f"/api/webhooks/{webhook['id']}/deliveries"
-    first = submit(api, tenant, webhook["formId"])
+    first = submit_and_get_id(api, tenant, webhook["formId"])
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     receiver.reply = Reply(503)
-    second = submit(api, tenant, webhook["formId"])
+    second = submit_and_get_id(api, tenant, webhook["formId"])
     wait_for_delivery(api, tenant, webhook["id"], attempts_are(1))
 
     def listed(query: str = "") -> list[str]:
@@ -142,7 +142,7 @@ def test_retry__failing_delivery__is_sent_at_once(api: Client, receiver: Receive
     tenant = make_tenant()
     receiver.replies.append(Reply(500, headers={"Retry-After": "3600"}))
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], attempts_are(1))
     answer = api.post(f"/api/deliveries/{seen['id']}/retry", tenant.key)
     assert answer.status == 200
@@ -154,7 +154,7 @@ def test_retry__failing_delivery__is_sent_at_once(api: Client, receiver: Receive
 def test_retry__delivery_of_another_organization_or_of_none__is_403_or_404(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     answer = api.post(f"/api/deliveries/{seen['id']}/retry", make_tenant().key)
     assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
@@ -168,7 +168,7 @@ def test_retry__delivery_of_another_organization_or_of_none__is_403_or_404(api: 
 def test_retry__webhook_disabled__is_a_conflict(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     api.patch(f"/api/webhooks/{webhook['id']}", tenant.key, json={"status": "disabled"})
     answer = api.post(f"/api/deliveries/{seen['id']}/retry", tenant.key)
@@ -184,7 +184,7 @@ def told_of(api: Client, tenant: Tenant, receiver: Receiver, count: int) -> dict
     """Return a webhook that was told of so many submissions."""
     webhook = register(api, tenant, receiver.url())
     for number in range(count):
-        submit(api, tenant, webhook["formId"], {"number": number})
+        submit_and_get_id(api, tenant, webhook["formId"], {"number": number})
     receiver.wait_for(count)
     eventually(lambda: all(map(is_delivered, log_of(api, tenant, webhook["id"]))))
     return webhook

@@ -9,8 +9,9 @@ import pytest
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Delivery, Webhook
 
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
@@ -33,11 +34,6 @@ def create(browser: Browser, tenant: Tenant, form_id: str, url: str) -> Answer:
     return browser.post(path, form=place(tenant), form_=form_id, url=url, once=once[1])
 
 
-def submit(api: Client, tenant: Tenant, form_id: str, **values: str) -> str:
-    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values)
-    return str(answer.json()["data"]["id"])
-
-
 def only_webhook(tenant: Tenant) -> Webhook:
     return Webhook.objects.get(form__organization=tenant.organization)
 
@@ -50,7 +46,7 @@ def test_webhook__created__shows_its_secret_once_and_delivers(
     secret = SECRET.search(answer.text)
     assert secret
     assert answer.headers["Cache-Control"] == "no-store"
-    submit(api, tenant, form_id, name="Ada")
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
     eventually(lambda: "Delivered" in text_of(owner.get(page)), 10)
@@ -83,7 +79,7 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     form_id = tenant.form()
     create(owner, tenant, form_id, receiver.url("/hook"))
     receiver.reply = Reply(500, body=b"<script>alert(1)</script> down for lunch")
-    pk = submit(api, tenant, form_id, name="Ada")
+    pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     detail = place(tenant, f"submissions/{pk}")
     page = eventually(lambda: "Next attempt" in (seen := owner.get(detail)).text and seen, 10)
@@ -106,7 +102,7 @@ def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
     api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
 ) -> None:
     form_id = tenant.form()
-    pk = submit(api, tenant, form_id, name="Ada", _webhook=receiver.url("/named"))
+    pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada", "_webhook": receiver.url("/named")})
     page = place(tenant, "webhooks")
     eventually(lambda: "Named by a page, not active yet" in owner.get(page).text, 10)
     eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))), 10)
@@ -125,7 +121,7 @@ def test_webhook__rotated__shows_the_new_secret_and_both_sign(
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
     new = SECRET.search(owner.send(f"{page}/rotate").text)
     assert old and new and old[0] != new[0]
-    submit(api, tenant, form_id, name="Ada")
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     assert len(receiver.wait_for(1)[0].headers["webhook-signature"].split()) == 2
 
 
@@ -137,7 +133,7 @@ def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
     webhook = only_webhook(tenant)
     page = place(tenant, f"webhooks/{webhook.public_id}")
     owner.post(f"{page}/disable", form=page)
-    submit(api, tenant, form_id, name="Ada")
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists(), 10)
     refused = owner.send(f"{page}/replay", status="undelivered", do="count")
     assert "Activate it first" in text_of(refused)
@@ -255,7 +251,7 @@ def test_replay__after_counting__sends_what_was_counted(
 ) -> None:
     form_id = tenant.form()
     create(owner, tenant, form_id, receiver.url("/hook"))
-    submit(api, tenant, form_id, name="Ada")
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     webhook = only_webhook(tenant)
     eventually(lambda: Delivery.objects.filter(webhook=webhook, status="delivered").exists(), 10)
@@ -278,7 +274,7 @@ def test_webhooks__pending_ones__say_how_much_waits(
 ) -> None:
     form_id = tenant.form()
     for number in range(3):
-        submit(api, tenant, form_id, number=str(number), _webhook=receiver.url("/named"))
+        submit_and_get_id(api, tenant, form_id, {"number": str(number), "_webhook": receiver.url("/named")})
     eventually(lambda: Delivery.objects.filter(organization=tenant.organization, status="held").count() == 3, 10)
     page = owner.get(place(tenant, "webhooks")).text
     assert re.search(r'<td class="number">(\d+)</td>', page).group(1) == "3"
@@ -289,7 +285,7 @@ def test_webhooks__last_delivery__is_of_each_webhook_itself(
 ) -> None:
     form_id, path = tenant.form(), place(tenant, "webhooks")
     create(owner, tenant, form_id, receiver.url("/good"))
-    submit(api, tenant, form_id, name="Ada")
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1, path="/good")
     eventually(lambda: "Delivered" in owner.get(path).text, 10)
     create(owner, tenant, tenant.form(name="Quiet"), receiver.url("/quiet"))

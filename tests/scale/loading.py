@@ -8,7 +8,7 @@ from django.db import connection
 
 from config.ids import Prefix, decode_id
 from submissions.models import Submission, Tally
-from tests.support.arrange import Tenant
+from tests.support.tenants import Tenant
 
 DAYS = 30  # over which the rows are spread evenly, up to now
 SPAM_EVERY = 20  # rows: 5 % are spam

@@ -23,9 +23,9 @@ from submissions.reading.listing import MOST_FOUND, Scope, find_page
 from tests.scale.loading import COMMON, OLD_THIRD, PERCENT, RARE, Loaded, holds, load_submissions, number_of
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import Browser, logged_in, person_of, place
-from tests.support.submission_rows import wait_until_dispatched
+from tests.support.browser import Browser, logged_in, person_of, place
+from tests.support.rows import wait_until_dispatched
+from tests.support.tenants import Tenant, make_tenant
 
 ROWS = 1_000_000
 SIZE = 25

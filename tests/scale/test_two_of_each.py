@@ -16,8 +16,9 @@ from tests.services.client import Client
 from tests.services.processes import Process
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.webhook_calls import message_id_of, register, submit
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
+from tests.support.webhooks import message_id_of, register
 from webhooks.models import Attempt, Delivery
 
 SUBMISSIONS = 2_000
@@ -49,7 +50,7 @@ def submit_many(ports: list[int], tenant: Tenant, form_ids: list[str], count: in
     """Submit one after the other, to the web processes and the forms in turn, and return the ids."""
     clients = [Client(port) for port in ports]
     return [
-        submit(clients[number % len(clients)], tenant, form_ids[number % len(form_ids)], {"number": number})
+        submit_and_get_id(clients[number % len(clients)], tenant, form_ids[number % len(form_ids)], {"number": number})
         for number in range(count)
     ]
 
@@ -65,7 +66,7 @@ def test_two_of_each__2000_submissions_from_16_clients__are_each_told_exactly_on
     began = time.monotonic()
     with ThreadPoolExecutor(CLIENTS) as pool:
         each = SUBMISSIONS // CLIENTS
-        futures = [pool.submit(submit_many, ports, tenant, form_ids, each) for _ in range(CLIENTS)]
+        futures = [pool.submit_and_get_id(submit_many, ports, tenant, form_ids, each) for _ in range(CLIENTS)]
         ids = [one for future in futures for one in future.result()]
     submitted = time.monotonic() - began
 

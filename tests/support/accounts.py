@@ -11,7 +11,7 @@ from allauth.mfa.totp.internal import auth as totp
 from keys.models import User
 from tests.services.client import Answer
 from tests.services.receivers import MailReceiver
-from tests.support.browsing import LOGIN, PASSWORD, Browser
+from tests.support.browser import LOGIN, PASSWORD, Browser
 
 SIGN_UP = "/account/signup/"
 CONFIRM = "/account/confirm-email/"

@@ -7,7 +7,7 @@ from config.ids import Prefix, encode_id
 from config.times import now
 from keys.models import AccessKey
 from keys.tokens import digest
-from tests.support.literals import ALL_SIX, SENTENCE, TIME, Like, id_of
+from tests.support.replies import ALL_SIX, TIME, Like, an_id
 
 SECRET = Like(r"fp_[0-9A-Za-z]{46}")
 PUBLISHABLE = Like(r"fp_pub_[0-9A-Za-z]{46}")
@@ -22,7 +22,7 @@ def record(name: str = "Made", **values: Any) -> dict[str, Any]:
     """The record of a secret key that nobody has used yet, with all six permissions unless told otherwise."""
     prefix = "fp_pub_" if values.get("kind") == "publishable" else "fp_"
     return {
-        "id": id_of("key"),
+        "id": an_id("key"),
         "name": name,
         "kind": "secret",
         "admin": False,
@@ -36,16 +36,12 @@ def record(name: str = "Made", **values: Any) -> dict[str, Any]:
     }
 
 
-def success(data: Any) -> dict[str, Any]:
-    return {"success": True, "data": data, "message": SENTENCE}
-
-
-def stored(token: str) -> AccessKey:
+def key_of(token: str) -> AccessKey:
     return AccessKey.objects.get(digest=digest(token))
 
 
 def id_of_key(token: str) -> str:
-    return encode_id(Prefix.ACCESS_KEY, stored(token).pk)
+    return encode_id(Prefix.ACCESS_KEY, key_of(token).pk)
 
 
 def expire(token: str) -> None:

@@ -9,7 +9,7 @@ from keys.models import Organization
 from keys.organizations import set_plan
 from keys.plans import Plan
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 ENOUGH_SECONDS = 60  # every test here is over by then
 

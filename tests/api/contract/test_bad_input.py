@@ -4,93 +4,19 @@ Malformed bodies at every endpoint that reads one: a clear 4xx in the envelope, 
 Well-formed bodies with wrong values are in `test_wrong_values.py`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id, encode_id
-from forms_app.models import Form
-from keys.access_keys import issue_key
-from submissions.models import Submission
 from tests.services.client import Answer, Client
-from tests.support.answers import REQUEST_ID, failure
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.stored import stored
+from tests.support.replies import REQUEST_ID, failure
+from tests.support.stored_rows import stored_rows
 from tests.support.submitting import chunked
-from webhooks.models import Delivery, Webhook
-from webhooks.registration import register_webhook
+from tests.support.tables.body_endpoints import Endpoint, every_endpoint
+from tests.support.tenants import Tenant, make_tenant
 
 JSON = {"Content-Type": "application/json"}
 TOO_DEEP = "The body is nested more than 32 levels deep."
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a body is read: `path` for an organization, a body that is good, whether none is needed."""
-
-    method: str
-    path: Callable[[Tenant], str]
-    good: dict[str, Any]
-    optional: bool = False
-
-
-def webhook_of(tenant: Tenant) -> Webhook:
-    form = Form.objects.get(pk=decode_id(Prefix.FORM, tenant.form()))
-    return register_webhook(form=form, url="https://192.0.2.1.invalid/hook", events=["submission.created"])
-
-
-def webhook_path(tenant: Tenant) -> str:
-    return f"/api/webhooks/{encode_id(Prefix.WEBHOOK, webhook_of(tenant).pk)}"
-
-
-def delivery_path(tenant: Tenant) -> str:
-    """A delivery that failed: nothing will touch it by itself."""
-    delivery = Delivery.objects.create(
-        organization=tenant.organization,
-        webhook=webhook_of(tenant),
-        kind=Delivery.Kind.TEST,
-        body="{}",
-        message_id="msg_1",
-        status=Delivery.Status.FAILED,
-    )
-    return f"/api/deliveries/{encode_id(Prefix.DELIVERY, delivery.pk)}"
-
-
-def key_path(tenant: Tenant) -> str:
-    key, _ = issue_key(organization=tenant.organization, name="Other", by=None)
-    return f"/api/keys/{encode_id(Prefix.ACCESS_KEY, key.pk)}"
-
-
-def submission_path(tenant: Tenant) -> str:
-    pk = Submission.objects.create(
-        organization=tenant.organization,
-        form_id=decode_id(Prefix.FORM, tenant.default_form_id),
-        data={"a": "1"},
-        search_text="1",
-        created_at=tenant.organization.created_at,
-    ).pk
-    return f"/api/submissions/{encode_id(Prefix.SUBMISSION, pk)}"
-
-
-ENDPOINTS = {
-    "create form": Endpoint("POST", lambda t: "/api/forms", {"name": "New"}),
-    "change form": Endpoint("PATCH", lambda t: f"/api/forms/{t.form()}", {"name": "New"}),
-    "publish": Endpoint("POST", lambda t: f"/api/forms/{t.form(published=False)}/publish", {}, optional=True),
-    "unpublish": Endpoint("POST", lambda t: f"/api/forms/{t.form()}/unpublish", {}, optional=True),
-    "submit": Endpoint("POST", lambda t: "/api/submit", {"a": "1"}),
-    "mark": Endpoint("PATCH", submission_path, {"spam": True}),
-    "create webhook": Endpoint("POST", lambda t: "/api/webhooks", {"formId": "", "url": "", "events": []}),
-    "change webhook": Endpoint("PATCH", webhook_path, {"status": "disabled"}),
-    "test webhook": Endpoint("POST", lambda t: f"{webhook_path(t)}/test", {}, optional=True),
-    "rotate secret": Endpoint("POST", lambda t: f"{webhook_path(t)}/rotate-secret", {}, optional=True),
-    "replay": Endpoint("POST", lambda t: f"{webhook_path(t)}/replay", {"dryRun": True}, optional=True),
-    "retry delivery": Endpoint("POST", lambda t: f"{delivery_path(t)}/retry", {}, optional=True),
-    "create key": Endpoint("POST", lambda t: "/api/keys", {"name": "New"}),
-    "regenerate key": Endpoint("POST", lambda t: f"{key_path(t)}/regenerate", {}, optional=True),
-}
-every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
 
 
 def member(value: str) -> bytes:
@@ -143,21 +69,21 @@ def send(api: Client, tenant: Tenant, endpoint: Endpoint, path: str, body: Any, 
 def test_body__that_is_no_json_object__is_told_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     for what, (body, message) in MALFORMED.items():
         answer = send(api, tenant, endpoint, path, body, JSON)
         told = answer.json()
         assert (what, answer.status, told) == (what, 400, failure("invalid_json", told["message"]))
         assert told["message"].startswith(message), what
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @every_endpoint
 def test_body__left_out__is_refused_where_one_is_needed(api: Client, endpoint: Endpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     answer = send(api, tenant, endpoint, path, b"", JSON)
 
@@ -166,7 +92,7 @@ def test_body__left_out__is_refused_where_one_is_needed(api: Client, endpoint: E
     else:
         message = "The body is not JSON: Expecting value at line 1, column 1."
         assert (answer.status, answer.json()) == (400, failure("invalid_json", message))
-        assert stored(tenant) == before
+        assert stored_rows(tenant) == before
 
 
 MEDIA_TYPES = [
@@ -186,7 +112,7 @@ MEDIA_TYPES = [
 def test_body__of_another_media_type__is_refused_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     for media_type in MEDIA_TYPES:
         headers = {} if media_type is None else {"Content-Type": media_type}
@@ -194,7 +120,7 @@ def test_body__of_another_media_type__is_refused_and_nothing_stored(api: Client,
         told = "Send the body as JSON, with the header Content-Type: application/json."
         assert (media_type, answer.status) == (media_type, 415)
         assert answer.json() == failure("unsupported_media_type", told)
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @pytest.mark.parametrize(
@@ -214,14 +140,14 @@ def test_body__larger_than_256_kib__is_refused_and_nothing_stored(
 ) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
     body = b'{"name": "' + b"n" * 2**19 + b'"}'
 
     answer = send(api, tenant, endpoint, path, chunked(body) if as_chunks else body, JSON)
 
     told = "The body is larger than 256 KiB. Send less."
     assert (answer.status, answer.json()) == (413, failure("payload_too_large", told))
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 def test_body__with_a_byte_order_mark_or_chunked__is_read(api: Client) -> None:

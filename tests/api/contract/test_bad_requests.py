@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import invalid
-from tests.support.arrange import make_tenant
+from tests.support.replies import invalid
+from tests.support.tenants import make_tenant
 
 LISTS = ["/api/forms", "/api/submissions", "/api/webhooks", "/api/keys"]
 

@@ -14,7 +14,8 @@ from keys.plans import Plan
 from keys.tokens import digest
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.support.answers import (
+from tests.support.outage import service_without_database
+from tests.support.replies import (
     FORBIDDEN,
     INVALID_ACCESS_KEY,
     NOT_FOUND,
@@ -25,9 +26,8 @@ from tests.support.answers import (
     invalid,
     unknown_id,
 )
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.outage import service_without_database
-from tests.support.submitting import submit_raw
+from tests.support.submitting import submit, submit_raw
+from tests.support.tenants import Tenant, make_tenant
 
 JSON = {"Content-Type": "application/json"}
 LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
@@ -53,12 +53,7 @@ def foreign(api: Client, tenant: Tenant) -> Answer:
 
 def off_the_list(api: Client, tenant: Tenant) -> Answer:
     form_id = tenant.form(allowed_origins=["https://a.example"])
-    headers = {"Origin": "https://b.example"}
-    return api.post(f"/api/submit?formId={form_id}", tenant.publishable, json={"a": "1"}, headers=headers)
-
-
-def submit(api: Client, tenant: Tenant, body: Any, **form: Any) -> Answer:
-    return api.post(f"/api/submit?formId={tenant.form(**form)}", tenant.key, json=body)
+    return submit(api, tenant.publishable, form_id, Origin="https://b.example")
 
 
 CASES = {
@@ -90,7 +85,7 @@ CASES = {
         ),
     ),
     "empty_submission": Case(
-        lambda api, tenant: submit(api, tenant, {"_next": "/"}),
+        lambda api, tenant: submit(api, tenant.key, tenant.form(), {"_next": "/"}),
         400,
         failure(
             "empty_submission",
@@ -120,7 +115,7 @@ CASES = {
         failure("plan_required", "Making keys through the API needs the Enterprise plan."),
     ),
     "form_not_published": Case(
-        lambda api, tenant: submit(api, tenant, {"a": "1"}, published=False),
+        lambda api, tenant: submit(api, tenant.key, tenant.form(published=False)),
         403,
         failure("form_not_published", "This form does not take submissions now. Publish it first."),
     ),

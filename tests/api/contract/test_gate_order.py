@@ -16,8 +16,8 @@ from keys.access_keys import issue_key
 from keys.models import Organization
 from keys.plans import Plan
 from tests.services.client import Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant, text_field
+from tests.support.replies import unknown_id
+from tests.support.tenants import Tenant, make_tenant, text_field
 
 BROKEN = b"{"
 HUGE = b'{"name": ' + b" " * 2**19

@@ -4,7 +4,7 @@ import pytest
 
 from config.ids import Prefix, encode_id, new_id
 from tests.services.client import Client
-from tests.support.arrange import make_tenant
+from tests.support.tenants import make_tenant
 
 LISTS = ["/api/submissions", "/api/submissions/export", "/api/webhooks"]
 

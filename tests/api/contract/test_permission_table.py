@@ -10,19 +10,19 @@ from keys.access_keys import issue_key
 from keys.models import AccessKey
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.literals import (
+from tests.support.replies import (
     ALL_SIX,
     FORBIDDEN,
-    INVALID_KEY,
+    INVALID_ACCESS_KEY,
     SENTENCE,
     UNAUTHORIZED,
     assert_headers,
-    error,
+    failure,
     wrong_fields,
 )
-from tests.support.table_house import STRANGERS, House, furnish, session_cookie, strangers
+from tests.support.tables.callers import STRANGERS, House, furnish, session_cookie, strangers
 from tests.support.tables.permission_table import ADMIN, ANY_KEY, OPEN, REFERENCES, TABLE, Endpoint, routed
+from tests.support.tenants import Tenant, make_tenant
 
 FREE_LIMIT, ENTERPRISE_LIMIT = 100, 100_000
 # Of the paths with an id, those that show an object: what a refused request must leave as it is.
@@ -126,7 +126,7 @@ def test_endpoint__caller_without_a_valid_key__is_told_so_and_nothing_else(
     endpoint: Endpoint, stranger: str, house: House, outsiders: dict[str, Mapping[str, str]], api: Client
 ) -> None:
     answer = house.send(api, endpoint, headers=outsiders[stranger])
-    assert (answer.status, answer.json()) == (401, INVALID_KEY)
+    assert (answer.status, answer.json()) == (401, INVALID_ACCESS_KEY)
     assert_headers(answer, FREE_LIMIT)
 
 
@@ -162,7 +162,7 @@ def test_reference__to_a_form_of_another_organization__is_unauthorized(
 def test_reference__to_no_form_at_all__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
     nothing = House(house.tenant, {"forms": encode_id("frm", new_id())})
     answer = nothing.send(api, endpoint, house.tenant.key)
-    assert (answer.status, answer.json()) == (404, error("not_found"))
+    assert (answer.status, answer.json()) == (404, failure("not_found"))
 
 
 @every_endpoint_with_an_id
@@ -170,7 +170,7 @@ def test_endpoint__id_of_nothing__is_not_found(endpoint: Endpoint, house: House,
     prefix = house.ids[endpoint.segment].partition("_")[0]
     nothing = House(house.tenant, {**house.ids, endpoint.segment: encode_id(prefix, new_id())})
     answer = nothing.send(api, endpoint, house.tenant.key)
-    assert (answer.status, answer.json()) == (404, error("not_found"))
+    assert (answer.status, answer.json()) == (404, failure("not_found"))
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
@@ -190,7 +190,7 @@ def test_path__methods_that_it_has_not__are_refused_in_the_envelope(path: str, h
     allowed = {one.method for one in TABLE if one.path == path}
     for method in [one for one in KNOWN_METHODS if one not in allowed]:
         answer = house.send(api, Endpoint(method, path, ANY_KEY), house.tenant.key)
-        assert (answer.status, answer.json()) == (405, error("method_not_allowed")), method
+        assert (answer.status, answer.json()) == (405, failure("method_not_allowed")), method
         assert_headers(answer, ENTERPRISE_LIMIT)
 
 
@@ -208,7 +208,7 @@ def test_unknown_path__with_and_without_a_key__is_not_found_in_the_envelope(
 ) -> None:
     for key in (None, house.tenant.key):
         answer = api.get(path, key)
-        assert (answer.status, answer.json()) == (404, error("not_found"))
+        assert (answer.status, answer.json()) == (404, failure("not_found"))
         assert answer.headers["X-Request-Id"]
 
 

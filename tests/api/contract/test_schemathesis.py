@@ -22,7 +22,7 @@ from keys.tokens import digest
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.processes import ROOT
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 HERE = Path(__file__).parent
 MAX_EXAMPLES = 15  # for each operation

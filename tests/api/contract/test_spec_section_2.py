@@ -7,7 +7,7 @@ import pytest
 
 from tests.services.client import Client
 from tests.services.receivers import Receiver
-from tests.support.arrange import Tenant, make_tenant, text_field
+from tests.support.tenants import Tenant, make_tenant, text_field
 
 PERMISSIONS = [
     "forms:read",

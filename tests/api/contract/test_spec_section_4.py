@@ -6,7 +6,7 @@ import pytest
 
 from tests.services.client import Client
 from tests.services.receivers import Receiver
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from keys.access_keys import revoke_key
 from keys.models import AccessKey
 from keys.tokens import digest, make_token
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 REFUSED = {"success": False, "error": "invalid_access_key", "message": "Invalid or missing access key"}
 

@@ -9,8 +9,8 @@ from config.ids import Prefix
 from keys.plans import Plan
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.replies import unknown_id
+from tests.support.tenants import Tenant, make_tenant
 
 
 @pytest.fixture

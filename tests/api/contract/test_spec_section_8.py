@@ -5,8 +5,8 @@ import pytest
 from keys.organizations import set_plan
 from keys.plans import Plan
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submission_rows import put
+from tests.support.rows import put
+from tests.support.tenants import Tenant, make_tenant
 
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 PATHS = ["/api/forms", "/api/submissions", "/api/webhooks", "/api/keys", "/api/analytics"]
 

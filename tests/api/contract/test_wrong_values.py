@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from config.ids import Prefix
-from tests.api.contract.test_bad_input import ENDPOINTS, Endpoint, every_endpoint
 from tests.services.client import Client
-from tests.support.answers import UNAUTHORIZED, invalid, invalid_id, unknown_id
-from tests.support.arrange import make_tenant
-from tests.support.stored import stored
+from tests.support.replies import UNAUTHORIZED, invalid, invalid_id, unknown_id
+from tests.support.stored_rows import stored_rows
+from tests.support.tables.body_endpoints import ENDPOINTS, Endpoint, every_endpoint
+from tests.support.tenants import make_tenant
 
 JSON = {"Content-Type": "application/json"}
 MANAGEMENT = {name: endpoint for name, endpoint in ENDPOINTS.items() if name != "submit"}
@@ -22,7 +22,7 @@ every_management_endpoint = pytest.mark.parametrize("endpoint", MANAGEMENT.value
 def test_body__with_unknown_names__is_refused_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
     odd = [
         b"typo",
         b"Name",
@@ -40,20 +40,20 @@ def test_body__with_unknown_names__is_refused_and_nothing_stored(api: Client, en
         answer = api.request(endpoint.method, path, tenant.key, data=body, headers=JSON)
         assert (name, answer.status, answer.json()["error"]) == (name, 400, "validation_error")
         assert "unknown_field" in {detail["code"] for detail in answer.json()["details"]}
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @every_endpoint
 def test_body__with_ten_thousand_names__is_refused_in_a_small_answer(api: Client, endpoint: Endpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     answer = api.request(endpoint.method, path, tenant.key, json={f"key{number}": 1 for number in range(10_000)})
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
     assert len(answer.body) < 10_000
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @every_management_endpoint
@@ -63,13 +63,13 @@ def test_query__with_an_unknown_parameter__is_refused_and_nothing_stored(
 ) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     answer = api.request(endpoint.method, f"{path}?{query}", tenant.key, json=endpoint.good)
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
     assert {detail["code"] for detail in answer.json()["details"]} == {"unknown_parameter"}
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 TODAY = dt.datetime.now(dt.UTC).date()
@@ -115,14 +115,14 @@ def test_key__with_a_wrong_value__is_told_and_not_made(
     api: Client, changes: dict[str, Any], field: str, code: str
 ) -> None:
     tenant = make_tenant()
-    before = stored(tenant)
+    before = stored_rows(tenant)
     body = {"name": "Deploy", **changes} if changes else {}
 
     answer = api.post("/api/keys", tenant.key, json=body)
 
     told = answer.json()
     assert (answer.status, told) == (400, invalid((field, code, told["message"])))
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 WRONG_WEBHOOKS: list[tuple[dict[str, Any], str, str]] = [
@@ -153,14 +153,14 @@ def test_webhook__with_a_wrong_value__is_told_and_nothing_stored(
     tenant = make_tenant()
     good = {"formId": tenant.form(), "url": "https://hooks.invalid/", "events": ["submission.created"]}
     path = "/api/webhooks" if method == "POST" else ENDPOINTS["change webhook"].path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     answer = api.request(method, path, tenant.key, json=good | changes if method == "POST" else changes)
 
     told = answer.json()
     code = "unknown_field" if method == "PATCH" and field == "formId" else code
     assert (answer.status, told) == (400, invalid((field, code, told["message"])))
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @pytest.mark.parametrize(
@@ -175,28 +175,28 @@ def test_webhook__with_a_wrong_value__is_told_and_nothing_stored(
 def test_webhook__address_that_may_not_be_called__is_told_and_nothing_stored(api: Client, url: str) -> None:
     tenant = make_tenant()
     body = {"formId": tenant.form(), "url": url, "events": ["submission.created"]}
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     answer = api.post("/api/webhooks", tenant.key, json=body)
 
     told = answer.json()
     assert (answer.status, told["error"]) == (400, "validation_error")
     assert [detail["field"] for detail in told["details"]] == ["url"]
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @pytest.mark.parametrize("given", [None, 0, 1, "true", "", [], {}, [True]])
 def test_spam_mark__that_is_no_boolean__is_refused_and_nothing_changes(api: Client, given: Any) -> None:
     tenant = make_tenant()
     path = ENDPOINTS["mark"].path(tenant)
-    before = stored(tenant)
+    before = stored_rows(tenant)
 
     answer = api.patch(path, tenant.key, json={"spam": given})
 
     told = answer.json()
     code = "null" if given is None else "invalid"
     assert (answer.status, told) == (400, invalid(("spam", code, told["message"])))
-    assert stored(tenant) == before
+    assert stored_rows(tenant) == before
 
 
 @pytest.mark.parametrize(
@@ -228,14 +228,14 @@ def test_replay__with_a_wrong_value__is_told(api: Client, body: dict[str, Any], 
 def test_webhook__of_a_foreign_or_other_id__is_refused_and_nothing_stored(api: Client) -> None:
     tenant, other = make_tenant(), make_tenant()
     rest = {"url": "https://hooks.invalid/", "events": ["submission.created"]}
-    before = stored(tenant), stored(other)
+    before = stored_rows(tenant), stored_rows(other)
 
     foreign = api.post("/api/webhooks", tenant.key, json={"formId": other.default_form_id, **rest})
     kind = api.post("/api/webhooks", tenant.key, json={"formId": unknown_id(Prefix.SUBMISSION), **rest})
 
     assert (foreign.status, foreign.json()) == (403, UNAUTHORIZED)
     assert (kind.status, kind.json()) == (400, invalid_id("frm", "formId"))
-    assert (stored(tenant), stored(other)) == before
+    assert (stored_rows(tenant), stored_rows(other)) == before
 
 
 def test_name__twice_in_one_object__counts_as_the_last(api: Client) -> None:

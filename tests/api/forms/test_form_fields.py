@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.services.client import Answer, Client
-from tests.support.answers import invalid
-from tests.support.arrange import make_tenant, text_field
+from tests.support.replies import invalid
+from tests.support.tenants import make_tenant, text_field
 
 TYPES = ["Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Select", "Checkbox", "Hidden"]
 CONTROL_NAMES = ["_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"]

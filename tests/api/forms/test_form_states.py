@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.services.client import Answer, Client
-from tests.support.answers import TIME, failure, invalid, success
-from tests.support.arrange import Tenant, make_tenant, text_field
+from tests.support.replies import TIME, failure, invalid, success
+from tests.support.tenants import Tenant, make_tenant, text_field
 
 ARCHIVED = failure("conflict", "This form is archived and can no longer be changed. Create a new one.")
 

@@ -8,8 +8,8 @@ from config.ids import Prefix
 from keys.plans import Plan
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.support.answers import NOT_FOUND, TIME, UNAUTHORIZED, an_id, invalid, invalid_id, success, unknown_id
-from tests.support.arrange import make_tenant
+from tests.support.replies import NOT_FOUND, TIME, UNAUTHORIZED, an_id, invalid, invalid_id, success, unknown_id
+from tests.support.tenants import make_tenant
 
 
 def record(form: dict[str, Any], service: Application, **values: Any) -> dict[str, Any]:

@@ -9,16 +9,16 @@ import pytest
 
 from tests.services.client import Client
 from tests.services.processes import ROOT
-from tests.support.answers import unknown_id
-from tests.support.arrange import make_tenant
-from tests.support.hosting import FIELDS, GOOD
+from tests.support.hosted_posts import FIELDS, GOOD
+from tests.support.replies import unknown_id
 from tests.support.submitting import stored_data
+from tests.support.tenants import make_tenant
 
 PROGRAM = Path(__file__).parent / "formspree" / "submit.mjs"
 TOOLS = ROOT / "build" / "node"  # `make test` installs them there
 
 
-def submit(api: Client, form_id: str, values: dict[str, str], style: str) -> Any:
+def submit_with_formspree(api: Client, form_id: str, values: dict[str, str], style: str) -> Any:
     command = ["node", str(PROGRAM), f"http://127.0.0.1:{api.port}", form_id, json.dumps(values), style]
     done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"run `make build/node/.installed` first: {done.stderr}"
@@ -30,7 +30,10 @@ def test_formspree_client__submits(api: Client, style: str) -> None:
     tenant = make_tenant()
     form_id = tenant.form(fields=FIELDS, redirect_url="https://shop.example/thanks")
 
-    assert submit(api, form_id, GOOD, style) == {"kind": "success", "next": "https://shop.example/thanks"}
+    assert submit_with_formspree(api, form_id, GOOD, style) == {
+        "kind": "success",
+        "next": "https://shop.example/thanks",
+    }
     assert stored_data(api, tenant, form_id) == [GOOD]
 
 
@@ -41,7 +44,7 @@ def test_formspree_client__reports_field_errors(api: Client, style: str) -> None
         "email": [{"code": "TYPE_EMAIL", "message": "Email must be an email address."}],
     }
 
-    seen = submit(api, make_tenant().form(fields=FIELDS), {"name": "", "email": "wrong"}, style)
+    seen = submit_with_formspree(api, make_tenant().form(fields=FIELDS), {"name": "", "email": "wrong"}, style)
 
     assert seen == {"kind": "error", "form": [], "fields": fields}
 
@@ -50,8 +53,8 @@ def test_formspree_client__reports_errors_of_the_form(api: Client) -> None:
     tenant = make_tenant()
     cases = {unknown_id("frm"): "FORM_NOT_FOUND", tenant.form(published=False): "INACTIVE"}
 
-    seen = {form_id: submit(api, form_id, GOOD, "object")["form"][0]["code"] for form_id in cases}
+    seen = {form_id: submit_with_formspree(api, form_id, GOOD, "object")["form"][0]["code"] for form_id in cases}
 
     assert seen == cases
-    assert submit(api, tenant.form(), {}, "object")["form"][0]["code"] == "EMPTY"
-    assert "cv" in submit(api, tenant.form(), {"cv": "me"}, "FormData")["fields"]
+    assert submit_with_formspree(api, tenant.form(), {}, "object")["form"][0]["code"] == "EMPTY"
+    assert "cv" in submit_with_formspree(api, tenant.form(), {"cv": "me"}, "FormData")["fields"]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import make_tenant
-from tests.support.hosting import FIELDS, GOOD, SHOP, WANTS_JSON, accepted_json, ask, multipart, post, refused_json
+from tests.support.hosted_posts import FIELDS, GOOD, SHOP, WANTS_JSON, accepted_json, ask, multipart, post, refused_json
+from tests.support.replies import unknown_id
 from tests.support.submitting import stored_data
+from tests.support.tenants import make_tenant
 
 
 @pytest.mark.parametrize("style", ["urlencoded", "multipart", "JSON"])

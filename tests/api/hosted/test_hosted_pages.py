@@ -5,10 +5,10 @@ import html
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import make_tenant
-from tests.support.browsing import markup_of
-from tests.support.hosting import FIELDS, GOOD, post
+from tests.support.browser import markup_of
+from tests.support.hosted_posts import FIELDS, GOOD, post
+from tests.support.replies import unknown_id
+from tests.support.tenants import make_tenant
 
 HOSTILE = '"><script>alert(1)</script>'
 

@@ -9,10 +9,10 @@ import pytest
 from keys.plans import Plan
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
-from tests.support.answers import SECONDS, unknown_id
-from tests.support.arrange import make_tenant
-from tests.support.hosting import FIELDS, GOOD, SHOP, URLENCODED, multipart, post
+from tests.support.hosted_posts import FIELDS, GOOD, SHOP, URLENCODED, multipart, post
+from tests.support.replies import SECONDS, unknown_id
 from tests.support.submitting import records, stored_data
+from tests.support.tenants import make_tenant
 
 STAMPED = re.compile(r'action="(\?stamp=[^"]+)"')
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.services.client import Client
-from tests.support.arrange import make_tenant
-from tests.support.hosting import GOOD, SHOP, post
+from tests.support.hosted_posts import GOOD, SHOP, post
+from tests.support.tenants import make_tenant
 
 ALLOWED = ["https://shop.example", "https://*.friend.example"]
 SAFE = [

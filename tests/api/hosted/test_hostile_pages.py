@@ -10,8 +10,8 @@ from django.test import RequestFactory
 from config.client_address import client_network
 from tests.services.client import Client
 from tests.services.receivers import Receiver
-from tests.support.arrange import make_tenant
-from tests.support.webhook_calls import is_delivered, register, wait_for_delivery
+from tests.support.tenants import make_tenant
+from tests.support.webhooks import is_delivered, register, wait_for_delivery
 
 THREADS = 8  # of a web process
 PROMPT_SECONDS = 3.0

@@ -8,9 +8,9 @@ import pytest
 from config.times import now
 from keys.models import AccessKey
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.key_records import PUBLISHABLE, SECRET, id_of_key, record, success
-from tests.support.literals import ALL_SIX, FORBIDDEN, INVALID_KEY, UNAUTHORIZED
+from tests.support.key_records import PUBLISHABLE, SECRET, id_of_key, record
+from tests.support.replies import ALL_SIX, FORBIDDEN, INVALID_ACCESS_KEY, UNAUTHORIZED, success
+from tests.support.tenants import Tenant, make_tenant
 
 TODAY = now().date()  # once for the whole module, so that midnight finds every date moved or none
 TOMORROW = TODAY + dt.timedelta(days=1)
@@ -104,7 +104,7 @@ def test_regenerate__weak_key_itself__is_done_with_the_same_end(tenant: Tenant, 
     weak = weak_key(tenant)
     answer = api.post(f"/api/keys/{id_of_key(weak)}/regenerate", weak)
     assert (answer.status, answer.json()["data"]["expiresAt"]) == (200, str(LAST_DAY))
-    assert api.get("/api/keys", weak).json() == INVALID_KEY
+    assert api.get("/api/keys", weak).json() == INVALID_ACCESS_KEY
 
 
 def test_key_without_the_flag__with_every_permission__can_do_nothing_here(tenant: Tenant, api: Client) -> None:

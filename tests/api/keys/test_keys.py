@@ -10,9 +10,9 @@ from keys.models import AccessKey
 from keys.organizations import set_plan
 from keys.plans import Plan
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.key_records import PUBLISHABLE, SECRET, expire, id_of_key, record, stored, success, today
-from tests.support.literals import FORBIDDEN, INVALID_KEY, SENTENCE, TIME, Like, error, wrong_fields
+from tests.support.key_records import PUBLISHABLE, SECRET, expire, id_of_key, key_of, record, today
+from tests.support.replies import FORBIDDEN, INVALID_ACCESS_KEY, SENTENCE, TIME, Like, failure, success, wrong_fields
+from tests.support.tenants import Tenant, make_tenant
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_create__expiring_today__works_until_the_day_is_over(tenant: Tenant, api
     assert api.post("/api/submit", key, json={"message": "Hello"}).status == 201
     expire(key)
     for refused in (api.get("/api/forms", key), api.post("/api/submit", key, json={"message": "Hello"})):
-        assert (refused.status, refused.json()) == (401, INVALID_KEY)
+        assert (refused.status, refused.json()) == (401, INVALID_ACCESS_KEY)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_revoke__key_in_use__stops_it_on_the_very_next_request_everywhere(tenant
     assert (answer.status, answer.json()) == (200, success({"id": key_id, "deleted": True}))
     refused = [api.get("/api/forms", key) for _ in range(5)]  # whichever process answers
     refused.append(api.post("/api/submit", key, json={"message": "Hello"}))
-    assert [(one.status, one.json()) for one in refused] == [(401, INVALID_KEY)] * 6
+    assert [(one.status, one.json()) for one in refused] == [(401, INVALID_ACCESS_KEY)] * 6
     shown = api.get(f"/api/keys/{key_id}", tenant.key).json()
     assert shown == success(record("Test", permissions=["forms:read"], lastUsedAt=TIME, revokedAt=TIME))
 
@@ -166,7 +166,7 @@ def test_revoke__a_second_time__is_fine_and_changes_nothing(tenant: Tenant, api:
 
 def test_revoke__the_key_that_asks__is_its_last_request(tenant: Tenant, api: Client) -> None:
     assert api.delete(f"/api/keys/{id_of_key(tenant.key)}", tenant.key).status == 200
-    assert api.get("/api/keys", tenant.key).json() == INVALID_KEY
+    assert api.get("/api/keys", tenant.key).json() == INVALID_ACCESS_KEY
 
 
 def test_regenerate__key_in_use__replaces_its_secret_at_once_on_the_same_record(tenant: Tenant, api: Client) -> None:
@@ -178,7 +178,7 @@ def test_regenerate__key_in_use__replaces_its_secret_at_once_on_the_same_record(
     assert data["key"] != old
     assert data["hint"] == f"fp_…{data['key'][-4:]}"
     refused = [api.get("/api/forms", old) for _ in range(5)]
-    assert [(one.status, one.json()) for one in refused] == [(401, INVALID_KEY)] * 5
+    assert [(one.status, one.json()) for one in refused] == [(401, INVALID_ACCESS_KEY)] * 5
     assert api.get("/api/forms", data["key"]).status == 200
 
 
@@ -186,14 +186,14 @@ def test_regenerate__publishable_key__stays_publishable(tenant: Tenant, api: Cli
     answer = api.post(f"/api/keys/{id_of_key(tenant.publishable)}/regenerate", tenant.key)
     expected = record(Like(".+"), kind="publishable", permissions=[], key=PUBLISHABLE)
     assert (answer.status, answer.json()) == (200, success(expected))
-    assert api.post("/api/submit", tenant.publishable, json={"message": "Hello"}).json() == INVALID_KEY
+    assert api.post("/api/submit", tenant.publishable, json={"message": "Hello"}).json() == INVALID_ACCESS_KEY
     assert api.post("/api/submit", answer.json()["data"]["key"], json={"message": "Hello"}).status == 201
 
 
 def test_regenerate__the_key_that_asks__goes_on_with_its_new_secret(tenant: Tenant, api: Client) -> None:
     answer = api.post(f"/api/keys/{id_of_key(tenant.key)}/regenerate", tenant.key)
     assert answer.status == 200
-    assert api.get("/api/keys", tenant.key).json() == INVALID_KEY
+    assert api.get("/api/keys", tenant.key).json() == INVALID_ACCESS_KEY
     assert api.get("/api/keys", answer.json()["data"]["key"]).status == 200
 
 
@@ -208,9 +208,9 @@ def test_regenerate__key_that_ended__is_a_conflict_and_the_key_stays_ended(
         api.delete(f"/api/keys/{id_of_key(key)}", tenant.key)
     shown = api.get(f"/api/keys/{id_of_key(key)}", tenant.key).json()
     answer = api.post(f"/api/keys/{id_of_key(key)}/regenerate", tenant.key)
-    assert (answer.status, answer.json()) == (409, error("conflict"))
+    assert (answer.status, answer.json()) == (409, failure("conflict"))
     assert api.get(f"/api/keys/{id_of_key(key)}", tenant.key).json() == shown
-    assert api.get("/api/forms", key).json() == INVALID_KEY
+    assert api.get("/api/forms", key).json() == INVALID_ACCESS_KEY
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])
@@ -220,7 +220,7 @@ def test_create__plan_without_scoped_keys__names_the_plan_before_it_looks_at_the
 ) -> None:
     tenant = make_tenant(plan)
     answer = api.post("/api/keys", tenant.key, data=body, headers={"Content-Type": "application/json"})
-    assert (answer.status, answer.json()) == (403, error("plan_required", Like(".*Enterprise.*")))
+    assert (answer.status, answer.json()) == (403, failure("plan_required", Like(".*Enterprise.*")))
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])
@@ -260,16 +260,16 @@ def test_last_used_at__used_again__is_written_at_most_every_ten_minutes(
 ) -> None:
     key = tenant.issue("forms:write")
     earlier = now() - dt.timedelta(minutes=minutes)
-    AccessKey.objects.filter(pk=stored(key).pk).update(last_used_at=earlier)
+    AccessKey.objects.filter(pk=key_of(key).pk).update(last_used_at=earlier)
     assert api.post(path, key, json={"name": "Made"}).status == 201
-    assert (stored(key).last_used_at != earlier) is written
+    assert (key_of(key).last_used_at != earlier) is written
 
 
 def test_secret_key__in_the_database__is_its_sha256_alone(tenant: Tenant, api: Client) -> None:
     key = api.post("/api/keys", tenant.key, json={"name": "Made"}).json()["data"]["key"]
-    row = AccessKey.objects.filter(pk=stored(key).pk).values().get()
+    row = AccessKey.objects.filter(pk=key_of(key).pk).values().get()
     assert key[3:-4] not in str(row)
-    page = AccessKey.objects.filter(pk=stored(tenant.publishable).pk).values().get()
+    page = AccessKey.objects.filter(pk=key_of(tenant.publishable).pk).values().get()
     assert page["publishable_token"] == tenant.publishable
 
 

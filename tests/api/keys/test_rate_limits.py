@@ -15,10 +15,10 @@ from keys.plans import Plan
 from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
 from tests.support.key_records import expire
-from tests.support.literals import FORBIDDEN, INVALID_KEY, assert_headers
 from tests.support.rate_windows import OVER, lasting_client, lasting_tenant, over, remaining, reset
+from tests.support.replies import FORBIDDEN, INVALID_ACCESS_KEY, assert_headers
+from tests.support.tenants import Tenant, make_tenant
 
 FREE = 100
 SOME_BODY = {"message": "Hello"}
@@ -143,7 +143,7 @@ def test_address__hundred_requests_without_a_valid_key__is_refused_the_next(stra
     before = left_of(tenant, api)
     answers = [stranger.get("/api/forms", tenant.key + "x") for _ in range(FREE - 1)]
     assert {(one.status, one.text) for one in answers} == {(401, answers[0].text)}
-    assert answers[0].json() == INVALID_KEY
+    assert answers[0].json() == INVALID_ACCESS_KEY
     assert [remaining(one) for one in answers] == list(range(FREE - 2, -1, -1))
     for refused in (stranger.get("/api/forms"), stranger.post("/api/submit", json=SOME_BODY)):
         assert over(refused, FREE) == OVER
@@ -162,7 +162,7 @@ def test_request_without_a_key_for_it__counts_against_the_address_alone(
     key = {"missing": None, "misspelt": tenant.key[:-1] + "?", "publishable": tenant.publishable}.get(kind, ended)
     before = left_of(tenant, api)
     answers = [stranger.get("/api/forms", key) for _ in range(3)]
-    expected = (403, FORBIDDEN) if kind == "publishable" else (401, INVALID_KEY)
+    expected = (403, FORBIDDEN) if kind == "publishable" else (401, INVALID_ACCESS_KEY)
     assert [(one.status, one.json()) for one in answers] == [expected] * 3
     assert [remaining(one) for one in answers] == [FREE - 2, FREE - 3, FREE - 4]
     assert left_of(tenant, api) == before - 1

@@ -17,10 +17,10 @@ from forms_app.models import Form
 from keys.models import AccessKey, Membership, Organization, User
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
 from tests.support.command_line import complaint, output
-from tests.support.key_records import id_of_key, record, success
-from tests.support.literals import ALL_SIX, assert_headers
+from tests.support.key_records import id_of_key, record
+from tests.support.replies import ALL_SIX, assert_headers, success
+from tests.support.tenants import Tenant, make_tenant
 
 TOMORROW = (now().date() + dt.timedelta(days=1)).isoformat()
 

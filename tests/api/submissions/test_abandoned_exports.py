@@ -12,7 +12,7 @@ from config.times import now
 from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 EXPORTS = 24  # three for each thread of a web process
 REQUESTS = 200

@@ -11,9 +11,10 @@ from config.ids import Prefix
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submission_rows import put, submit, wait_until_dispatched
+from tests.support.replies import unknown_id
+from tests.support.rows import put, wait_until_dispatched
+from tests.support.submitting import submit_and_get_id, submit_and_get_record
+from tests.support.tenants import Tenant, make_tenant
 
 NOTHING = {"received": 0, "spam": 0, "delivered": 0, "failed": 0}
 Settle = Callable[[Tenant], None]
@@ -91,7 +92,7 @@ def test_range__not_given__is_the_last_30_days(api: Client, tenant: Tenant) -> N
     noon = dt.datetime.combine(day, dt.time(0), dt.UTC)
     for days in (29, 30):
         put(tenant, tenant.default_form_id, {"n": "1"}, noon - dt.timedelta(days=days))
-    record = submit(api, tenant, tenant.default_form_id, {"n": "1"})
+    record = submit_and_get_record(api, tenant, tenant.default_form_id, {"n": "1"})
     series = [point(f"{day - dt.timedelta(days=days)}T00:00:00.000Z") for days in range(29, -1, -1)]
     for place in (0, 29):
         series[place]["received"] = 1
@@ -156,7 +157,7 @@ def test_query__malformed_or_unknown__validation_error(
 def test_form_id__own_form__counts_it_alone(api: Client, tenant: Tenant) -> None:
     form, other = tenant.form(), tenant.form()
     for form_id in (form, form, other):
-        submit(api, tenant, form_id, {"n": "1"})
+        submit_and_get_record(api, tenant, form_id, {"n": "1"})
     assert totals(api, tenant, formId=form) == {**NOTHING, "received": 2}
     assert totals(api, tenant, formId=other) == {**NOTHING, "received": 1}
     assert totals(api, tenant) == {**NOTHING, "received": 3}
@@ -174,7 +175,7 @@ def test_form_id__foreign_or_unknown__is_refused(api: Client, tenant: Tenant) ->
 def test_received__after_every_submit__is_exact_at_once(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
     for count in range(1, 11):  # some of these are dispatched by now, some are not
-        submit(api, tenant, form, {"n": "1", **({"_gotcha": "bot"} if count % 2 else {})})
+        submit_and_get_record(api, tenant, form, {"n": "1", **({"_gotcha": "bot"} if count % 2 else {})})
         expected = {**NOTHING, "received": count, "spam": (count + 1) // 2}
         assert totals(api, tenant, formId=form) == totals(api, tenant) == expected
     wait_until_dispatched(tenant)
@@ -184,7 +185,8 @@ def test_received__after_every_submit__is_exact_at_once(api: Client, tenant: Ten
 @SETTLED
 def test_received__after_deletes__is_not_lowered(api: Client, tenant: Tenant, settle: Settle) -> None:
     form = tenant.form()
-    ids = [submit(api, tenant, form, {"n": "1", **extra})["id"] for extra in ({}, {"_gotcha": "bot"}, {})]
+    values = ({"n": "1"}, {"n": "1", "_gotcha": "bot"}, {"n": "1"})
+    ids = [submit_and_get_id(api, tenant, form, each) for each in values]
     settle(tenant)
     for pk in ids[:2]:
         assert api.delete(f"/api/submissions/{pk}", tenant.key).status == 200
@@ -196,7 +198,7 @@ def test_received__after_deletes__is_not_lowered(api: Client, tenant: Tenant, se
 @SETTLED
 def test_spam__after_flips__is_what_is_stored_now(api: Client, tenant: Tenant, settle: Settle) -> None:
     form = tenant.form()
-    path = f"/api/submissions/{submit(api, tenant, form, {'n': '1'})['id']}"
+    path = f"/api/submissions/{submit_and_get_record(api, tenant, form, {'n': '1'})['id']}"
     settle(tenant)
     for spam in (True, False, True):
         assert api.patch(path, tenant.key, json={"spam": spam}).status == 200
@@ -212,10 +214,10 @@ def test_delivered_and_failed__webhook_answers__are_counted_once(
     hook = {"formId": form, "url": receiver.url(), "events": ["submission.created"]}
     webhook = api.post("/api/webhooks", tenant.key, json=hook).json()["data"]["id"]
     for count in (1, 2):
-        submit(api, tenant, form, {"n": str(count)})
+        submit_and_get_record(api, tenant, form, {"n": str(count)})
         receiver.wait_for(count)
     receiver.reply = Reply(410)  # the one answer that ends a delivery at once
-    submit(api, tenant, form, {"n": "3"})
+    submit_and_get_record(api, tenant, form, {"n": "3"})
     expected = {"received": 3, "spam": 0, "delivered": 2, "failed": 1}
     eventually(lambda: totals(api, tenant, formId=form) == expected, because=f"the totals are {expected}")
     receiver.reply = Reply(200)

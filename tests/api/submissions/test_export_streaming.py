@@ -12,8 +12,9 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submission_rows import put_many, submit
+from tests.support.rows import put_many
+from tests.support.submitting import submit_and_get_record
+from tests.support.tenants import Tenant, make_tenant
 
 ROWS = 20_000
 VALUE = "x" * 2048  # so the export is some 44 MB: far more than any buffer on the way
@@ -121,7 +122,7 @@ def test_export__clients_hang_up_midway__others_go_on(api: Client, large: tuple[
             reader.read(1)
     other = make_tenant()
     for count in range(1, 41):  # enough for every thread of the web role to have its turn
-        record = submit(api, other, other.default_form_id, {"n": str(count)})
+        record = submit_and_get_record(api, other, other.default_form_id, {"n": str(count)})
         answer = api.get("/api/submissions?limit=1", other.key)
         assert answer.status == 200, answer.text
         expected = {"data": [record], "pagination": {"page": 1, "limit": 1, "total": count, "pages": count}}
@@ -136,7 +137,7 @@ def test_export__changes_while_it_is_read__do_not_show(api: Client, chosen: str)
     newest = api.get(f"/api/submissions?formId={form}&limit=3", tenant.key).json()["data"]
     with slow_get(api, f"/api/submissions/export?formId={form}&format={chosen}", tenant.key) as reader:
         reader.read(1)
-        submit(api, tenant, form, {"n": "late", "new name": VALUE})
+        submit_and_get_record(api, tenant, form, {"n": "late", "new name": VALUE})
         assert api.delete(f"/api/submissions/{newest[0]['id']}", tenant.key).status == 200
         assert api.patch(f"/api/submissions/{newest[1]['id']}", tenant.key, json={"spam": True}).status == 200
         body = reader.body()
@@ -153,7 +154,7 @@ def test_export__rows_arrive_while_names_are_collected__rows_and_columns_agree(a
     made: list[str] = []
     with slow_get(api, f"/api/submissions/export?formId={form}", tenant.key) as reader:
         while not reader.has_begun() and len(made) < 400:  # 500 names would go to `_more`
-            made.append(submit(api, tenant, form, {f"late{len(made)}": "1"})["id"])
+            made.append(submit_and_get_record(api, tenant, form, {f"late{len(made)}": "1"})["id"])
         body = reader.body().decode()
     columns = body.partition("\r\n")[0].split(",")
     told = [place for place, pk in enumerate(made) if pk in body]

@@ -9,9 +9,10 @@ import pytest
 
 from config.ids import Prefix
 from tests.services.client import Answer, Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant, text_field
-from tests.support.submission_rows import put, record_of, row, submit
+from tests.support.replies import unknown_id
+from tests.support.rows import put, record_of, row
+from tests.support.submitting import submit_and_get_record
+from tests.support.tenants import Tenant, make_tenant, text_field
 
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "ndjson": "application/x-ndjson"}
 
@@ -37,8 +38,8 @@ def lines(answer: Answer) -> list[str]:
 
 def test_csv__declared_and_other_fields__are_columns_in_order(api: Client, tenant: Tenant) -> None:
     form = tenant.form(fields=[{**text_field(name), "required": False} for name in ("second", "first")])
-    one = submit(api, tenant, form, {"zeta": "z1", "first": "f1"})
-    two = submit(api, tenant, form, {"alpha": "a2", "second": "s2", "zeta": "z2"})
+    one = submit_and_get_record(api, tenant, form, {"zeta": "z1", "first": "f1"})
+    two = submit_and_get_record(api, tenant, form, {"alpha": "a2", "second": "s2", "zeta": "z2"})
     assert lines(export(api, tenant, formId=form)) == [
         "id,formId,createdAt,second,first,zeta,alpha",
         f"{one['id']},{form},{one['createdAt']},,f1,z1,",
@@ -55,7 +56,7 @@ def test_csv__nothing_received__is_the_header(api: Client, tenant: Tenant) -> No
 def test_csv__commas_quotes_line_breaks__are_quoted_as_rfc_4180_says(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
     values = {"comma": "a,b", 'say "hi"': 'she said "no"', "lines": "one\r\ntwo\nthree", "plain": "Ünïcode ☃ 😀"}
-    one = submit(api, tenant, form, values)
+    one = submit_and_get_record(api, tenant, form, values)
     assert export(api, tenant, formId=form).body.decode("utf-8") == (
         '\ufeffid,formId,createdAt,comma,"say ""hi""",lines,plain\r\n'
         f'{one["id"]},{form},{one["createdAt"]},"a,b","she said ""no""","one\r\ntwo\nthree",Ünïcode ☃ 😀\r\n'
@@ -64,7 +65,9 @@ def test_csv__commas_quotes_line_breaks__are_quoted_as_rfc_4180_says(api: Client
 
 def test_csv__names_like_our_columns__are_told_apart(api: Client, tenant: Tenant) -> None:
     form = tenant.form(fields=[{**text_field("id"), "required": False}])
-    one = submit(api, tenant, form, {"createdAt": "c", "_more": "m", "id": "i", "formId": "f", "data.x": "d"})
+    one = submit_and_get_record(
+        api, tenant, form, {"createdAt": "c", "_more": "m", "id": "i", "formId": "f", "data.x": "d"}
+    )
     assert lines(export(api, tenant, formId=form)) == [
         "id,formId,createdAt,data.id,data.createdAt,data._more,data.formId,data.x",
         f"{one['id']},{form},{one['createdAt']},i,c,m,f,d",
@@ -96,7 +99,7 @@ def test_csv__exactly_500_other_names__has_no_more(api: Client, tenant: Tenant) 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\uff1d1", "\u00a0=1", "\u200b=1", "'=1", "   =1"])
 def test_csv__cell_or_header_like_a_formula__gets_an_apostrophe(api: Client, tenant: Tenant, text: str) -> None:
     form = tenant.form()
-    one = submit(api, tenant, form, {"plain": text, text: "1-1"})
+    one = submit_and_get_record(api, tenant, form, {"plain": text, text: "1-1"})
     assert lines(export(api, tenant, formId=form)) == [
         f"id,formId,createdAt,plain,'{text}",
         f"{one['id']},{form},{one['createdAt']},'{text},1-1",
@@ -122,7 +125,7 @@ def test_export__no_format__is_csv(api: Client, tenant: Tenant) -> None:
 
 def test_json_and_ndjson__records__are_those_of_the_list_oldest_first(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
-    records = [submit(api, tenant, form, {"n": str(n), "text": 'Ünïcode "☃"\r\n'}) for n in range(3)]
+    records = [submit_and_get_record(api, tenant, form, {"n": str(n), "text": 'Ünïcode "☃"\r\n'}) for n in range(3)]
     assert export(api, tenant, formId=form, format="json").json() == records
     ndjson = export(api, tenant, formId=form, format="ndjson").body
     assert ndjson.endswith(b"\n")
@@ -136,14 +139,14 @@ def test_json_and_ndjson__nothing_received__are_an_empty_array_and_nothing(api: 
 
 def test_export__without_form__covers_the_organization_and_no_other(api: Client, tenant: Tenant) -> None:
     put(make_tenant(), make_tenant().form(), {"n": "foreign"})
-    records = [submit(api, tenant, form, {"n": "1"}) for form in (tenant.form(), tenant.default_form_id)]
+    records = [submit_and_get_record(api, tenant, form, {"n": "1"}) for form in (tenant.form(), tenant.default_form_id)]
     assert export(api, tenant, format="json").json() == records
     assert [line.split(",")[1] for line in lines(export(api, tenant))[1:]] == [one["formId"] for one in records]
 
 
 def test_export__archived_form__is_there(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
-    record = submit(api, tenant, form, {"n": "1"})
+    record = submit_and_get_record(api, tenant, form, {"n": "1"})
     api.delete(f"/api/forms/{form}", tenant.key)
     assert export(api, tenant, formId=form, format="json").json() == [record]
 

@@ -19,9 +19,10 @@ from submissions.live.tokens import SALT, live_token
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant
 from tests.support.live_stream import Stream
-from tests.support.submission_rows import put
+from tests.support.rows import put
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
 
 VIEWERS = 100
 BACKLOG = 1_024  # connections that the server takes unless told otherwise
@@ -37,13 +38,6 @@ def token_of(tenant: Tenant, form_id: str = "") -> str:
     return live_token(tenant.organization.pk, form, tenant.owner.pk)
 
 
-def submit(api: Client, tenant: Tenant, form_id: str = "", **values: str) -> str:
-    path = f"/api/submit?formId={form_id}" if form_id else "/api/submit"
-    answer = api.post(path, tenant.key, json=values)
-    assert answer.status == 201
-    return str(answer.json()["data"]["id"])
-
-
 def told_until_now(stream: Stream, api: Client, tenant: Tenant, form_id: str = "") -> list[str]:
     """The ids that a stream has told, in order. One more submission, which comes last, shows that this is all."""
 
@@ -51,7 +45,7 @@ def told_until_now(stream: Stream, api: Client, tenant: Tenant, form_id: str = "
         assert last in [event.id for event in stream.events], f"only {stream.events}"
         return True
 
-    last = submit(api, tenant, form_id, note="the last one")
+    last = submit_and_get_id(api, tenant, form_id, {"note": "the last one"})
     eventually(last_has_come)
     return [event.id for event in stream.events][:-1]
 
@@ -69,7 +63,7 @@ def test_stream__a_submission__appears_with_its_values_cut_short(
     form_id = tenant.form(name="Contact")
     with Stream(service.events_port, token_of(tenant)) as stream:
         hostile = "</script>\n\ndata: x\u2028" + "x" * 300
-        pk = submit(api, tenant, form_id, name="Ada", note=hostile, _replyto="secret@example.com")
+        pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada", "note": hostile, "_replyto": "secret@example.com"})
         event = stream.wait_for(1)[0]
         assert (event.id, event.name) == (pk, "submission")
         created_at = event.data.pop("createdAt")
@@ -87,10 +81,10 @@ def test_stream__of_one_form__shows_that_form_alone_and_never_spam_or_others(
 ) -> None:
     form_id, other = tenant.form(), make_tenant()
     with Stream(service.events_port, token_of(tenant, form_id)) as stream:
-        submit(api, tenant, note="to the default form")
-        submit(api, other, note="to another organization")
+        submit_and_get_id(api, tenant, values={"note": "to the default form"})
+        submit_and_get_id(api, other, values={"note": "to another organization"})
         api.post(f"/api/submit?formId={form_id}", tenant.key, json={"note": "a robot", "_gotcha": "x"})
-        wanted = submit(api, tenant, form_id, note="wanted")
+        wanted = submit_and_get_id(api, tenant, form_id, {"note": "wanted"})
         assert told_until_now(stream, api, tenant, form_id) == [wanted]
 
 
@@ -98,17 +92,17 @@ def test_stream__of_one_form__shows_that_form_alone_and_never_spam_or_others(
 def test_stream__after_a_lost_connection__brings_what_was_missed_once_and_in_order(
     api: Client, service: Application, tenant: Tenant, by_header: bool
 ) -> None:
-    seen, *missed = [submit(api, tenant, number=str(number)) for number in range(4)]
+    seen, *missed = [submit_and_get_id(api, tenant, values={"number": str(number)}) for number in range(4)]
     options = {"Last_Event_ID": seen} if by_header else {"after": seen}
     with Stream(service.events_port, token_of(tenant), **options) as stream:
         assert [event.id for event in stream.wait_for(3)] == missed
-        live = submit(api, tenant, number="live")
+        live = submit_and_get_id(api, tenant, values={"number": "live"})
         stream.wait_for(4)
         assert told_until_now(stream, api, tenant) == [*missed, live]
 
 
 def test_stream__both_places_named__believes_the_header(api: Client, service: Application, tenant: Tenant) -> None:
-    first, second, third = (submit(api, tenant, number=str(number)) for number in range(3))
+    first, second, third = (submit_and_get_id(api, tenant, values={"number": str(number)}) for number in range(3))
     with Stream(service.events_port, token_of(tenant), after=first, Last_Event_ID=second) as stream:
         assert told_until_now(stream, api, tenant) == [third]
 
@@ -142,11 +136,11 @@ def test_stream__for_one_that_comes_back__tells_the_others_nothing_again(
     token = token_of(tenant)
     before = encode_id(Prefix.SUBMISSION, first_id_of(now() - dt.timedelta(minutes=2)))
     with Stream(service.events_port, token) as present:
-        first = submit(api, tenant, note="first")
+        first = submit_and_get_id(api, tenant, values={"note": "first"})
         present.wait_for(1)
         with Stream(service.events_port, token, after=before) as back:
             assert len(back.wait_for(2)) == 2
-            last = submit(api, tenant, note="last")
+            last = submit_and_get_id(api, tenant, values={"note": "last"})
             assert [event.id for event in present.wait_for(2)] == [first, last]
 
 
@@ -179,7 +173,7 @@ def test_stream__more_missed_than_is_replayed__is_told_to_load_the_list_anew(
 
 def test_stream__committed_late__is_told_all_the_same(api: Client, service: Application, tenant: Tenant) -> None:
     with Stream(service.events_port, token_of(tenant)) as stream:
-        newer = submit(api, tenant, note="newer")
+        newer = submit_and_get_id(api, tenant, values={"note": "newer"})
         stream.wait_for(1)
         late = put(tenant, tenant.default_form_id, {"note": "late"}, now() - dt.timedelta(seconds=4))
         stream.wait_for(2)
@@ -261,11 +255,11 @@ def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Appl
     token = token_of(tenant)
     with ExitStack() as stack:
         first = stack.enter_context(Stream(service.events_port, token))
-        submit(api, tenant, note="warm")  # the reader's one thread has been started when this is told
+        submit_and_get_id(api, tenant, values={"note": "warm"})  # starts the reader's one thread
         first.wait_for(1)
         before = threads_of_the_events_process(service)
         streams = [stack.enter_context(Stream(service.events_port, token)) for _ in range(VIEWERS)]
-        pk = submit(api, tenant, note="to everybody")
+        pk = submit_and_get_id(api, tenant, values={"note": "to everybody"})
         for stream in streams:
             assert stream.wait_for(1)[-1].id == pk
         assert threads_of_the_events_process(service) == before

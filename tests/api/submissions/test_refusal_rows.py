@@ -14,11 +14,11 @@ from submissions.refusals.recorder import KEPT, purge_refusals, recent_refusals
 from submissions.refusals.store import MOST_AN_HOUR
 from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant, text_field
-from tests.support.hosting import URLENCODED, multipart
-from tests.support.key_records import stored
-from tests.support.refused import EVIL, SHOP, everything, public_id, rows, rows_of, submit, the_row
-from tests.support.submitting import JSON, submit_raw
+from tests.support.hosted_posts import URLENCODED, multipart
+from tests.support.key_records import key_of
+from tests.support.refusals import EVIL, SHOP, everything, public_id, rows, rows_of, the_row
+from tests.support.submitting import JSON, submit, submit_raw
+from tests.support.tenants import Tenant, make_tenant, text_field
 
 MARKER = "4111111111111111"  # what somebody typed; it looks like a number, so that JSON's errors meet it too
 # Payloads with the marker in every place that a value has -> the answer's code. Names of fields may be told.
@@ -155,7 +155,7 @@ def test_recent_refusals__by_form_and_key__are_a_days_newest_first(api: Client) 
     rows_of(tenant, 2)
     form = Form.objects.get(pk=decode_id(Prefix.FORM, form_id))
     by_form = recent_refusals(tenant.organization, form=form)
-    by_key = recent_refusals(tenant.organization, key=stored(tenant.publishable))
+    by_key = recent_refusals(tenant.organization, key=key_of(tenant.publishable))
 
     assert [public_id(row) for row in rows(tenant)] == [other_id, form_id]
     assert [public_id(row) for row in by_form] == [form_id]

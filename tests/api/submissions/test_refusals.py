@@ -13,13 +13,13 @@ from keys.access_keys import revoke_key
 from keys.tokens import make_token
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import make_tenant, text_field
-from tests.support.hosting import FIELDS, GOOD, URLENCODED, multipart, post
-from tests.support.key_records import expire, stored
+from tests.support.hosted_posts import FIELDS, GOOD, URLENCODED, multipart, post
+from tests.support.key_records import expire, key_of
 from tests.support.rate_windows import lasting_client, lasting_tenant
-from tests.support.refused import EVIL, SHOP, Told, everything, public_id, rows, rows_of, submit, the_row, told
-from tests.support.submitting import submit_raw
+from tests.support.refusals import EVIL, SHOP, Told, everything, public_id, rows, rows_of, the_row, told
+from tests.support.replies import unknown_id
+from tests.support.submitting import submit, submit_raw
+from tests.support.tenants import make_tenant, text_field
 
 LONG = b"v" * 300_000
 MANY_FIELDS = json.dumps(dict.fromkeys(map(str, range(300)), "")).encode()
@@ -54,7 +54,7 @@ def test_submit__refused_with_a_good_key__is_told_with_gate_form_and_key(api: Cl
     assert [answer.json()["error"] for answer in answers] == [expected[1] for _, _, expected in SUBMITTED]
     assert sorted(map(told, found)) == sorted(expected for _, _, expected in SUBMITTED)
     for row in found:
-        assert (public_id(row), row.access_key, row.count) == (form_id, stored(tenant.key), 1)
+        assert (public_id(row), row.access_key, row.count) == (form_id, key_of(tenant.key), 1)
         assert row.first_at == row.last_at
         assert dt.timedelta(0) <= now() - row.last_at < dt.timedelta(minutes=1)
 
@@ -72,13 +72,13 @@ def test_submit__origin_off_the_list__names_origin_form_and_the_pages_key(api: C
     assert {row.origin: row.count for row in found} == {EVIL: 2, "null": 1, "": 1, f"{EVIL}:8443": 1}
     for row in found:
         assert told(row) == ("Origin", "origin_not_allowed", "", "", row.origin)
-        assert (public_id(row), row.access_key) == (form_id, stored(tenant.publishable))
+        assert (public_id(row), row.access_key) == (form_id, key_of(tenant.publishable))
 
 
 def test_submit__state_conflict_and_robot_check__are_told(api: Client) -> None:
     tenant = make_tenant()
     draft, form_id = tenant.form(published=False), tenant.form()
-    guarded = tenant.form(spam_protection=SpamProtection(proof_of_work=True).stored())
+    guarded = tenant.form(spam_protection=SpamProtection(proof_of_work=True).key_of())
     submit(api, tenant.key, draft)
     submit(api, tenant.publishable, guarded, Origin=SHOP)
     for value in "12":
@@ -120,7 +120,7 @@ def test_submit__key_that_has_ended__is_told_to_its_owner_with_its_name(api: Cli
     tenant, stranger = make_tenant(), make_tenant()
     token, own_form = tenant.issue(), tenant.form()
     if end == "revoked":
-        revoke_key(stored(token), by=None)
+        revoke_key(key_of(token), by=None)
     else:
         expire(token)
 
@@ -130,7 +130,7 @@ def test_submit__key_that_has_ended__is_told_to_its_owner_with_its_name(api: Cli
     assert statuses == [401] * 3
     assert {public_id(row): row.count for row in found} == {None: 2, own_form: 1}
     for row in found:
-        assert (row.access_key, end in advise(row).title) == (stored(token), True)
+        assert (row.access_key, end in advise(row).title) == (key_of(token), True)
         assert token not in everything(row)
     assert rows(stranger) == []  # the key has an owner, so whose form was named does not count
 
@@ -141,7 +141,7 @@ def test_submit__form_of_another_organization__is_told_to_the_keys_owner_without
     assert submit(api, tenant.key, stranger.form()).status == 403
 
     row = the_row(tenant)
-    assert (row.code, row.form, row.access_key) == ("unauthorized", None, stored(tenant.key))
+    assert (row.code, row.form, row.access_key) == ("unauthorized", None, key_of(tenant.key))
     assert rows(stranger) == []
 
 
@@ -175,7 +175,7 @@ def test_limits__address_that_was_refused_too_often__is_not_blamed_on_the_plan(
     assert statuses == [403] * 99 + [429] * 2
     origin, limit = ("Origin", "origin_not_allowed", "", "", EVIL), ("Limit", "rate_limited", "address", "", EVIL)
     found = {(told(row), row.access_key): row.count for row in rows_of(tenant, 101)}
-    key = stored(tenant.publishable)
+    key = key_of(tenant.publishable)
     assert found == {(origin, key): 99, (limit, key): 1, (limit, None): 1}
 
 

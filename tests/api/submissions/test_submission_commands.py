@@ -11,20 +11,15 @@ from submissions.models import IdempotencyKey, Submission
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant
 from tests.support.command_line import complaint, output, run
-from tests.support.literals import error
+from tests.support.replies import failure
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
 
 
 @pytest.fixture
 def tenant() -> Tenant:
     return make_tenant()
-
-
-def submit(api: Client, tenant: Tenant, form_id: str, **values: str) -> str:
-    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values)
-    assert answer.status == 201
-    return str(answer.json()["data"]["id"])
 
 
 def age(submission_id: str, days: float) -> str:
@@ -48,8 +43,8 @@ def test_export__each_format__is_byte_for_byte_what_the_api_exports(
 ) -> None:
     form_id = tenant.form()
     for number in range(3):
-        submit(api, tenant, form_id, name=f'Zoë "{number}"', message="one,\r\ntwo")
-    submit(api, tenant, tenant.default_form_id, name="not of this form")
+        submit_and_get_id(api, tenant, form_id, {"name": f'Zoë "{number}"', "message": "one,\r\ntwo"})
+    submit_and_get_id(api, tenant, tenant.default_form_id, {"name": "not of this form"})
     result = run(service, "export_submissions", form_id, "--format", chosen)
     assert (result.returncode, result.stderr) == (0, b"")
     answer = api.get(f"/api/submissions/export?formId={form_id}&format={chosen}", tenant.key)
@@ -60,8 +55,8 @@ def test_export__each_format__is_byte_for_byte_what_the_api_exports(
 
 def test_export__with_a_filter__holds_what_it_leaves(service: Application, tenant: Tenant, api: Client) -> None:
     form_id = tenant.form()
-    submit(api, tenant, form_id, name="Ada")
-    wanted = submit(api, tenant, form_id, name="Grace")
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
+    wanted = submit_and_get_id(api, tenant, form_id, {"name": "Grace"})
     printed = output(service, "export_submissions", form_id, "--format", "ndjson", "--q", "gra")
     assert [line.count(wanted) for line in printed.splitlines()] == [1]
     day_before = (now() - dt.timedelta(days=1)).date().isoformat()
@@ -89,23 +84,23 @@ def test_purge__older_than_the_form_keeps__deletes_those_and_no_others(
     service: Application, tenant: Tenant, api: Client
 ) -> None:
     month, forever = tenant.form(retention_days=30), tenant.form()
-    gone = [age(submit(api, tenant, month, name="old"), days) for days in (30.1, 31, 400)]
+    gone = [age(submit_and_get_id(api, tenant, month, {"name": "old"}), days) for days in (30.1, 31, 400)]
     kept = [
-        submit(api, tenant, month, name="new"),
-        age(submit(api, tenant, month, name="nearly"), 29.9),
-        age(submit(api, tenant, forever, name="ancient"), 3000),
+        submit_and_get_id(api, tenant, month, {"name": "new"}),
+        age(submit_and_get_id(api, tenant, month, {"name": "nearly"}), 29.9),
+        age(submit_and_get_id(api, tenant, forever, {"name": "ancient"}), 3000),
     ]
     assert statuses(api, tenant, *gone, *kept) == [200] * 6
     output(service, "purge_submissions")
     missing = api.get(f"/api/submissions/{gone[0]}", tenant.key)
-    assert (missing.status, missing.json()) == (404, error("not_found"))
+    assert (missing.status, missing.json()) == (404, failure("not_found"))
     assert statuses(api, tenant, *gone) == [404] * 3
     assert statuses(api, tenant, *kept) == [200] * 3
     assert api.get(f"/api/forms/{month}", tenant.key).json()["data"]["submissionCount"] == 2
 
 
 def test_purge__run_again__finds_nothing_more(service: Application, tenant: Tenant, api: Client) -> None:
-    kept = submit(api, tenant, tenant.form(retention_days=1), name="new")
+    kept = submit_and_get_id(api, tenant, tenant.form(retention_days=1), {"name": "new"})
     assert output(service, "purge_submissions")
     assert output(service, "purge_submissions")
     assert statuses(api, tenant, kept) == [200]

@@ -8,9 +8,10 @@ import pytest
 
 from config.ids import Prefix
 from tests.services.client import Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submission_rows import put, submit
+from tests.support.replies import unknown_id
+from tests.support.rows import put
+from tests.support.submitting import submit_and_get_record
+from tests.support.tenants import Tenant, make_tenant
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_spam__default_and_each_choice__leaves_what_it_says(
 ) -> None:
     form = tenant.form()
     for n, extra in (("1", {}), ("2", {"_gotcha": "bot"}), ("3", {})):
-        submit(api, tenant, form, {"n": n, **extra})
+        submit_and_get_record(api, tenant, form, {"n": n, **extra})
     assert found(api, tenant, **query) == found(api, tenant, formId=form, **query) == expected
 
 
@@ -136,7 +137,7 @@ def test_q__text__is_found_in_any_value_whatever_its_case(
 ) -> None:
     form = tenant.form()
     for values in SEARCHED:
-        submit(api, tenant, form, values)
+        submit_and_get_record(api, tenant, form, values)
     assert found(api, tenant, q=text) == found(api, tenant, q=text, formId=form) == expected
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from config.ids import Prefix
 from tests.services.client import Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submission_rows import put, submit, wait_until_dispatched
+from tests.support.replies import unknown_id
+from tests.support.rows import put, wait_until_dispatched
+from tests.support.submitting import submit_and_get_record
+from tests.support.tenants import Tenant, make_tenant
 
 
 @pytest.fixture
@@ -35,26 +36,26 @@ def test_list__nothing_received__is_empty_with_no_pages(api: Client, tenant: Ten
 
 def test_list__two_received__is_data_and_pagination_newest_first(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
-    first = submit(api, tenant, form, {"name": "Ada", "topic": "Ünïcode"})
-    second = submit(api, tenant, form, {"name": "Grace"})
+    first = submit_and_get_record(api, tenant, form, {"name": "Ada", "topic": "Ünïcode"})
+    second = submit_and_get_record(api, tenant, form, {"name": "Grace"})
     expected = {"data": [second, first], "pagination": {"page": 1, "limit": 25, "total": 2, "pages": 1}}
     assert listed(api, tenant) == expected
 
 
 def test_list__several_forms__holds_the_whole_organization(api: Client, tenant: Tenant) -> None:
-    first = submit(api, tenant, tenant.form(), {"a": "1"})
-    second = submit(api, tenant, tenant.default_form_id, {"b": "2"})
+    first = submit_and_get_record(api, tenant, tenant.form(), {"a": "1"})
+    second = submit_and_get_record(api, tenant, tenant.default_form_id, {"b": "2"})
     assert listed(api, tenant)["data"] == [second, first]
 
 
 def test_list__another_organization__sees_nothing_of_it(api: Client, tenant: Tenant) -> None:
-    submit(api, tenant, tenant.form(), {"a": "1"})
+    submit_and_get_record(api, tenant, tenant.form(), {"a": "1"})
     assert listed(api, make_tenant())["data"] == []
 
 
 def test_list__values_in_order_sent__keeps_their_order(api: Client, tenant: Tenant) -> None:
     names = ["zebra", "apple", "Mango", "_own", "10", "9"]
-    submit(api, tenant, tenant.form(), dict.fromkeys(names, "x"))
+    submit_and_get_record(api, tenant, tenant.form(), dict.fromkeys(names, "x"))
     assert list(listed(api, tenant)["data"][0]["data"]) == names
 
 
@@ -94,7 +95,7 @@ def test_list__page_or_limit_out_of_range__validation_error(api: Client, tenant:
 def test_total__after_every_submit__is_exact_at_once_and_stays_so(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
     for count in range(1, 16):  # some of these are dispatched by now, some are not
-        submit(api, tenant, form, {"n": str(count)})
+        submit_and_get_record(api, tenant, form, {"n": str(count)})
         assert (total(api, tenant, f"?formId={form}"), total(api, tenant)) == (count, count)
     wait_until_dispatched(tenant)
     assert (total(api, tenant, f"?formId={form}"), total(api, tenant)) == (15, 15)
@@ -105,7 +106,7 @@ def test_total__after_delete_and_spam_flips__is_exact_at_once(
     api: Client, tenant: Tenant, settle: Callable[[Tenant], None]
 ) -> None:
     form = tenant.form()
-    ids = [submit(api, tenant, form, {"n": str(n)})["id"] for n in range(5)]
+    ids = [submit_and_get_record(api, tenant, form, {"n": str(n)})["id"] for n in range(5)]
     settle(tenant)
     seen = []
     for method, place, options in [
@@ -123,13 +124,13 @@ def test_total__after_delete_and_spam_flips__is_exact_at_once(
 
 
 def test_read__own_submission__is_the_whole_record(api: Client, tenant: Tenant) -> None:
-    record = submit(api, tenant, tenant.form(), {"name": "Ada", "age": "36"})
+    record = submit_and_get_record(api, tenant, tenant.form(), {"name": "Ada", "age": "36"})
     answer = api.get(f"/api/submissions/{record['id']}", tenant.key)
     assert (answer.status, answer.json()) == (200, {"success": True, "data": record, "message": "Found."})
 
 
 def test_mark__spam_and_back__is_the_whole_record_each_time(api: Client, tenant: Tenant) -> None:
-    record = submit(api, tenant, tenant.form(), {"name": "Ada"})
+    record = submit_and_get_record(api, tenant, tenant.form(), {"name": "Ada"})
     path = f"/api/submissions/{record['id']}"
     marked = api.patch(path, tenant.key, json={"spam": True}).json()
     spam = {**record, "spam": True, "spamReasons": ["marked as spam"]}
@@ -141,7 +142,7 @@ def test_mark__spam_and_back__is_the_whole_record_each_time(api: Client, tenant:
 
 
 def test_mark__as_it_is_already__changes_nothing(api: Client, tenant: Tenant) -> None:
-    record = submit(api, tenant, tenant.form(), {"name": "Ada", "_gotcha": "bot"})
+    record = submit_and_get_record(api, tenant, tenant.form(), {"name": "Ada", "_gotcha": "bot"})
     answer = api.patch(f"/api/submissions/{record['id']}", tenant.key, json={"spam": True})
     assert (answer.status, answer.json()["data"]) == (200, record)
 
@@ -160,7 +161,7 @@ def test_mark__as_it_is_already__changes_nothing(api: Client, tenant: Tenant) ->
 def test_mark__wrong_body__validation_error(
     api: Client, tenant: Tenant, body: dict[str, Any], field: str, code: str
 ) -> None:
-    record = submit(api, tenant, tenant.form(), {"name": "Ada"})
+    record = submit_and_get_record(api, tenant, tenant.form(), {"name": "Ada"})
     answer = api.patch(f"/api/submissions/{record['id']}", tenant.key, json=body)
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
     assert [(detail["field"], detail["code"]) for detail in answer.json()["details"]] == [(field, code)]
@@ -169,8 +170,8 @@ def test_mark__wrong_body__validation_error(
 
 def test_delete__own_submission__is_gone(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
-    kept = submit(api, tenant, form, {"n": "1"})
-    path = f"/api/submissions/{submit(api, tenant, form, {'n': '2'})['id']}"
+    kept = submit_and_get_record(api, tenant, form, {"n": "1"})
+    path = f"/api/submissions/{submit_and_get_record(api, tenant, form, {'n': '2'})['id']}"
     answer = api.delete(path, tenant.key)
     expected = {"id": path.rpartition("/")[2], "deleted": True}
     assert (answer.status, answer.json()) == (
@@ -188,7 +189,7 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [("GET", {}), ("PATCH", {"json": {"
 def test_submission__of_another_organization__unauthorized_and_untouched(
     api: Client, tenant: Tenant, method: str, options: dict[str, Any]
 ) -> None:
-    record = submit(api, tenant, tenant.form(), {"name": "Ada"})
+    record = submit_and_get_record(api, tenant, tenant.form(), {"name": "Ada"})
     answer = api.request(method, f"/api/submissions/{record['id']}", make_tenant().key, **options)
     expected = {"success": False, "error": "unauthorized", "message": "Unauthorized"}
     assert (answer.status, answer.json()) == (403, expected)
@@ -210,7 +211,7 @@ def test_submission__malformed_id__validation_error(api: Client, tenant: Tenant,
 
 def test_submission__of_an_archived_form__stays_readable(api: Client, tenant: Tenant) -> None:
     form = tenant.form()
-    record = submit(api, tenant, form, {"name": "Ada"})
+    record = submit_and_get_record(api, tenant, form, {"name": "Ada"})
     assert api.delete(f"/api/forms/{form}", tenant.key).status == 200
     assert api.get(f"/api/submissions/{record['id']}", tenant.key).json()["data"] == record
     assert listed(api, tenant, f"?formId={form}")["data"] == [record]

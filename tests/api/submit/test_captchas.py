@@ -10,9 +10,9 @@ import pytest
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
-from tests.support.arrange import make_tenant
-from tests.support.hosting import post
+from tests.support.hosted_posts import post
 from tests.support.submitting import accepted, records
+from tests.support.tenants import make_tenant
 
 FIELDS = {"turnstile": "cf-turnstile-response", "hcaptcha": "h-captcha-response"}
 

@@ -8,9 +8,9 @@ import altcha
 import pytest
 
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.hosting import WANTS_JSON, ask
-from tests.support.submitting import records
+from tests.support.hosted_posts import WANTS_JSON, ask
+from tests.support.submitting import records, submit
+from tests.support.tenants import make_tenant
 
 PROTECTED = {"proof_of_work": True}
 PAGE = {"Origin": "https://shop.example"}
@@ -24,11 +24,6 @@ def solve(api: Client) -> str:
     return altcha.Payload(challenge, solution).to_base64()
 
 
-def submit(api: Client, tenant: Tenant, form_id: str, body: Any, key: str = "", **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return api.post(f"/api/submit?formId={form_id}", key or tenant.publishable, json=body, headers=named)
-
-
 def codes(answer: Answer) -> tuple[int, list[str]]:
     return answer.status, [detail["code"] for detail in answer.json().get("details", [])]
 
@@ -40,8 +35,8 @@ def test_page__without_a_proof__is_told_what_is_missing(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form(spam_protection=PROTECTED)
 
-    assert codes(submit(api, tenant, form_id, {"a": "1"})) == REQUIRED
-    assert codes(submit(api, tenant, form_id, {"a": "1"}, tenant.key, **PAGE)) == REQUIRED
+    assert codes(submit(api, tenant.publishable, form_id, {"a": "1"})) == REQUIRED
+    assert codes(submit(api, tenant.key, form_id, {"a": "1"}, **PAGE)) == REQUIRED
     error = ask(api, form_id, {"a": "1"}).json()["errors"][0]
     assert (error["code"], error["field"]) == ("proof_of_work_required", "_altcha")
     assert records(api, tenant, form_id) == []
@@ -53,10 +48,10 @@ def test_solved_challenge__is_good_once(api: Client, field: str) -> None:
     form_id = tenant.form(spam_protection=PROTECTED)
     proof = solve(api)
 
-    assert submit(api, tenant, form_id, {"a": "1", field: proof}).status == 201
-    assert codes(submit(api, tenant, form_id, {"a": "2", field: proof})) == REQUIRED
+    assert submit(api, tenant.publishable, form_id, {"a": "1", field: proof}).status == 201
+    assert codes(submit(api, tenant.publishable, form_id, {"a": "2", field: proof})) == REQUIRED
     rewritten = base64.b64encode(json.dumps(json.loads(base64.b64decode(proof)), indent=1).encode()).decode()
-    assert codes(submit(api, tenant, form_id, {"a": "3", field: rewritten})) == REQUIRED
+    assert codes(submit(api, tenant.publishable, form_id, {"a": "3", field: rewritten})) == REQUIRED
     assert [record["data"] for record in records(api, tenant, form_id)] == [{"a": "1"}]
 
 
@@ -65,7 +60,7 @@ def test_same_request_again__with_its_idempotency_key__is_answered_again(api: Cl
     form_id = tenant.form(spam_protection=PROTECTED)
     body = {"a": "1", "_altcha": solve(api)}
 
-    answers = [submit(api, tenant, form_id, body, Idempotency_Key="k") for _ in range(2)]
+    answers = [submit(api, tenant.publishable, form_id, body, Idempotency_Key="k") for _ in range(2)]
 
     assert [answer.status for answer in answers] == [201, 201]
     assert answers[0].json() == answers[1].json()
@@ -75,14 +70,14 @@ def test_server_with_a_secret_key__needs_no_proof(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form(spam_protection=PROTECTED)
 
-    assert submit(api, tenant, form_id, {"a": "1"}, tenant.key).status == 201
+    assert submit(api, tenant.key, form_id, {"a": "1"}).status == 201
 
 
 def test_form_that_does_not_ask__ignores_what_is_sent(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form()
 
-    assert submit(api, tenant, form_id, {"a": "1", "_altcha": "nonsense"}).status == 201
+    assert submit(api, tenant.publishable, form_id, {"a": "1", "_altcha": "nonsense"}).status == 201
 
 
 def forged(**parameters: Any) -> str:
@@ -105,7 +100,7 @@ def test_proofs_that_prove_nothing__are_refused(api: Client) -> None:
 
     for proof in [*proofs, deep, ["a", "b"]]:
         with Client(api.port) as somebody:  # each from an address of its own: bursts are bounded
-            assert codes(submit(somebody, tenant, form_id, {"a": "1", "_altcha": proof})) == REQUIRED, proof
+            assert codes(submit(somebody, tenant.publishable, form_id, {"a": "1", "_altcha": proof})) == REQUIRED, proof
     assert records(api, tenant, form_id) == []
 
 
@@ -114,7 +109,7 @@ def test_values_in_error__are_told_before_a_proof_is_asked_for(api: Client) -> N
     field = {"name": "a", "label": "A", "type": "Text", "required": True}
     form_id = tenant.form(spam_protection=PROTECTED, fields=[field])
 
-    assert codes(submit(api, tenant, form_id, {"b": "1"})) == (400, ["required"])
+    assert codes(submit(api, tenant.publishable, form_id, {"b": "1"})) == (400, ["required"])
 
 
 def test_challenge__is_fresh_each_time_and_open_to_every_origin(api: Client) -> None:

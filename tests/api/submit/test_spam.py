@@ -8,11 +8,11 @@ import pytest
 from submissions.hosted import stamps
 from tests.services.client import Client
 from tests.services.receivers import Receiver
-from tests.support.answers import Like
-from tests.support.arrange import make_tenant, text_field
-from tests.support.hosting import GOOD, post
+from tests.support.hosted_posts import GOOD, post
+from tests.support.replies import Like
 from tests.support.submitting import accepted, records
-from tests.support.webhook_calls import register
+from tests.support.tenants import make_tenant, text_field
+from tests.support.webhooks import register
 
 RULES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ({}, {"_gotcha": "x"}, ["honeypot: _gotcha was filled in"]),

@@ -7,9 +7,9 @@ import pytest
 
 from config.ids import Prefix
 from tests.services.client import Client
-from tests.support.answers import TIME, UNAUTHORIZED, an_id, failure, invalid, invalid_id, unknown_id
-from tests.support.arrange import make_tenant
+from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, invalid_id, unknown_id
 from tests.support.submitting import accepted, records, stored_data, submit_raw
+from tests.support.tenants import make_tenant
 
 EMPTY = failure(
     "empty_submission", "The submission holds no values. Send at least one field beside the control fields."

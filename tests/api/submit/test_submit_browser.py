@@ -7,16 +7,12 @@ import pytest
 from keys.plans import Plan
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.support.answers import INVALID_ACCESS_KEY, SECONDS, failure
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submitting import accepted, records
+from tests.support.replies import INVALID_ACCESS_KEY, SECONDS, failure
+from tests.support.submitting import accepted, records, submit
+from tests.support.tenants import Tenant, make_tenant
 
 LIST = ["https://shop.example.com", "https://*.example.org", "http://localhost:3000"]
 BURST, FORM_BURST, MINUTE = 10, 60, 60
-
-
-def submit(api: Client, key: str, form_id: str, **headers: str) -> Answer:
-    return api.post(f"/api/submit?formId={form_id}", key, json={"a": "1"}, headers=headers)
 
 
 def refused(origin: str) -> dict[str, object]:

@@ -8,10 +8,10 @@ import pytest
 from config.ids import Prefix
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.support.answers import unknown_id
-from tests.support.arrange import Tenant, make_tenant
 from tests.support.outage import service_without_database
+from tests.support.replies import unknown_id
 from tests.support.submitting import JSON, submit_raw
+from tests.support.tenants import Tenant, make_tenant
 
 ORIGIN = {"Origin": "https://shop.example.com"}
 EXPOSED = {

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import invalid
-from tests.support.arrange import make_tenant
+from tests.support.replies import invalid
 from tests.support.submitting import accepted, stored_data
+from tests.support.tenants import make_tenant
 
 ADVICE = {
     "Email": ("invalid_email", "must be an email address"),

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import failure, invalid
-from tests.support.arrange import make_tenant, text_field
+from tests.support.replies import failure, invalid
 from tests.support.submitting import records, stored_data, submit_raw
+from tests.support.tenants import make_tenant, text_field
 
 BODY = b'{"a": "1"}'
 OTHER_BODY = failure(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import failure, invalid
-from tests.support.arrange import make_tenant
+from tests.support.replies import failure, invalid
 from tests.support.submitting import accepted, chunked, records, stored_data, submit_raw
+from tests.support.tenants import make_tenant
 
 TOO_LARGE = failure("payload_too_large", "The body is larger than 256 KiB. Send less.")
 MAX_BODY = 256 * 1024

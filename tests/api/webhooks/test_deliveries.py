@@ -13,15 +13,15 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.services.client import Client
 from tests.services.receivers import Received, Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.answers import TIME, Like
-from tests.support.arrange import make_tenant
-from tests.support.webhook_calls import (
+from tests.support.replies import TIME, Like
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import make_tenant
+from tests.support.webhooks import (
     attempts_are,
     is_delivered,
     log_of,
     message_id_of,
     register,
-    submit,
     wait_for_delivery,
 )
 
@@ -110,7 +110,7 @@ def test_submission__one_active_webhook__sends_exactly_one_message_within_3_seco
 def test_message__pythons_standardwebhooks__verifies_it_and_nothing_else(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
+    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
     (message,) = receiver.wait_for(1)
     assert verify(message, webhook["secret"]) == json.loads(message.body)
     assert is_fresh(message)
@@ -125,7 +125,7 @@ def test_message__npms_standardwebhooks__verifies_it_and_nothing_else(
 ) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
+    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
     (message,) = receiver.wait_for(1)
     genuine, forged = verdicts(npm_package, [(message, webhook["secret"]), (message, OTHER_SECRET)])
     assert genuine == {"genuine": True, "payload": json.loads(message.body)}
@@ -138,7 +138,7 @@ def test_message__after_a_rotation__verifies_with_the_old_and_the_new_secret(
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
     rotated = api.post(f"/api/webhooks/{webhook['id']}/rotate-secret", tenant.key).json()["data"]
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     (message,) = receiver.wait_for(1)
     assert message.headers["webhook-signature"] == Like(rf"{SIGNATURE} {SIGNATURE}")
     secrets = [webhook["secret"], rotated["secret"], OTHER_SECRET]
@@ -153,7 +153,7 @@ def test_message__retried_and_replayed__has_the_same_id_and_body_and_a_fresh_tim
     tenant = make_tenant()
     receiver.replies.append(Reply(500))
     webhook = register(api, tenant, receiver.url())
-    submission_id = submit(api, tenant, webhook["formId"])
+    submission_id = submit_and_get_id(api, tenant, webhook["formId"])
     wait_for_delivery(api, tenant, webhook["id"], attempts_are(1))
     receiver.wait_for(2)  # by itself, after about 5 seconds
     seen = wait_for_delivery(api, tenant, webhook["id"], is_delivered)
@@ -171,7 +171,7 @@ def test_message__form_changed_before_the_retry__stays_as_it_was_written(api: Cl
     tenant = make_tenant()
     receiver.replies.append(Reply(500))
     webhook = register(api, tenant, receiver.url(), tenant.form(name="Before"))
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], attempts_are(1))
     assert api.patch(f"/api/forms/{webhook['formId']}", tenant.key, json={"name": "After"}).status == 200
     assert api.post(f"/api/deliveries/{seen['id']}/retry", tenant.key).status == 200
@@ -186,7 +186,7 @@ def test_submission__two_webhooks_of_the_form__each_gets_one_message_with_the_sa
     tenant = make_tenant()
     form_id = tenant.form()
     made = [register(api, tenant, receiver.url(path), form_id) for path in ("/a", "/b")]
-    submission_id = submit(api, tenant, form_id)
+    submission_id = submit_and_get_id(api, tenant, form_id)
     messages = receiver.wait_for(2)
     assert sorted(message.path for message in messages) == ["/a", "/b"]
     assert {message.headers["webhook-id"] for message in messages} == {message_id_of(submission_id)}
@@ -198,11 +198,11 @@ def test_submission__webhook_registered_after_it__is_not_told(api: Client, recei
     tenant = make_tenant()
     form_id = tenant.form()
     earlier = register(api, tenant, receiver.url("/earlier"), form_id)
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     later = register(api, tenant, receiver.url("/later"), form_id)
     wait_for_delivery(api, tenant, earlier["id"], is_delivered)
     assert log_of(api, tenant, later["id"]) == []
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     receiver.wait_for(1, path="/later")
     eventually(lambda: len(log_of(api, tenant, earlier["id"])) == 2)
     assert len(log_of(api, tenant, later["id"])) == 1
@@ -215,11 +215,11 @@ def test_submission__webhook_disabled__is_told_by_a_replay_after_it_is_activated
     form_id = tenant.form()
     webhook, fence = (register(api, tenant, receiver.url(path), form_id) for path in ("/disabled", "/fence"))
     api.patch(f"/api/webhooks/{webhook['id']}", tenant.key, json={"status": "disabled"})
-    missed = submit(api, tenant, form_id)
+    missed = submit_and_get_id(api, tenant, form_id)
     wait_for_delivery(api, tenant, fence["id"], is_delivered)
     api.patch(f"/api/webhooks/{webhook['id']}", tenant.key, json={"status": "active"})
     assert [entry["status"] for entry in log_of(api, tenant, webhook["id"])] == ["canceled"]
-    told = submit(api, tenant, form_id)
+    told = submit_and_get_id(api, tenant, form_id)
     (message,) = receiver.wait_for(1, path="/disabled")
     assert message.headers["webhook-id"] == message_id_of(told)
     api.post(f"/api/webhooks/{webhook['id']}/replay", tenant.key, json={})
@@ -231,7 +231,7 @@ def test_submission__of_another_form__is_not_told(api: Client, receiver: Receive
     tenant = make_tenant()
     first = register(api, tenant, receiver.url("/first"))
     second = register(api, tenant, receiver.url("/second"))
-    submit(api, tenant, second["formId"])
+    submit_and_get_id(api, tenant, second["formId"])
     wait_for_delivery(api, tenant, second["id"], is_delivered)
     assert log_of(api, tenant, first["id"]) == []
     assert [message.path for message in receiver.requests] == ["/second"]
@@ -240,7 +240,7 @@ def test_submission__of_another_form__is_not_told(api: Client, receiver: Receive
 def test_message__time_of_the_event__is_the_submissions(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     (message,) = receiver.wait_for(1)
     body = json.loads(message.body)
     assert body["timestamp"] == body["data"]["createdAt"] == TIME

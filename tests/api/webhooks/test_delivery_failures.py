@@ -9,9 +9,10 @@ from tests.services.client import Client
 from tests.services.processes import free_port
 from tests.services.receivers import MailReceiver, Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.answers import TIME
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.webhook_calls import attempts_are, is_delivered, log_of, register, submit, wait_for_delivery
+from tests.support.replies import TIME
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
+from tests.support.webhooks import attempts_are, is_delivered, log_of, register, wait_for_delivery
 
 
 def seconds_to_next(delivery: dict[str, Any]) -> float:
@@ -25,7 +26,7 @@ def fail_once(api: Client, tenant: Tenant, receiver: Receiver, reply: Reply) -> 
     """Return a webhook and its one delivery after the first attempt, which got this reply."""
     receiver.replies.append(reply)
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     return webhook, wait_for_delivery(api, tenant, webhook["id"], attempts_are(1))
 
 
@@ -69,7 +70,7 @@ def test_delivery__any_2xx__is_a_success(api: Client, receiver: Receiver, status
     tenant = make_tenant()
     receiver.reply = Reply(status)
     webhook = register(api, tenant, receiver.url())
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     assert [one["status"] for one in seen["attempts"]] == [status]
 
@@ -77,7 +78,7 @@ def test_delivery__any_2xx__is_a_success(api: Client, receiver: Receiver, status
 def test_delivery__nobody_listens__is_logged_without_a_status(api: Client) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, f"http://127.0.0.1:{free_port()}/hook")
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     seen = wait_for_delivery(api, tenant, webhook["id"], attempts_are(1))
     (attempt,) = seen["attempts"]
     assert (attempt["status"], attempt["error"], attempt["response"]) == (None, "connection_refused", "")
@@ -125,8 +126,8 @@ def test_delivery__webhook_disabled_before_the_retry__is_canceled(api: Client, r
 def test_spam__with_a_webhook__is_delivered_only_when_it_is_marked_as_not_spam(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    spam = submit(api, tenant, webhook["formId"], {"message": "Buy", "_gotcha": "bot"})
-    submit(api, tenant, webhook["formId"])  # a fence: dispatch takes the oldest first
+    spam = submit_and_get_id(api, tenant, webhook["formId"], {"message": "Buy", "_gotcha": "bot"})
+    submit_and_get_id(api, tenant, webhook["formId"])  # a fence: dispatch takes the oldest first
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     assert len(log_of(api, tenant, webhook["id"])) == len(receiver.requests) == 1
 
@@ -158,11 +159,11 @@ def test_spam__marked_between_two_attempts__cancels_the_delivery_until_it_is_unm
 def test_spam__marked_and_unmarked_after_delivery__is_not_sent_twice(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    submission_id = submit(api, tenant, webhook["formId"])
+    submission_id = submit_and_get_id(api, tenant, webhook["formId"])
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     for spam in (True, False):
         assert api.patch(f"/api/submissions/{submission_id}", tenant.key, json={"spam": spam}).status == 200
-    submit(api, tenant, webhook["formId"])
+    submit_and_get_id(api, tenant, webhook["formId"])
     receiver.wait_for(2)
     eventually(lambda: [row["status"] for row in log_of(api, tenant, webhook["id"])] == ["delivered"] * 2)
     assert len(receiver.requests) == 2

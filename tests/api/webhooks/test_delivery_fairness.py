@@ -6,8 +6,9 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.arrange import make_tenant
-from tests.support.webhook_calls import attempts_are, is_delivered, log_of, register, submit, wait_for_delivery
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import make_tenant
+from tests.support.webhooks import attempts_are, is_delivered, log_of, register, wait_for_delivery
 
 IN_FLIGHT = 4  # requests at once to one webhook (CONTRACT section 7)
 
@@ -19,7 +20,7 @@ def test_webhook__twenty_submissions_at_once__at_most_four_requests_are_in_fligh
     receiver.reply = Reply(delay=0.5)
     webhook = register(api, tenant, receiver.url())
     for number in range(20):
-        submit(api, tenant, webhook["formId"], {"number": number})
+        submit_and_get_id(api, tenant, webhook["formId"], {"number": number})
     arrivals = sorted(message.arrived for message in receiver.wait_for(20, timeout=20))
     # Each request is open for the receiver's delay at least, so five of them within it would have been open at once.
     assert all(later - earlier >= 0.5 for earlier, later in zip(arrivals, arrivals[IN_FLIGHT:], strict=False))
@@ -35,10 +36,10 @@ def test_webhook__receiver_keeps_silent__does_not_delay_another(api: Client, rec
         for _ in range(2):
             slow = register(api, tenant, silent.url())
             for number in range(10):
-                submit(api, tenant, slow["formId"], {"number": number})
+                submit_and_get_id(api, tenant, slow["formId"], {"number": number})
         silent.wait_for(2 * IN_FLIGHT)
         for number in range(10):
-            submit(api, tenant, healthy["formId"], {"number": number})
+            submit_and_get_id(api, tenant, healthy["formId"], {"number": number})
         receiver.wait_for(10, timeout=3)
         assert len(silent.requests) == 2 * IN_FLIGHT
 
@@ -50,15 +51,15 @@ def test_delete__while_a_message_is_on_its_way__breaks_nothing(
     tenant = make_tenant()
     receiver.reply = Reply(delay=1)
     doomed, other = register(api, tenant, receiver.url("/doomed")), register(api, tenant, receiver.url("/other"))
-    submission_id = submit(api, tenant, doomed["formId"])
-    submit(api, tenant, other["formId"])
+    submission_id = submit_and_get_id(api, tenant, doomed["formId"])
+    submit_and_get_id(api, tenant, other["formId"])
     receiver.wait_for(2)
     path = f"/api/webhooks/{doomed['id']}" if what == "webhook" else f"/api/submissions/{submission_id}"
     assert api.delete(path, tenant.key).status == 200
     seen = wait_for_delivery(api, tenant, other["id"], is_delivered, timeout=5)
     assert len(seen["attempts"]) == 1
     receiver.reply = Reply()
-    submit(api, tenant, other["formId"])
+    submit_and_get_id(api, tenant, other["formId"])
     receiver.wait_for(3, timeout=5)
     eventually(lambda: all(map(is_delivered, log_of(api, tenant, other["id"]))))
     assert "Traceback" not in "".join(service.logs().values())
@@ -70,7 +71,7 @@ def test_webhook__one_of_two_fails__the_other_is_told_once(api: Client, receiver
     receiver.reply = Reply(500)
     with Receiver() as healthy:
         failing, well = register(api, tenant, receiver.url(), form_id), register(api, tenant, healthy.url(), form_id)
-        submit(api, tenant, form_id)
+        submit_and_get_id(api, tenant, form_id)
         wait_for_delivery(api, tenant, well["id"], is_delivered)
         wait_for_delivery(api, tenant, failing["id"], attempts_are(2), timeout=15)
         assert len(healthy.requests) == 1

@@ -8,8 +8,9 @@ from config.ids import Prefix, encode_id
 from tests.services.client import Client
 from tests.services.receivers import Mail, MailReceiver, Receiver
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant, make_tenant, text_field
-from tests.support.webhook_calls import is_delivered, register, submit, wait_for_delivery
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant, text_field
+from tests.support.webhooks import is_delivered, register, wait_for_delivery
 from webhooks.models import Delivery
 
 
@@ -35,7 +36,7 @@ def test_submission__form_with_a_recipient__is_mailed_as_text_and_html(api: Clie
     tenant = make_tenant()
     form_id = form_with_mail(tenant, address(tenant), name="Contact")
     values = {"name": "Ana <b>Köhler</b>", "email": "ana@example.org", "message": "Line one\nLine two"}
-    submission_id = submit(api, tenant, form_id, values)
+    submission_id = submit_and_get_id(api, tenant, form_id, values)
     (mail,) = smtp.wait_for(address(tenant), timeout=3)
     (delivery,) = deliveries_to(address(tenant))
     delivery_id = encode_id(Prefix.DELIVERY, delivery.pk)
@@ -61,7 +62,7 @@ def test_submission__form_with_a_recipient__is_mailed_as_text_and_html(api: Clie
 def test_submission__several_recipients__each_gets_a_mail_of_its_own(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
     recipients = [address(tenant, name) for name in ("ana", "bo", "cem")]
-    submit(api, tenant, form_with_mail(tenant, *recipients))
+    submit_and_get_id(api, tenant, form_with_mail(tenant, *recipients))
     mails = [mail for recipient in recipients for mail in smtp.wait_for(recipient)]
     assert [mail.recipients for mail in mails] == [[recipient] for recipient in recipients]
     assert [mail.message["To"] for mail in mails] == recipients
@@ -71,8 +72,8 @@ def test_submission__several_recipients__each_gets_a_mail_of_its_own(api: Client
 def test_submission__address_given_twice__is_mailed_once(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
     form_id = form_with_mail(tenant, address(tenant), address(tenant))
-    submit(api, tenant, form_id)
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     smtp.wait_for(address(tenant), 2)
     eventually(lambda: [row.status for row in deliveries_to(address(tenant))] == ["delivered"] * 2)
     assert len(smtp.to(address(tenant))) == 2
@@ -94,7 +95,7 @@ def test_subject__given_by_the_page__is_used_on_one_line(
     api: Client, smtp: MailReceiver, values: dict[str, str], subject: str
 ) -> None:
     tenant = make_tenant()
-    submit(api, tenant, form_with_mail(tenant, address(tenant)), {"message": "Hello", **values})
+    submit_and_get_id(api, tenant, form_with_mail(tenant, address(tenant)), {"message": "Hello", **values})
     (mail,) = smtp.wait_for(address(tenant))
     assert mail.message["Subject"] == subject
     assert (mail.recipients, mail.message["Bcc"]) == ([address(tenant)], None)
@@ -118,7 +119,7 @@ def test_reply_to__what_the_submitter_gave__is_used_if_it_is_one_address(
 ) -> None:
     tenant = make_tenant()
     fields = [text_field("contact", type="Email", required=False)]
-    submit(api, tenant, form_with_mail(tenant, address(tenant), fields=fields), values)
+    submit_and_get_id(api, tenant, form_with_mail(tenant, address(tenant), fields=fields), values)
     (mail,) = smtp.wait_for(address(tenant))
     assert (mail.message["Reply-To"], mail.message["Bcc"]) == (reply_to, None)
     assert mail.recipients == [address(tenant)]
@@ -127,7 +128,7 @@ def test_reply_to__what_the_submitter_gave__is_used_if_it_is_one_address(
 def test_mail__refused_for_now__is_tried_again_with_the_same_message_id(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
     smtp.refusals[address(tenant)] = "451 come back later"
-    submit(api, tenant, form_with_mail(tenant, address(tenant)))
+    submit_and_get_id(api, tenant, form_with_mail(tenant, address(tenant)))
 
     eventually(lambda: [row.attempt_count for row in deliveries_to(address(tenant))] == [1])
     (delivery,) = deliveries_to(address(tenant))
@@ -141,7 +142,7 @@ def test_mail__refused_for_now__is_tried_again_with_the_same_message_id(api: Cli
 def test_mail__refused_for_good__has_failed_at_once(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
     smtp.refusals[address(tenant)] = "550 no such user"
-    submit(api, tenant, form_with_mail(tenant, address(tenant)))
+    submit_and_get_id(api, tenant, form_with_mail(tenant, address(tenant)))
     eventually(lambda: [row.status for row in deliveries_to(address(tenant))] == ["failed"])
     (delivery,) = deliveries_to(address(tenant))
     assert [(one.status, one.error) for one in delivery.attempts.all()] == [(550, "mail_refused")]
@@ -154,7 +155,7 @@ def test_mail__refused_recipient__does_not_keep_the_webhook_from_its_message(
     smtp.refusals[address(tenant)] = "550 no such user"
     form_id = form_with_mail(tenant, address(tenant), address(tenant, "other"))
     webhook = register(api, tenant, receiver.url(), form_id)
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     receiver.wait_for(1, timeout=3)
     smtp.wait_for(address(tenant, "other"), timeout=3)
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
@@ -165,8 +166,8 @@ def test_spam__form_with_a_recipient__is_mailed_only_when_it_is_marked_as_not_sp
 ) -> None:
     tenant = make_tenant()
     form_id = form_with_mail(tenant, address(tenant))
-    spam = submit(api, tenant, form_id, {"message": "Buy", "_gotcha": "bot", "_subject": "spam"})
-    submit(api, tenant, form_id, {"message": "Hello", "_subject": "ham"})
+    spam = submit_and_get_id(api, tenant, form_id, {"message": "Buy", "_gotcha": "bot", "_subject": "spam"})
+    submit_and_get_id(api, tenant, form_id, {"message": "Hello", "_subject": "ham"})
     smtp.wait_for(address(tenant))
     assert [mail.message["Subject"] for mail in smtp.to(address(tenant))] == ["ham"]
     assert api.patch(f"/api/submissions/{spam}", tenant.key, json={"spam": False}).status == 200
@@ -178,7 +179,7 @@ def test_submission__form_without_recipients__mails_nobody(api: Client, smtp: Ma
     tenant = make_tenant()
     form_id = form_with_mail(tenant)
     webhook = register(api, tenant, receiver.url(), form_id)
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
     assert not Delivery.objects.filter(organization=tenant.organization, webhook=None).exists()
     assert smtp.to(tenant.owner.email) == []

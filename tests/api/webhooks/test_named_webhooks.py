@@ -8,14 +8,15 @@ from submissions.models import Submission
 from tests.services.client import Client
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
-from tests.support.answers import TIME, an_id, failure
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.webhook_calls import EVENTS, is_delivered, log_of, message_id_of, register, submit, wait_for_delivery
+from tests.support.replies import TIME, an_id, failure
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
+from tests.support.webhooks import EVENTS, is_delivered, log_of, message_id_of, register, wait_for_delivery
 
 
 def name(api: Client, tenant: Tenant, form_id: str, url: str) -> str:
     """Submit as a page with `data-webhook-url` does and return the submission's id."""
-    return submit(api, tenant, form_id, {"message": "Hello", "_webhook": url})
+    return submit_and_get_id(api, tenant, form_id, {"message": "Hello", "_webhook": url})
 
 
 def webhooks_of(api: Client, tenant: Tenant, query: str = "") -> list[dict[str, Any]]:
@@ -47,7 +48,7 @@ def test_named__url_nobody_registered__becomes_pending_and_is_sent_nothing(api: 
     assert (held["status"], held["submissionId"], held["attempts"]) == ("held", submission_id, [])
     assert held["nextAttemptAt"] is None
     fence = register(api, tenant, receiver.url("/fence"), form_id)
-    submit(api, tenant, form_id)
+    submit_and_get_id(api, tenant, form_id)
     wait_for_delivery(api, tenant, fence["id"], is_delivered)
     assert [message.path for message in receiver.requests] == ["/fence"]
 
@@ -62,7 +63,7 @@ def test_named__pending_webhook_activated__is_sent_what_waited(api: Client, rece
     assert (answer.status, answer.json()["data"]) == (200, {**webhook, "status": "active"})
     messages = receiver.wait_for(3)
     assert {message.headers["webhook-id"] for message in messages} == set(map(message_id_of, waited))
-    submit(api, tenant, form_id)  # from now on it is told like any other
+    submit_and_get_id(api, tenant, form_id)  # from now on it is told like any other
     receiver.wait_for(4)
 
 

@@ -7,9 +7,9 @@ import pytest
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.processes import free_port
-from tests.support.answers import invalid
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.webhook_calls import EVENTS
+from tests.support.replies import invalid
+from tests.support.tenants import Tenant, make_tenant
+from tests.support.webhooks import EVENTS
 
 HOST = "hooks.invalid"  # RFC 2606: no such name will ever resolve
 PUBLIC = "93.184.215.14"  # an address of the internet; saving a webhook connects to nobody

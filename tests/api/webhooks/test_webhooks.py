@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.services.client import Client
-from tests.support.answers import NOT_FOUND, TIME, UNAUTHORIZED, Like, an_id, failure, invalid, success, unknown_id
-from tests.support.arrange import make_tenant
-from tests.support.webhook_calls import EVENTS, register
+from tests.support.replies import NOT_FOUND, TIME, UNAUTHORIZED, Like, an_id, failure, invalid, success, unknown_id
+from tests.support.tenants import make_tenant
+from tests.support.webhooks import EVENTS, register
 
 SAME_URL = failure("conflict", "This form has a webhook with this URL already. Change that one instead.")
 SECRET = Like(r"whsec_[A-Za-z0-9+/]{43}=")

@@ -17,9 +17,9 @@ from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
 from keys.models import Membership, Role
-from tests.support.arrange import Tenant
-from tests.support.browsing import member_of
-from tests.support.submission_rows import put
+from tests.support.browser import member_of
+from tests.support.rows import put
+from tests.support.tenants import Tenant
 from webhooks.models import Delivery, Webhook
 
 MEMBER, ADMIN, OWNER = "member", "admin", "owner"

@@ -8,7 +8,7 @@ from django.urls import URLPattern, URLResolver
 from rest_framework.views import APIView
 
 from config.api.views import UnknownPath
-from tests.support.literals import ALL_SIX
+from tests.support.replies import ALL_SIX
 
 ADMIN = "admin"  # the flag, where a permission's name would stand
 ANY_KEY = "any valid key"

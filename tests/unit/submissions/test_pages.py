@@ -13,8 +13,8 @@ from submissions.models import Submission
 from submissions.reading import listing as pages
 from submissions.reading import search
 from submissions.reading.listing import Page, Scope, count_exactly, find_page, read_exactly
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.submission_rows import row
+from tests.support.rows import row
+from tests.support.tenants import Tenant, make_tenant
 from tests.unit.webhooks.dispatching import dispatch_all
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])

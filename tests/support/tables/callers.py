@@ -15,8 +15,8 @@ from keys.models import AccessKey
 from keys.tokens import make_token
 from submissions.models import Submission
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant
 from tests.support.tables.permission_table import Endpoint
+from tests.support.tenants import Tenant
 from webhooks.models import Delivery
 from webhooks.payloads import message_id
 from webhooks.registration import register_webhook

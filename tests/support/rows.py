@@ -11,13 +11,11 @@ from config.ids import Prefix, decode_id, encode_id, made_at, new_id
 from config.times import format_time
 from submissions.models import Submission
 from submissions.search_text import search_text
-from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant
+from tests.support.tenants import Tenant
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
-USER_AGENT = "Acceptance/1.0"
 
 
 def id_at(moment: dt.datetime) -> uuid.UUID:
@@ -56,24 +54,6 @@ def put(
 def put_many(tenant: Tenant, form_id: str, values: Iterable[Mapping[str, str]]) -> None:
     """Store many at once, in this order."""
     Submission.objects.bulk_create([row(tenant, form_id, each) for each in values], batch_size=500)
-
-
-def submit(api: Client, tenant: Tenant, form_id: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Submit over HTTP and return the whole record that lists and exports must show for it."""
-    headers = {"User-Agent": USER_AGENT}
-    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values, headers=headers)
-    assert answer.status == 201, answer.text
-    made = answer.json()["data"]
-    is_spam = bool(values.get("_gotcha"))
-    return {
-        "id": made["id"],
-        "formId": form_id,
-        "data": {name: value for name, value in values.items() if name != "_gotcha"},
-        "spam": is_spam,
-        "spamReasons": ["honeypot: _gotcha was filled in"] if is_spam else [],
-        "meta": {"ip": api.address, "userAgent": USER_AGENT, "origin": None, "referer": None},
-        "createdAt": made["createdAt"],
-    }
 
 
 def record_of(submission: Submission) -> dict[str, Any]:

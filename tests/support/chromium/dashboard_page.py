@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from keys.models import User
 from tests.services.client import Client
-from tests.support.browsing import logged_in
+from tests.support.browser import PASSWORD, logged_in
 
 
 class Complaints(list[str]):
@@ -43,3 +43,20 @@ def at_the_dashboard(
         yield page, Complaints(page)
     finally:
         context.close()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def log_in(page: Page, user: User) -> None:
+    page.goto("/account/login/")
+    page.get_by_label("Email").fill(user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Log in")
+
+
+def log_out(page: Page) -> None:
+    page.goto("/account/logout/")
+    page.get_by_role("main").get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()

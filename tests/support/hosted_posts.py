@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.services.client import Answer, Client
-from tests.support.answers import TIME, Like, an_id
+from tests.support.replies import TIME, Like, an_id
 
 URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 WANTS_JSON = {"Accept": "application/json"}

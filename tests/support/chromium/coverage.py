@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from forms_app.script_builds import CURRENT, SOURCES
@@ -15,7 +16,7 @@ def instrumented_source() -> str:
     """forms.js with counters; the constants that a build fills in stand before it."""
     proof = json.loads(CURRENT.read_text())["forms.proof.js"]
     constants = f"const PROOF_FILE = {json.dumps(proof['file'])}, PROOF_INTEGRITY = {json.dumps(proof['integrity'])};"
-    command = ["node", str(ROOT / "tests" / "browser" / "instrument.mjs")]
+    command = ["node", str(Path(__file__).with_name("instrument.mjs"))]
     source = (SOURCES / "forms.js").read_text()
     done = subprocess.run(command, cwd=TOOLS, input=source, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"run `make build/node/.installed` first: {done.stderr}"

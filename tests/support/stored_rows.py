@@ -5,7 +5,7 @@ from typing import Any
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import IdempotencyKey, Submission
-from tests.support.arrange import Tenant
+from tests.support.tenants import Tenant
 from webhooks.models import Delivery, Webhook
 
 # Only what a request can change: what delivery writes by itself, later, is left out.
@@ -19,7 +19,7 @@ QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
 }
 
 
-def stored(tenant: Tenant) -> dict[str, list[dict[str, Any]]]:
+def stored_rows(tenant: Tenant) -> dict[str, list[dict[str, Any]]]:
     """Every row of the organization, in order."""
     return {
         name: list(model.objects.filter(**{path: tenant.organization}).order_by("pk").values("pk", *columns))

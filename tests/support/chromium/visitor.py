@@ -5,10 +5,10 @@ from typing import Any
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Route
 
-from tests.browser.site import SHELL, Site
 from tests.services.client import Client
-from tests.support.arrange import Tenant
+from tests.support.chromium.site import SHELL, Site
 from tests.support.submitting import stored_data
+from tests.support.tenants import Tenant
 
 CONTACT = '<form id="contact"><input name="name"><input name="email"><button>Send</button></form>'
 

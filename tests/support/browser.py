@@ -14,7 +14,7 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from keys.models import Membership, Organization, User
 from tests.services.client import Answer, Client
-from tests.support.arrange import Tenant
+from tests.support.tenants import Tenant
 
 PASSWORD = "a long and quiet password"
 LOGIN = "/account/login/"

@@ -1,24 +1,15 @@
 """Being refused, and what is told of it afterwards."""
 
 import json
-from typing import Any
 
 from dashboard.refusal_advice import advise
 from submissions.models import Refusal
 from submissions.refusals.recorder import recent_refusals
-from tests.services.client import Answer, Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant
+from tests.support.tenants import Tenant
 
 SHOP, EVIL = "https://shop.example", "https://evil.example"
 Told = tuple[str, str, str, str, str]  # gate's label, code, detail's code, field, origin
-
-
-def submit(api: Client, key: str | None, form_id: str = "", values: Any = None, **headers: str) -> Answer:
-    """Submit JSON; underscores in the names of `headers` stand for hyphens."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    path = f"/api/submit?formId={form_id}" if form_id else "/api/submit"
-    return api.post(path, key, json={"a": "1"} if values is None else values, headers=named)
 
 
 def rows(tenant: Tenant) -> list[Refusal]:

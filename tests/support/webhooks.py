@@ -1,11 +1,11 @@
 """Registering webhooks, submitting to their forms and reading their logs, over HTTP as a customer does."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.arrange import Tenant
+from tests.support.tenants import Tenant
 
 EVENTS = ["submission.created"]
 
@@ -17,13 +17,6 @@ def register(api: Client, tenant: Tenant, url: str, form_id: str | None = None) 
     assert answer.status == 201, answer.text
     made: dict[str, Any] = answer.json()["data"]
     return made
-
-
-def submit(api: Client, tenant: Tenant, form_id: str, values: Mapping[str, Any] | None = None) -> str:
-    """Submit and return the submission's id."""
-    answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values or {"message": "Hello"})
-    assert answer.status == 201, answer.text
-    return str(answer.json()["data"]["id"])
 
 
 def message_id_of(submission_id: str) -> str:

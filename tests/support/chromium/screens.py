@@ -16,9 +16,9 @@ from keys.invitations import invite
 from keys.models import AccessKey, Membership, Organization, Role, User
 from keys.plans import Plan
 from submissions.models import Refusal, Submission, Tally
-from tests.support.arrange import Tenant, make_tenant
-from tests.support.browsing import member_of, person_of
-from tests.support.submission_rows import row
+from tests.support.browser import member_of, person_of
+from tests.support.rows import row
+from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.payloads import message_id
 

@@ -1,0 +1,15 @@
+"""What axe finds on a page, and the ways in which pages are shown to it."""
+
+from playwright.sync_api import Page
+
+from tests.support.chromium.coverage import TOOLS
+
+SCHEMES = [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}]
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds with every rule it has."""
+    # Through the debugger's protocol, which the page's own policy does not bind.
+    page.evaluate((TOOLS / "node_modules" / "axe-core" / "axe.min.js").read_text())
+    found = page.evaluate("axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })")
+    return [f"{one['id']}: {[node['html'] for node in one['nodes']]}" for one in found["violations"]]
