@@ -7,10 +7,10 @@ from django import forms
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
+from dashboard.starter_forms import STARTER_FORMS
 from forms_app.actions import MAX_RECIPIENTS
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, NewForm
-from forms_app.start_templates import STARTS
 
 CHECK = {"class": "form-check-input"}
 
@@ -26,14 +26,14 @@ class NewFormForm(forms.Form):
     )
     start = forms.ChoiceField(
         label="Begin with",
-        choices=[(key, f"{start.label}: {start.help.lower()}") for key, start in STARTS.items()],
+        choices=[(key, f"{form.label}: {form.help.lower()}") for key, form in STARTER_FORMS.items()],
         initial="contact",
         widget=forms.RadioSelect(attrs=CHECK),
     )
 
     def values(self) -> dict[str, Any]:
         """Return what `create_form` takes. Raises ValidationFailed."""
-        fields = [dict(field) for field in STARTS[self.cleaned_data["start"]].fields]
+        fields = [dict(field) for field in STARTER_FORMS[self.cleaned_data["start"]].fields]
         return validate(NewForm(data={"name": self.cleaned_data["name"], "fields": fields}))
 
 
