@@ -137,7 +137,7 @@ UNKNOWN_KEYS = {
 
 
 def _foreign_form(refusal: Refusal) -> Advice:
-    fix = "Send the ID of one of your own forms, or use a key of the organization that owns the form."
+    fix = "Send the ID of one of your forms, or use a key of the organization that owns the form."
     return Advice(Gate.KEY, "The form belongs to another organization", fix)
 
 

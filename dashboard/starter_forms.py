@@ -16,7 +16,7 @@ class StarterForm:
 
 
 def _field(name: str, label: str, kind: str, *, required: bool = False, **more: object) -> FieldDefinition:
-    return {"name": name, "label": label, "type": str(kind), "required": required, **more}  # type: ignore[typeddict-item]
+    return {"name": name, "label": label, "type": str(kind), "required": required, **more}  # type: ignore[typeddict-item]  # `more`: optional keys
 
 
 NAME = _field("name", "Name", FieldType.TEXT.value, required=True)

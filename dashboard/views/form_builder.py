@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from config.api.errors import ApiError, ValidationFailed
 from config.times import format_time
 from dashboard.access import PlacedRequest, find_form, in_organization
-from dashboard.html_forms.fields import Row, change_rows, definitions, rows_entered, rows_of
+from dashboard.html_forms.fields import FieldRow, change_rows, definitions, rows_entered, rows_of
 from forms_app.actions import change_form
 from forms_app.field_definitions import GENERAL_FIELDS, FieldType, fill_in_names
 from forms_app.models import Form
@@ -33,7 +33,7 @@ def build(request: PlacedRequest, form_id: str) -> HttpResponse:
     return _save(request, form, rows)
 
 
-def _save(request: PlacedRequest, form: Form, rows: list[Row]) -> HttpResponse:
+def _save(request: PlacedRequest, form: Form, rows: list[FieldRow]) -> HttpResponse:
     if request.POST.get("seen") != format_time(form.updated_at):
         return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
     try:
@@ -51,7 +51,7 @@ def _save(request: PlacedRequest, form: Form, rows: list[Row]) -> HttpResponse:
 def _show(
     request: PlacedRequest,
     form: Form,
-    rows: list[Row],
+    rows: list[FieldRow],
     *,
     problem: str = "",
     said: str = "",
@@ -73,7 +73,7 @@ def _show(
     return render(request, template, context, status=status)
 
 
-def preview_controls(rows: list[Row]) -> list[Control]:
+def preview_controls(rows: list[FieldRow]) -> list[Control]:
     """Return what visitors would see. Rows that are not right yet are shown as far as they go."""
     fields = [{**row.definition(), "label": row.label or "…"} for row in rows]
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
+from dashboard.starter_forms import STARTER_FORMS
 from forms_app.models import Form
-from forms_app.start_templates import STARTS
 from keys.access_keys import revoke_key
 from keys.models import AccessKey, AuditEvent
 from submissions.lifecycle.erasure import erase_form, finish_all_erasing
@@ -55,12 +55,12 @@ def snippets_of(page: Answer) -> list[str]:
     return [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page.text, re.DOTALL)]
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", STARTER_FORMS)
 def test_new_form__from_each_start__is_a_draft_with_its_fields(tenant: Tenant, member: Browser, start: str) -> None:
     answer = member.send(place(tenant, "forms/new"), name="Fresh", start=start)
     form = Form.objects.get(organization=tenant.organization, name="Fresh")
     assert answer.headers["Location"] == place(tenant, f"forms/{form.public_id}/build")
-    assert (form.status, form.fields) == ("draft", [dict(field) for field in STARTS[start].fields])
+    assert (form.status, form.fields) == ("draft", [dict(field) for field in STARTER_FORMS[start].fields])
     assert "Look over its fields" in text_of(member.follow(answer))
 
 
