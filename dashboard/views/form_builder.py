@@ -1,4 +1,4 @@
-"""The form builder: one page that carries its fields, saved or not, and a preview of what visitors will see."""
+"""The form builder: one page with the fields, saved or not, and a preview of the visitors' form."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from forms_app.field_definitions import GENERAL_FIELDS, FieldType, fill_in_names
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
 
-CONFLICT = "Somebody else saved this form while you were editing. Save again to put your fields in place of theirs."
+CONFLICT = "Another user saved this form while you were editing. Save again to replace their fields with yours."
 
 
 @in_organization()
 def build(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show the fields; add, move and remove them; save them."""
+    """Show, add, move, remove and save fields."""
     form = find_form(request, form_id)
     if request.method != "POST":
         return _show(request, form, rows_of(form.fields))
@@ -40,11 +40,11 @@ def _save(request: PlacedRequest, form: Form, rows: list[FieldRow]) -> HttpRespo
         change_form(form, {"fields": definitions(rows)})
     except ValidationFailed as failure:
         placed = any(row.errors for row in rows)
-        problem = "Not saved yet: mend what is marked below." if placed else failure.message
+        problem = "Not saved yet: correct the marked fields below." if placed else failure.message
         return _show(request, form, rows, problem=problem, status=400, is_changed=True)
     except ApiError as error:
         return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
-    messages.success(request, "Saved. The form's page and the snippets show it now.")
+    messages.success(request, "Saved. The form's page and the snippets show the new fields now.")
     return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)
 
 
@@ -74,7 +74,7 @@ def _show(
 
 
 def preview_controls(rows: list[FieldRow]) -> list[Control]:
-    """Return what visitors would see. Rows that are not right yet are shown as far as they go."""
+    """Return the controls that visitors would see, as far as incomplete rows allow."""
     fields = [{**row.definition(), "label": row.label or "…"} for row in rows]
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
 
@@ -82,7 +82,7 @@ def preview_controls(rows: list[FieldRow]) -> list[Control]:
 @in_organization()
 @require_POST
 def preview(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show what visitors would see of what is entered, as a piece of the page."""
+    """Show a preview of the entered fields, as a fragment of the page."""
     form = find_form(request, form_id)
     context = {"form": form, "controls": preview_controls(rows_entered(request.POST))}
     return render(request, "dashboard/parts/preview.html", context)

@@ -218,7 +218,7 @@ def test_builder__saved_by_somebody_else_meanwhile__asks_before_it_overwrites(te
     mine, theirs = Builder(member, path), Builder(member, path)
     theirs.press("save", **{f"label-{theirs.keys()[0]}": "Theirs"})
     refused = mine.press("save", **{f"label-{mine.keys()[0]}": "Mine"})
-    assert (refused.status, "Somebody else saved this form" in refused.text) == (409, True)
+    assert (refused.status, "Another user saved this form" in refused.text) == (409, True)
     assert form_of(tenant, form_id).fields[0]["label"] == "Theirs"
     assert mine.press("save").status == 302
     assert form_of(tenant, form_id).fields[0]["label"] == "Mine"
@@ -321,7 +321,7 @@ def test_erase__after_its_name_was_typed__leaves_nothing_but_a_line_in_the_trail
     assert "Archive the form first" in text_of(early)
     owner.send(place(tenant, f"forms/{form_id}/archive"))
     assert owner.send(path, typed="summer").status == 400
-    assert "is erased for good" in text_of(owner.follow(owner.send(path, typed=" Summer fair ")))
+    assert "is erased permanently" in text_of(owner.follow(owner.send(path, typed=" Summer fair ")))
     assert api.get(f"/api/forms/{form_id}", tenant.key).status == 404
     assert not Submission.objects.filter(organization=tenant.organization).exists()
     assert AuditEvent.objects.filter(organization=tenant.organization, action="form.erased").count() == 1
