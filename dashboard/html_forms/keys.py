@@ -53,5 +53,5 @@ class NewKeyForm(forms.Form):
         if not terms.scoped_keys:
             for name in ("permissions", "expires_on"):
                 self.fields[name].disabled = True  # Django then ignores the posted value and uses the initial one
-            self.fields["permissions"].help_text = "All six. The Enterprise plan includes keys with only some of them."
-            self.fields["expires_on"].help_text = "The Enterprise plan includes keys that expire."
+            self.fields["permissions"].help_text = "All six. Keys with only some of them are part of the Enterprise plan."
+            self.fields["expires_on"].help_text = "Keys that expire are part of the Enterprise plan."
