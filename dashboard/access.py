@@ -1,8 +1,8 @@
 """
-Who is here, in which organization, and as what: the one gate of the dashboard's pages.
+Access control of the dashboard: the user, one of their organizations, and their role in it.
 
 Every page of an organization has its slug in the address, so that links can be shared and two tabs can show two
-organizations. To everybody else an organization does not exist (404); who lacks a role is told whom to ask (403).
+organizations. Other users get 404; members without the role get 403 and learn which role they need.
 """
 
 import dataclasses
@@ -25,31 +25,31 @@ from forms_app.models import Form
 from keys.models import Organization, Role, User
 
 RANK = {Role.MEMBER: 0, Role.ADMIN: 1, Role.OWNER: 2}
-SESSION_KEY = "organization"  # the slug of the organization looked at last, where the dashboard opens
+SESSION_KEY = "organization"  # holds the slug of the last visited organization, which the dashboard opens with
 P = ParamSpec("P")
 M = TypeVar("M", bound=Model)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """A person in one of their organizations."""
+    """A user in one of their organizations."""
 
     user: User
     organization: Organization
     role: Role
 
     def is_at_least(self, role: Role) -> bool:
-        """Tell whether this person may do what `role` may."""
+        """Return whether this user has at least the rights of `role`."""
         return RANK[self.role] >= RANK[role]
 
     @property
     def may_manage(self) -> bool:
-        """Owners and admins manage keys, webhooks, members and settings (CONTRACT section 2)."""
+        """Whether the user manages keys, webhooks, members and settings: owners and admins (docs/contract.md 2)."""
         return self.is_at_least(Role.ADMIN)
 
     @property
     def is_owner(self) -> bool:
-        """Owners alone erase, change roles of owners, and end the organization."""
+        """Only owners erase forms, change the role of owners, and delete the organization."""
         return self.role == Role.OWNER
 
 
@@ -65,9 +65,9 @@ PlacedView = Callable[Concatenate[PlacedRequest, P], HttpResponseBase]
 
 def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Callable[..., HttpResponseBase]]:
     """
-    Let members of the organization in the address pass who have at least this role; their place is `request.place`.
+    Require membership of the organization in the address with at least `role`; set `request.place`.
 
-    The view's `slug` argument is taken away. Strangers see the login; of another organization nothing is to be seen.
+    Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404.
     """
 
     def decorate(view: PlacedView[P]) -> Callable[..., HttpResponseBase]:
@@ -78,17 +78,17 @@ def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Calla
             if not request.place.is_at_least(role):
                 return render(request, "dashboard/not_allowed.html", {"needed": role.label.lower()}, status=403)
             response = view(request, *args, **kwargs)
-            response.headers.setdefault("Cache-Control", "no-store")  # the back button after logging out shows nothing
+            response.headers.setdefault("Cache-Control", "no-store")  # after logout the back button shows nothing
             return response
 
-        guarded.needed_role = role  # type: ignore[attr-defined]  # for the table of every address, which tests hold
+        guarded.needed_role = role  # type: ignore[attr-defined]  # read by tests of the table of all addresses
         return guarded
 
     return decorate
 
 
 def find_place(request: HttpRequest, slug: str) -> Place:
-    """Return where the person is. Raises Http404 when the organization is not one of theirs."""
+    """Return the user's membership of the organization. Raises Http404 for other organizations."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     membership = user.memberships.select_related("organization").filter(organization__slug=slug).first()
     if membership is None:
@@ -99,7 +99,7 @@ def find_place(request: HttpRequest, slug: str) -> Place:
 
 
 def place(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `place`, and the person's other organizations, looked up only where a template asks."""
+    """Context processor: `place`, and the user's other organizations as a lazy queryset."""
     here = getattr(request, "place", None)
     if here is None:
         return {}
@@ -108,7 +108,7 @@ def place(request: HttpRequest) -> dict[str, Any]:
 
 
 def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organization: Any) -> M:
-    """Return an object by its public id within the organization. Raises Http404 for everything else."""
+    """Return the object with this public id that matches `of_organization`. Raises Http404."""
     try:
         pk = path_id(prefix, public_id)
     except ApiError:
@@ -120,14 +120,14 @@ def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organizati
 
 
 def find_form(request: PlacedRequest, form_id: str) -> Form:
-    """Return a form of the organization. Raises Http404."""
+    """Return a form of the organization, with its submission count. Raises Http404."""
     forms = Form.objects.select_related("organization").with_submission_count()
     return find_own(forms, Prefix.FORM, form_id, organization=request.place.organization)
 
 
 @contextmanager
 def telling(request: HttpRequest, done: str) -> Iterator[None]:
-    """Say `done` when what is inside succeeds, and what went wrong when it was refused."""
+    """Show the message `done` if the body succeeds, or the message of its ApiError."""
     try:
         yield
     except ApiError as error:

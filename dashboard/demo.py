@@ -1,4 +1,4 @@
-"""The demo: an Enterprise organization, a person, an administrative key, a published form. Idempotent."""
+"""The demo: an Enterprise organization, a user, an administrative key, a published form. Idempotent."""
 
 import dataclasses
 import os
@@ -30,7 +30,7 @@ FIELDS = [
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Demo:
-    """What a newcomer needs: a login, a key, a form."""
+    """The login, the key and the form that `make run` prints."""
 
     email: str
     password: str
@@ -39,7 +39,7 @@ class Demo:
 
     @property
     def curl(self) -> str:
-        """One line that submits to the demo form."""
+        """A curl line that submits to the demo form."""
         return (
             f"curl -X POST '{settings.PUBLIC_URL}/api/submit?formId={self.form.public_id}'"
             f" -H 'x-access-key: {self.key}' -H 'Content-Type: application/json'"
@@ -48,13 +48,13 @@ class Demo:
 
 
 def ensure_demo() -> Demo:
-    """Make what is missing of the demo and return it. The key and the password stay the same at every start."""
+    """Create the missing parts of the demo and return it. Key and password stay the same at every start."""
     password, is_new = _kept("demo-password", secrets.token_urlsafe(12))
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, password, name="Demo")
     if is_new:
         user.set_password(password)
         user.save(update_fields=["password"])
-    # A laptop has no mail to verify the address by.
+    # A laptop has no mail server to verify the address with.
     EmailAddress.objects.update_or_create(user=user, email=EMAIL, defaults={"verified": True, "primary": True})
     organization = Organization.objects.filter(slug=NAME.lower()).first() or create_organization(
         name=NAME, owner=user, plan=Plan.ENTERPRISE
@@ -80,7 +80,7 @@ def _ensure_key(organization: Organization) -> str:
 
 
 def _kept(name: str, fresh: str) -> tuple[str, bool]:
-    """Return what the file of this name holds, and whether it was written just now with `fresh`."""
+    """Return the content of the file, and whether it was missing and is now written with `fresh`."""
     path = Path(settings.DATA_DIR, name)
     if path.exists():
         return path.read_text().strip(), False
@@ -89,7 +89,7 @@ def _kept(name: str, fresh: str) -> tuple[str, bool]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a secret so that only its owner can read it, at no moment otherwise."""
+    """Write a secret to a file that only its owner can read, from the moment of its creation."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -1,4 +1,4 @@
-"""`/demo/`: a page as a site owner would write it, with what arrives beside it. Only with DEBUG or DEMO=1."""
+"""`/demo/`: a page like that of a customer, next to its submissions. Only with DEBUG or DEMO=1."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,7 +20,7 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def only_in_demo(view: View) -> View:
-    """Answer 404 unless this is somebody's laptop (fieldpost.E004 and E008 refuse public addresses)."""
+    """Return 404 except on a development machine (fieldpost.E004 and E008 refuse public addresses)."""
 
     @wraps(view)
     def guarded(request: HttpRequest) -> HttpResponse:
@@ -37,7 +37,7 @@ def only_in_demo(view: View) -> View:
 @require_safe
 @only_in_demo
 def demo_page(request: HttpRequest) -> HttpResponse:
-    """Show two forms, the script tag that makes them work, and what arrived."""
+    """Show two forms, their script tag, and the newest submissions."""
     if _organization() is None:
         ensure_demo()
     forms = Form.objects.filter(organization=_organization(), status=Form.Status.PUBLISHED).order_by("id")
@@ -51,7 +51,7 @@ def demo_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @only_in_demo
 def latest(request: HttpRequest) -> HttpResponse:
-    """Show what arrived, as the piece of the page that is fetched again and again."""
+    """Show the newest submissions, as the fragment that the page polls."""
     return render(request, "demo/latest.html", {"submissions": _latest()})
 
 

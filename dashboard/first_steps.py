@@ -1,4 +1,4 @@
-"""What a new organization does first, and what of it is done: up to a first submission that somebody hears of."""
+"""The first steps of a new organization, from its first form to the first notification of a submission."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from webhooks.models import Webhook
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """`form`: what the steps are about; the snippets are filled in for it. Empty `key`: no publishable key in use."""
+    """`form`: the form of the steps and their snippets. `key`: "" without a usable publishable key."""
 
     form: Form
     key: str
@@ -22,32 +22,32 @@ class FirstSteps:
 
     @property
     def are_done(self) -> bool:
-        """Tell whether nothing is left to show."""
+        """Whether the list of steps can be hidden."""
         return self.has_submission and self.tells_somebody
 
     @property
     def done(self) -> int:
-        """How many of the four are done."""
+        """The number of completed steps, of four."""
         return sum([self.has_form, self.is_published, self.has_submission, self.tells_somebody])
 
     @property
     def script_tag(self) -> str:
-        """What goes into a page."""
+        """The script tag for the customer's page."""
         return snippets.script_tag(self.form, self.key)
 
     @property
     def curl(self) -> str:
-        """What sends a first submission from a shell."""
+        """A shell command that sends a first submission."""
         return snippets.curl_command(self.form, self.key)
 
 
 def first_steps(organization: Organization) -> FirstSteps:
-    """Return where an organization stands. The form made last is the one that the steps are about."""
+    """Return an organization's progress. The steps are about the newest form."""
     forms = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
     own = forms.filter(is_default=False).order_by("-id").first()
     form = own or forms.get(is_default=True)
     form.organization = organization
-    told = (
+    has_notification = (
         any(forms.values_list("notification_recipients", flat=True))
         or Webhook.objects.filter(form__organization=organization, status=Webhook.Status.ACTIVE).exists()
     )
@@ -57,5 +57,5 @@ def first_steps(organization: Organization) -> FirstSteps:
         has_form=own is not None,
         is_published=own is not None and own.status == Form.Status.PUBLISHED,
         has_submission=Submission.objects.filter(organization=organization).exists(),
-        tells_somebody=told,
+        tells_somebody=has_notification,
     )

@@ -1,4 +1,4 @@
-"""Mails that the dashboard sends itself, at once: a person waits for them, and can ask again."""
+"""The mail with an invitation. It is sent within the request: its sender waits for the result and can retry."""
 
 import logging
 from smtplib import SMTPException
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def send_invitation(invitation: Invitation, token: str) -> bool:
-    """Mail the link of an invitation; tell whether the mail server took it."""
+    """Mail the link of an invitation; return whether the mail server accepted it."""
     context = {"invitation": invitation, "link": f"{settings.PUBLIC_URL}/dashboard/invitations/{token}"}
     inviter = invitation.invited_by.email if invitation.invited_by else "Somebody"
     subject = " ".join(f"{inviter} invites you to {invitation.organization.name}".split())[:200]

@@ -1,4 +1,4 @@
-"""What to do about a refused submission, in words for who owns the form. Pure: a stored refusal in, sentences out."""
+"""Advice on a refused submission, in the form owner's words: a stored refusal in, sentences out, no I/O."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from submissions.receiving.gates import MAX_IDEMPOTENCY_KEY
 from submissions.receiving.parse_body import MAX_VALUE
 from submissions.refusals.store import MANY, MOST_AN_HOUR
 
-NOTHING_LEFT = "nothing is left to do."
-PERIODS = {"s": "a second", "m": "a minute", "h": "an hour", "d": "a day"}
+NOTHING_TO_DO = "there is nothing to do."
+PERIODS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
 
 
 class Gate(models.TextChoices):
-    """Which of the gates of CONTRACT section 1 was shut."""
+    """The check that refused the submission; docs/contract.md 1 has their order."""
 
     ORIGIN = "origin", "Origin"
     KEY = "key", "Key"
@@ -35,9 +35,9 @@ class Gate(models.TextChoices):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Advice:
     """
-    `gate`; `title`: what happened, as a short sentence; `fix`: the exact thing to do.
+    `title` says what happened, as a short sentence; `fix` says exactly what to do.
 
-    `add_origin`: the origin that would mend it on the form's list; "" where no such thing would.
+    `add_origin`: the origin that fixes it when it is added to the form's allowed origins, "" if none does.
     """
 
     gate: Gate
@@ -47,55 +47,59 @@ class Advice:
 
 
 def advise(refusal: Refusal) -> Advice:
-    """Return what happened and what mends it. Reads the refusal's organization, form and key."""
-    return _ADVISERS.get(refusal.code, _other)(refusal)
+    """Return the cause and the fix. Reads the refusal's organization, form and key."""
+    return ADVISERS.get(refusal.code, _other)(refusal)
 
 
 def form_name(refusal: Refusal) -> str:
-    """Return how the form is called in a sentence."""
+    """Return the name of the form within a sentence."""
     return f"“{refusal.form.name}”" if refusal.form else "the form"
 
 
-def _begun(sentence: str) -> str:
+def _capitalized(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _told(refusal: Refusal, otherwise: str) -> str:
-    """Return the answer's own words as a title."""
-    return refusal.message.removesuffix(".") or otherwise
+def _answered(refusal: Refusal, default: str) -> str:
+    """Return the message of the response as a title."""
+    return refusal.message.removesuffix(".") or default
 
 
 def _origin(refusal: Refusal) -> Advice:
     name, origin = form_name(refusal), refusal.origin
     if refusal.detail_code == MANY:
         fix = (
-            f"They came after {MOST_AN_HOUR} other kinds of refusals in the hour and are not told apart. "
-            f"See whether a page of yours is missing among the allowed origins of {name}."
+            f"They followed {MOST_AN_HOUR} other kinds of refusals in the same hour and are counted together. "
+            f"Check whether the allowed origins of {name} include all of your pages."
         )
         return Advice(Gate.ORIGIN, "Many origins that are not allowed", fix)
     if not origin:
         fix = (
-            f"{_begun(name)} takes submissions from its allowed origins alone. Send from a page there that does not "
-            "hide where it is (no-referrer); from a server, use a secret key."
+            f"{_capitalized(name)} only accepts submissions from its allowed origins. Send from one of those pages, "
+            "without the referrer policy no-referrer; from a server, use a secret key."
         )
-        return Advice(Gate.ORIGIN, "The request did not say which page it comes from", fix)
+        return Advice(Gate.ORIGIN, "The request has no origin", fix)
     if origin == "null":
         fix = (
             "Browsers send it for files opened from disk and for sandboxed frames. "
-            f"Serve the page by http or https from one of the allowed origins of {name}."
+            f"Serve the page over http or https from one of the allowed origins of {name}."
         )
         return Advice(Gate.ORIGIN, "The page has the origin “null”", fix)
+    return _unlisted_origin(refusal, name, origin)
+
+
+def _unlisted_origin(refusal: Refusal, name: str, origin: str) -> Advice:
     title = f"{origin} is not among the allowed origins"
-    if not _is_site(origin):
-        return Advice(Gate.ORIGIN, title, "Only sites of http and https can be allowed. Serve the page from one.")
+    if not _can_be_listed(origin):
+        return Advice(Gate.ORIGIN, title, "Only http and https sites can be allowed. Serve the page from one.")
     if refusal.form and (not refusal.form.allowed_origins or is_allowed(origin, refusal.form.allowed_origins)):
-        return Advice(Gate.ORIGIN, f"{origin} was not allowed then", f"It is allowed now: {NOTHING_LEFT}")
+        return Advice(Gate.ORIGIN, f"{origin} was not allowed then", f"It is allowed now: {NOTHING_TO_DO}")
     fix = f"Add {origin} to the allowed origins of {name}, if that page is yours."
     return Advice(Gate.ORIGIN, title, fix, add_origin=origin)
 
 
-def _is_site(origin: str) -> bool:
-    """Tell whether it can stand on a list. A pattern is no origin of a page: whoever sent it made it up."""
+def _can_be_listed(origin: str) -> bool:
+    """Return whether a form can allow it. A pattern is never the origin of a page: its sender made it up."""
     try:
         return "*" not in parse_origin_pattern(origin)
     except InvalidOrigin:
@@ -105,35 +109,35 @@ def _is_site(origin: str) -> bool:
 def _key(refusal: Refusal) -> Advice:
     key = refusal.access_key
     if key is None:
-        title, fix = _STRANGE_KEYS.get(refusal.detail_code, _STRANGE_KEYS["unknown"])
+        title, fix = UNKNOWN_KEYS.get(refusal.detail_code, UNKNOWN_KEYS["unknown"])
         return Advice(Gate.KEY, title, fix.format(prefix=settings.ACCESS_KEY_PREFIX, form=form_name(refusal)))
     if key.revoked_at:
-        fix = f"The key {key.hint} was revoked on {key.revoked_at:%Y-%m-%d}: put a key that works in its place."
+        fix = f"The key {key.hint} was revoked on {key.revoked_at:%Y-%m-%d}. Replace it with a working key."
         return Advice(Gate.KEY, f"The key “{key.name}” is revoked", fix)
     if key.is_expired:
-        fix = f"The last day of {key.hint} was {key.expires_on}. Make a new key and put it in its place."
+        fix = f"The last day of {key.hint} was {key.expires_on}. Create a key and replace it."
         return Advice(Gate.KEY, f"The key “{key.name}” has expired", fix)
-    return Advice(Gate.KEY, f"The key “{key.name}” did not work then", f"It works now: {NOTHING_LEFT}")
+    return Advice(Gate.KEY, f"The key “{key.name}” did not work then", f"It works now: {NOTHING_TO_DO}")
 
 
-_STRANGE_KEYS = {
+UNKNOWN_KEYS = {
     "missing": (
         "The access key is missing",
-        "Send a key in the header x-access-key. The snippets of {form} hold one.",
+        "Send a key in the header x-access-key. The snippets of {form} contain one.",
     ),
     "misspelt": (
-        "The access key is misspelt",
-        "Copy the key again, whole and without spaces or quotes; it begins with {prefix}_.",
+        "The access key is misspelled",
+        "Copy the key again, complete and without spaces or quotes. It starts with {prefix}_.",
     ),
     "unknown": (
-        "Nobody has the access key that was sent",
-        "It was regenerated since, or is of another installation. Put a key of the list of access keys in its place.",
+        "The access key does not exist",
+        "It was regenerated, or belongs to another installation. Replace it with a key from your list of access keys.",
     ),
 }
 
 
-def _foreign(refusal: Refusal) -> Advice:
-    fix = "Send the ID of one of your own forms, or use a key of the organization whose form it is."
+def _foreign_form(refusal: Refusal) -> Advice:
+    fix = "Send the ID of one of your forms, or use a key of the organization that owns the form."
     return Advice(Gate.KEY, "The form belongs to another organization", fix)
 
 
@@ -141,27 +145,29 @@ def _limit(refusal: Refusal) -> Advice:
     if refusal.detail_code == "burst":
         by_address, by_form = (_rate(rate) for rate in (settings.BURST_PER_ADDRESS_AND_FORM, settings.BURST_PER_FORM))
         fix = (
-            f"Pages may send {by_address} from one address and {by_form} to one form. Our script waits and tries "
-            "again; a server with a secret key has no such limit."
+            f"Pages can send {by_address} from one address and {by_form} to one form. Our script waits and retries. "
+            "A server with a secret key does not have this limit."
         )
-        return Advice(Gate.LIMIT, "Too many at once from a page", fix)
+        return Advice(Gate.LIMIT, "Too many submissions from pages within a short time", fix)
     if refusal.detail_code == "address":
         fix = (
-            f"One address has {ANONYMOUS_LIMIT} requests an hour that are refused by key, origin or burst. "
-            "Mend what they were refused for; it can send again within the hour."
+            f"One address can send {ANONYMOUS_LIMIT} requests an hour that are refused by key, origin or burst limit. "
+            "Fix the cause of those refusals. The address can send again within the hour."
         )
         return Advice(Gate.LIMIT, "Too many refused requests from one address", fix)
     fix = (
-        f"The plan has {refusal.organization.hourly_limit:,} requests an hour. Send less often, wait as long as "
-        "Retry-After says, or move to a larger plan."
+        f"The plan includes {refusal.organization.hourly_limit:,} requests an hour. Send fewer requests, wait for the "
+        "seconds in Retry-After, or move to a larger plan."
     )
-    return Advice(Gate.LIMIT, "The hour's requests of the plan are used up", fix)
+    return Advice(Gate.LIMIT, "The plan's requests of this hour are used up", fix)
 
 
 def _rate(rate: str) -> str:
     """Return `10/m` as `10 a minute`."""
     count, _, period = rate.partition("/")
-    return f"{count} {PERIODS.get(period, f'in {period}')}"
+    name = PERIODS.get(period)
+    article = "an" if name == "hour" else "a"
+    return f"{count} {article} {name}" if name else f"{count} in {period}"
 
 
 def _size(refusal: Refusal) -> Advice:
@@ -171,94 +177,103 @@ def _size(refusal: Refusal) -> Advice:
 
 def _media_type(refusal: Refusal) -> Advice:
     if refusal.access_key is None:  # posted to the form's own address
-        fix = "Send what an HTML form sends, or JSON with the header Content-Type: application/json."
+        fix = "Send the format of an HTML form, or JSON with the header Content-Type: application/json."
         return Advice(Gate.VALIDATION, "The body is neither a form nor JSON", fix)
     fix = (
         "Send the body as JSON with the header Content-Type: application/json. "
         "Plain HTML forms post to the form's own address instead."
     )
-    return Advice(Gate.VALIDATION, "The body is not marked as JSON", fix)
+    return Advice(Gate.VALIDATION, "The body is not declared as JSON", fix)
 
 
 def _json(refusal: Refusal) -> Advice:
-    fix = "Send one JSON object of names and values, as JSON.stringify makes it."
-    return Advice(Gate.VALIDATION, _told(refusal, "The JSON is malformed"), fix)
+    fix = "Send one JSON object of names and values, for example from JSON.stringify."
+    return Advice(Gate.VALIDATION, _answered(refusal, "The JSON is malformed"), fix)
 
 
 def _empty(refusal: Refusal) -> Advice:
-    fix = "Send at least one value. Inputs need a name attribute, or browsers leave them out."
-    return Advice(Gate.VALIDATION, "There were no values", fix)
+    fix = "Send at least one value. Browsers leave out inputs without a name attribute."
+    return Advice(Gate.VALIDATION, "The submission has no values", fix)
 
 
 def _state(refusal: Refusal) -> Advice:
     name, status = form_name(refusal), refusal.form.status if refusal.form else ""
     if status == Form.Status.ARCHIVED:
-        fix = "Archived forms take nothing. Make a new form and put its ID into the page."
+        fix = "Archived forms accept no submissions. Create a form and use its ID in the page."
         return Advice(Gate.STATE, f"{name} is archived", fix)
     if status == Form.Status.PUBLISHED:
-        return Advice(Gate.STATE, f"{name} was not published then", f"It is published now: {NOTHING_LEFT}")
-    return Advice(Gate.STATE, f"{_begun(name)} is a draft", f"Publish {name}.")
+        return Advice(Gate.STATE, f"{name} was not published then", f"It is published now: {NOTHING_TO_DO}")
+    return Advice(Gate.STATE, f"{_capitalized(name)} is a draft", f"Publish {name}.")
 
 
 def _validation(refusal: Refusal) -> Advice:
-    field = f"“{refusal.field}”" if refusal.field else "the field"
-    if refusal.detail_code == "invalid" and refusal.field == "Idempotency-Key":
-        fix = f"Make the Idempotency-Key 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
-        return Advice(Gate.RETRY, "The Idempotency-Key is malformed", fix)
-    if refusal.detail_code in _ROBOT_CHECKS:
-        title, fix = _ROBOT_CHECKS[refusal.detail_code]
+    if refusal.detail_code in ROBOT_CHECKS:
+        title, fix = ROBOT_CHECKS[refusal.detail_code]
         return Advice(Gate.ROBOT, title, fix.format(form=form_name(refusal)))
+    if refusal.detail_code == "invalid" and refusal.field == "Idempotency-Key":
+        fix = f"Use 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters as the Idempotency-Key."
+        return Advice(Gate.RETRY, "The Idempotency-Key is malformed", fix)
+    if refusal.detail_code in ("too_many", "too_long"):
+        return _too_much(refusal)
+    field = f"“{refusal.field}”" if refusal.field else "the field"
+    fix = FIXES.get(refusal.detail_code, "Correct the value of {field}, or change its type in the form.")
+    title = _answered(refusal, f"The value of {field} is not valid")
+    return Advice(Gate.VALIDATION, title, fix.format(field=field))
+
+
+def _too_much(refusal: Refusal) -> Advice:
     if refusal.detail_code == "too_many":
-        return Advice(Gate.SIZE, _told(refusal, "Too many fields"), f"Send at most {MAX_FIELDS} fields.")
-    if refusal.detail_code == "too_long" and refusal.field:
-        return Advice(Gate.SIZE, _told(refusal, "Too long"), f"Send at most {MAX_VALUE:,} characters in {field}.")
-    if refusal.detail_code == "too_long":
-        fix = f"Send at most {MAX_VALUE:,} characters a value, {MAX_NAME} a name; JSON needs its Content-Type."
-        return Advice(Gate.SIZE, "A value or the name of a field is too long", fix)
-    fix = _FIXES.get(refusal.detail_code, "Mend the value of {field}, or change its type in the form.")
-    return Advice(Gate.VALIDATION, _told(refusal, f"{_begun(field)} did not fit"), fix.format(field=field))
+        return Advice(Gate.SIZE, _answered(refusal, "Too many fields"), f"Send at most {MAX_FIELDS} fields.")
+    if refusal.field:
+        fix = f"Send at most {MAX_VALUE:,} characters in “{refusal.field}”."
+        return Advice(Gate.SIZE, _answered(refusal, "The value is too long"), fix)
+    fix = (
+        f"Send at most {MAX_VALUE:,} characters in a value and {MAX_NAME} in a name. "
+        "JSON needs the header Content-Type: application/json."  # without it, the whole body is one long name
+    )
+    return Advice(Gate.SIZE, "A value or the name of a field is too long", fix)
 
 
-_ROBOT_CHECKS = {
+ROBOT_CHECKS = {
     "captcha_required": (
         "The captcha was not solved",
-        "Put the captcha's widget into the page, inside the form, or turn the captcha of {form} off.",
+        "Add the captcha's widget to the page, inside the form, or turn off the captcha of {form}.",
     ),
     "proof_of_work_required": (
-        "The proof of work is missing, wrong or used",
-        "Send with our script or from the form's page, which compute it, or turn the proof of work of {form} off.",
+        "The proof of work is missing, wrong or already used",
+        "Send with our script or from the form's page, which compute it, or turn off the proof of work of {form}.",
     ),
 }
-_OR_ITS_TYPE = ", or change the field's type in the form."
-_FIXES = {
-    "required": "Send a value for the field {field}: the input's name must be exactly that.",
-    "invalid_email": "Send an email address, such as ada@example.com, as {field}" + _OR_ITS_TYPE,
-    "invalid_url": "Send an address that begins with http:// or https:// as {field}" + _OR_ITS_TYPE,
-    "invalid_number": "Send a number, such as 12.5, as {field}" + _OR_ITS_TYPE,
-    "invalid_date": "Send a date, such as 2026-01-31, as {field}" + _OR_ITS_TYPE,
-    "invalid_choice": "Send one of the options of {field}, spelt as in the form, or add the option there.",
+OR_ITS_TYPE = ", or change the field's type in the form."
+FIXES = {
+    "required": "Send a value for the field {field}. The name of the input must be exactly the same.",
+    "invalid_email": "Send an email address, such as ada@example.com, as {field}" + OR_ITS_TYPE,
+    "invalid_url": "Send an address that starts with http:// or https:// as {field}" + OR_ITS_TYPE,
+    "invalid_number": "Send a number, such as 12.5, as {field}" + OR_ITS_TYPE,
+    "invalid_date": "Send a date, such as 2026-01-31, as {field}" + OR_ITS_TYPE,
+    "invalid_choice": "Send one of the options of {field}, spelled as in the form, or add the option to the form.",
     "invalid_type": "Send {field} as a text, a number, true, false, null or a list of these, not as an object.",
-    "file_not_allowed": "Take the file input {field} out of the page: files are not taken.",
+    "file_not_allowed": "Remove the file input {field} from the page: files are not accepted.",
     "blank": "Give every input a name.",
     "malformed": "Send the form as browsers do: check its encoding, and the boundary of multipart.",
-    "invalid_id": "Copy the form's ID from its page; it begins with frm_ and has 26 characters after that.",
+    "invalid_id": "Copy the form's ID from its page. It is frm_ and 26 more characters.",
 }
 
 
 def _conflict(refusal: Refusal) -> Advice:
-    fix = "Make a new Idempotency-Key for each submission, and repeat it only with the very same body."
-    return Advice(Gate.RETRY, "One Idempotency-Key came with two bodies", fix)
+    fix = "Use a new Idempotency-Key for each submission, and repeat it only with exactly the same body."
+    return Advice(Gate.RETRY, "The same Idempotency-Key was sent with two different bodies", fix)
 
 
 def _other(refusal: Refusal) -> Advice:
     title = refusal.code.replace("_", " ").capitalize()
-    return Advice(Gate.VALIDATION, title, _begun(refusal.message) or "See the API documentation.")
+    return Advice(Gate.VALIDATION, title, _capitalized(refusal.message) or "See the API documentation.")
 
 
-_ADVISERS: dict[str, Callable[[Refusal], Advice]] = {
+ADVISERS: dict[str, Callable[[Refusal], Advice]] = {
     "origin_not_allowed": _origin,
     "invalid_access_key": _key,
-    "unauthorized": _foreign,
+    "unauthorized": _foreign_form,
     "rate_limited": _limit,
     "payload_too_large": _size,
     "unsupported_media_type": _media_type,

@@ -1,4 +1,4 @@
-"""Every address of the dashboard. Each module of views lists its own; an organization's stand below its slug."""
+"""The addresses of the dashboard. Each module of views lists its own; pages of an organization are below its slug."""
 
 from django.urls import include, path
 
@@ -17,11 +17,9 @@ from dashboard.views import (
     organizations,
     overview,
     plan,
+    refusals,
     submissions,
     webhooks,
-)
-from dashboard.views import (
-    refusals as refused,
 )
 
 app_name = "dashboard"
@@ -32,11 +30,11 @@ in_organization = [
         forms,
         form_builder,
         form_settings,
-        exports,  # before submissions, whose addresses end in any id
+        exports,  # before submissions, whose addresses match any last segment
         submissions,
         deliveries,
         webhooks,
-        refused,
+        refusals,
         keys,
         members,
         plan,

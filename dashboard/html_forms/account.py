@@ -56,7 +56,7 @@ class AddEmailForm(Labeled, account.AddEmailForm):
 
 
 class SetPasswordForm(Labeled, account.SetPasswordForm):
-    """The first password of a user who has none."""
+    """The first password of a user without one."""
 
     labels = {"password1": "Password", "password2": "Password, again"}
     help_texts = {"password1": PASSWORD_HELP}

@@ -1,8 +1,8 @@
 """
-The rows of the form builder: what a form's definition is while somebody edits it.
+The rows of the form builder: the fields of a form while a user edits them.
 
-The page carries everything, saved or not: a repeated input `row` gives the order, and each row's values are named
-after its key. So every button can be a plain submit, and nothing is lost when something is wrong.
+The page carries all fields, saved or not. A repeated input `row` gives the order, and the names of a row's inputs end
+in its key. So every button can be a plain submit button, and no input is lost when a value is wrong.
 """
 
 import dataclasses
@@ -21,8 +21,8 @@ from forms_app.serializers import FormChanges
 
 
 @dataclasses.dataclass(slots=True)
-class Row:
-    """One field as it stands in the builder; `options` one a line; `errors` by input."""
+class FieldRow:
+    """One field in the builder. `options`: one per line; `errors`: messages by the name of the input."""
 
     key: str
     label: str = ""
@@ -39,7 +39,7 @@ class Row:
         return find_kind(self.type) or kind_of(FieldType.TEXT)
 
     def definition(self) -> dict[str, Any]:
-        """Return the field as the API takes it."""
+        """Return the field in the format of the API."""
         definition: dict[str, Any] = {"label": self.label, "type": self.type, "required": self.required}
         options = lines(self.options)
         if self.kind.takes_options and (options or self.kind.needs_options):
@@ -51,10 +51,10 @@ class Row:
         return definition
 
 
-def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Return the rows of what is saved."""
+def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
+    """Return the rows of saved fields."""
     return [
-        Row(
+        FieldRow(
             key=f"k{place}",
             label=field["label"],
             type=field["type"],
@@ -67,23 +67,23 @@ def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[Row]:
     ]
 
 
-def rows_entered(posted: QueryDict) -> list[Row]:
-    """Return the rows of a page, in their order on it."""
+def rows_entered(posted: QueryDict) -> list[FieldRow]:
+    """Return the rows of a posted page, in its order."""
     rows = []
     for key in dict.fromkeys(posted.getlist("row")[: MAX_FIELDS + 1]):
-        row = Row(key=key[:40], required=f"required-{key}" in posted)
+        row = FieldRow(key=key[:40], required=f"required-{key}" in posted)
         for name in ("label", "type", "name", "options", "placeholder"):
             setattr(row, name, posted.get(f"{name}-{key}", ""))
         rows.append(row)
     return rows
 
 
-def change_rows(rows: list[Row], act: str, new_type: str) -> str:
-    """Do what a button says (`add`, `up:KEY`, `down:KEY`, `remove:KEY`), and return words for who cannot see it."""
+def change_rows(rows: list[FieldRow], act: str, new_type: str) -> str:
+    """Apply a button (`add`, `up:KEY`, `down:KEY`, `remove:KEY`); return a sentence for screen readers."""
     verb, _, key = act.partition(":")
     if verb == "add":
         kind = find_kind(new_type) or kind_of(FieldType.TEXT)
-        rows.append(Row(key=f"n{secrets.token_hex(4)}", label=kind.new_label, type=kind.name))
+        rows.append(FieldRow(key=f"n{secrets.token_hex(4)}", label=kind.new_label, type=kind.name))
         return f"{rows[-1].label} added as field {len(rows)}."
     place = next((number for number, row in enumerate(rows) if row.key == key), None)
     if place is None:
@@ -96,8 +96,8 @@ def change_rows(rows: list[Row], act: str, new_type: str) -> str:
     return f"{row.label}, now {min(target, len(rows) - 1) + 1} of {len(rows)}."
 
 
-def definitions(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the fields as `change_form` takes them. Raises ValidationFailed, and leaves each problem at its row."""
+def definitions(rows: Sequence[FieldRow]) -> list[dict[str, Any]]:
+    """Return the fields for `change_form`. Raises ValidationFailed, and adds each error to its row."""
     try:
         fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in rows]}))[
             "fields"
@@ -108,8 +108,8 @@ def definitions(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return fields
 
 
-def show_details(rows: Sequence[Row], failure: ValidationFailed) -> None:
-    """Put the details of a failure at the rows that they are about."""
+def show_details(rows: Sequence[FieldRow], failure: ValidationFailed) -> None:
+    """Add the details of a failure to their rows."""
     for detail in failure.details:
         parts = detail.field.split(".")  # fields.0.label, fields.2.options.1
         if len(parts) > 2 and parts[1].isdecimal() and int(parts[1]) < len(rows):

@@ -1,4 +1,4 @@
-"""HTML forms about forms. The API's serializer decides what holds; here its answers find their inputs."""
+"""HTML forms for forms. The API's serializers validate; this module shows their errors at the inputs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,44 +7,44 @@ from django import forms
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
+from dashboard.starter_forms import STARTER_FORMS
 from forms_app.actions import MAX_RECIPIENTS
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, NewForm
-from forms_app.start_templates import STARTS
 
 CHECK = {"class": "form-check-input"}
 
 
 class NewFormForm(forms.Form):
-    """A name, and what to begin with."""
+    """The name of a new form, and its starter form."""
 
     name = forms.CharField(
         max_length=200,
         label="Name",
-        help_text="Visitors see it on the form's own page.",
+        help_text="Visitors see it on the form's page.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
     )
     start = forms.ChoiceField(
-        label="Begin with",
-        choices=[(key, f"{start.label}: {start.help.lower()}") for key, start in STARTS.items()],
+        label="Start with",
+        choices=[(key, f"{form.label}: {form.help.lower()}") for key, form in STARTER_FORMS.items()],
         initial="contact",
         widget=forms.RadioSelect(attrs=CHECK),
     )
 
     def values(self) -> dict[str, Any]:
-        """Return what `create_form` takes. Raises ValidationFailed."""
-        fields = [dict(field) for field in STARTS[self.cleaned_data["start"]].fields]
+        """Return the arguments of `create_form`. Raises ValidationFailed."""
+        fields = [dict(field) for field in STARTER_FORMS[self.cleaned_data["start"]].fields]
         return validate(NewForm(data={"name": self.cleaned_data["name"], "fields": fields}))
 
 
 class SettingsForm(forms.Form):
-    """What a form is called, who may post to it, what its visitors see, how long its submissions stay."""
+    """Name, allowed origins, texts for visitors, and retention."""
 
     name = forms.CharField(max_length=200, label="Name")
     allowed_origins = forms.CharField(
         required=False,
         label="Allowed origins",
-        help_text="One a line, such as https://example.com or https://*.example.com. Empty: every site may send.",
+        help_text="One per line, such as https://example.com or https://*.example.com. Empty: every site can send.",
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "https://example.com"}),
     )
     success_message = forms.CharField(
@@ -54,7 +54,7 @@ class SettingsForm(forms.Form):
         required=False,
         max_length=2048,
         label="Redirect after sending",
-        help_text="Where plain HTML forms and the form's own page lead. Empty: to a page of thanks.",
+        help_text="For plain HTML forms and the form's page. Empty: a thank-you page.",
         widget=forms.URLInput(attrs={"placeholder": "https://example.com/thanks"}),
     )
     retention_days = forms.IntegerField(
@@ -62,7 +62,7 @@ class SettingsForm(forms.Form):
         min_value=1,
         max_value=3650,
         label="Keep submissions for (days)",
-        help_text="Older ones are deleted for good, once an hour. Empty: they are kept.",
+        help_text="Older submissions are deleted permanently, once an hour. Empty: they are kept.",
     )
     names = {
         "name": "name",
@@ -74,38 +74,38 @@ class SettingsForm(forms.Form):
 
     @classmethod
     def showing(cls, form: Form) -> "SettingsForm":
-        """Return the settings as they are."""
+        """Return the HTML form with the stored settings."""
         initial = {name: getattr(form, name) for name in cls.names.values()}
         return cls(initial={**initial, "allowed_origins": "\n".join(form.allowed_origins)})
 
     def values(self) -> dict[str, Any]:
-        """Return what `change_form` takes. Raises ValidationFailed."""
+        """Return the changes for `change_form`. Raises ValidationFailed."""
         given: dict[str, Any] = {api: self.cleaned_data[ours] for api, ours in self.names.items()}
         given["allowedOrigins"] = lines(self.cleaned_data["allowed_origins"])
         return validate(FormChanges(data=given))
 
     def show(self, failure: ValidationFailed) -> None:
-        """Put each problem at its input."""
+        """Add each error to its input."""
         add_details(self, failure, self.names)
 
 
 class RecipientsForm(forms.Form):
-    """Who is mailed of each submission."""
+    """The recipients of a mail for each submission."""
 
     recipients = forms.CharField(
         required=False,
         label="Mail each submission to",
-        help_text=f"One address a line, at most {MAX_RECIPIENTS}. A reply to the mail goes to the submitter.",
+        help_text=f"One address per line, at most {MAX_RECIPIENTS}. A reply to the mail goes to the submitter.",
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "placeholder": "you@example.com"}),
     )
 
     def addresses(self) -> list[str]:
-        """Return the lines that hold something."""
+        """Return the addresses, without empty lines."""
         return lines(self.cleaned_data["recipients"])
 
 
 class ErasureForm(forms.Form):
-    """Asks for the form's name, so that nobody erases by a slip."""
+    """Asks for the form's name, so that nobody erases a form by mistake."""
 
     typed = forms.CharField(
         required=False, label="Type the name of the form", widget=forms.TextInput(attrs={"autocomplete": "off"})
@@ -116,19 +116,18 @@ class ErasureForm(forms.Form):
         self.name = name
 
     def clean_typed(self) -> str:
-        """Refuse everything but the name."""
         if self.cleaned_data["typed"].strip() != self.name.strip():
-            raise forms.ValidationError("That is not its name. Nothing was erased.")
+            raise forms.ValidationError("That is not the name of the form. Nothing was erased.")
         return str(self.cleaned_data["typed"])
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a text that hold something, without the spaces around them."""
+    """Return the lines of a text, stripped, without empty ones."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def add_details(form: forms.Form, failure: ValidationFailed, names: Mapping[str, str]) -> None:
-    """Put each detail of a failure at the input that it is about, else at the top."""
+    """Add each detail of a failure to its input, or to the top of the form."""
     for detail in failure.details:
         path = detail.field.partition(".")[0]
         form.add_error(names.get(path), detail.message)

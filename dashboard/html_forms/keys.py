@@ -10,19 +10,19 @@ from keys.models import AccessKey, Permission
 from keys.plans import Terms
 
 KINDS = [
-    (AccessKey.Kind.SECRET, "Secret: for servers. Reads and writes what its permissions allow."),
-    (AccessKey.Kind.PUBLISHABLE, "Publishable: for web pages. Can submit and nothing else."),
+    (AccessKey.Kind.SECRET, "Secret: for servers. Reads and writes as its permissions allow."),
+    (AccessKey.Kind.PUBLISHABLE, "Publishable: for web pages. Can only submit."),
 ]
 CHECK = {"class": "form-check-input"}
 
 
 class NewKeyForm(forms.Form):
-    """Asks for what `issue_key` takes. What the plan does not include is shown, and cannot be chosen."""
+    """The arguments of `issue_key`. Inputs that the plan does not include are shown but disabled."""
 
     name = forms.CharField(
         max_length=MAX_NAME,
         label="Name",
-        help_text="Where it will be used, such as “Website” or “Import script”. One key for each place.",
+        help_text="Where you use it, such as “Website” or “Import script”. Create one key for each place.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
     )
     kind = forms.ChoiceField(
@@ -38,7 +38,7 @@ class NewKeyForm(forms.Form):
     admin = forms.BooleanField(
         required=False,
         label="Administrative",
-        help_text="May also make, regenerate and revoke keys through the API. Few keys need that.",
+        help_text="Can also create, regenerate and revoke keys through the API. Few keys need that.",
     )
     expires_on = forms.DateField(
         required=False,
@@ -52,6 +52,6 @@ class NewKeyForm(forms.Form):
         self.fields["expires_on"].widget.attrs["min"] = dt.datetime.now(dt.UTC).date().isoformat()
         if not terms.scoped_keys:
             for name in ("permissions", "expires_on"):
-                self.fields[name].disabled = True  # Django then takes the initial value, whatever is sent
-            self.fields["permissions"].help_text = "All six. Choosing some of them is part of the Enterprise plan."
-            self.fields["expires_on"].help_text = "Keys that end by themselves are part of the Enterprise plan."
+                self.fields[name].disabled = True  # Django then ignores the posted value and uses the initial one
+            self.fields["permissions"].help_text = "All six. Scoped keys are part of the Enterprise plan."
+            self.fields["expires_on"].help_text = "Keys that expire are part of the Enterprise plan."

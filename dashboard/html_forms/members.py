@@ -1,4 +1,4 @@
-"""HTML forms about people and organizations."""
+"""HTML forms for users and organizations."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from forms_app.organizations import MAX_NAME
 from keys.members import may_give
 from keys.models import Organization, Role
 
-WHAT_ROLES_MAY = {
+ROLE_DESCRIPTIONS = {
     Role.MEMBER: "Member: reads submissions, edits forms",
     Role.ADMIN: "Admin: also manages keys, webhooks, members, settings",
-    Role.OWNER: "Owner: everything, also erasing",
+    Role.OWNER: "Owner: everything, including erasing",
 }
 
 
 def roles_for(place: Place) -> list[tuple[str, str]]:
-    """Return the roles that this person may give."""
-    return [(role.value, text) for role, text in WHAT_ROLES_MAY.items() if may_give(place.role, role)]
+    """Return the roles that this user can give to others."""
+    return [(role.value, text) for role, text in ROLE_DESCRIPTIONS.items() if may_give(place.role, role)]
 
 
 class InviteForm(forms.Form):
-    """Whom to invite, as what."""
+    """The email address and role of an invitation."""
 
     email = forms.EmailField(
         max_length=254,
@@ -36,7 +36,7 @@ class InviteForm(forms.Form):
 
 
 class OrganizationForm(forms.Form):
-    """What an organization is called."""
+    """The name of an organization."""
 
     name = forms.CharField(
         max_length=MAX_NAME, label="Name", widget=forms.TextInput(attrs={"autocomplete": "organization"})
@@ -44,7 +44,7 @@ class OrganizationForm(forms.Form):
 
 
 class DeleteAccountForm(forms.Form):
-    """The address typed, and a tick for every organization that goes with the account."""
+    """Asks for the email address, and a tick for every organization that is erased with the account."""
 
     typed = forms.CharField(label="Type your email address", widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
@@ -61,14 +61,13 @@ class DeleteAccountForm(forms.Form):
             self.order_fields(["organizations", "typed"])
 
     def clean_typed(self) -> str:
-        """Refuse everything else."""
         if self.cleaned_data["typed"].strip().lower() != self.email.lower():
             raise forms.ValidationError("That is not your address. Nothing was deleted.")
         return str(self.cleaned_data["typed"])
 
 
 class TypedNameForm(forms.Form):
-    """Asks for a name or address to be typed, so that nothing is ended by a slip."""
+    """Asks for a name or address, so that nobody deletes anything by mistake."""
 
     typed = forms.CharField(required=False, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
@@ -78,7 +77,6 @@ class TypedNameForm(forms.Form):
         self.fields["typed"].label = label
 
     def clean_typed(self) -> str:
-        """Refuse everything else."""
         if self.cleaned_data["typed"].strip() != self.expected.strip():
-            raise forms.ValidationError("That is not it. Nothing was changed.")
+            raise forms.ValidationError("That is not correct. Nothing was changed.")
         return str(self.cleaned_data["typed"])

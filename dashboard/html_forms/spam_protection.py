@@ -1,4 +1,4 @@
-"""The HTML form for what a form does against spam."""
+"""The HTML form for the spam protection of a form."""
 
 from typing import Any
 
@@ -11,22 +11,22 @@ MAX_SECONDS = 60
 
 
 class SpamProtectionForm(forms.Form):
-    """Reads and shows a SpamProtection."""
+    """Shows and reads a SpamProtection."""
 
     minimum_seconds = forms.IntegerField(
         min_value=0,
         max_value=MAX_SECONDS,
-        label="Least seconds on the hosted page",
-        help_text="Sent faster than this counts as spam. 0 turns it off.",
+        label="Minimum seconds on the hosted page",
+        help_text="A submission that is sent faster counts as spam. 0 turns the check off.",
     )
     max_links = forms.IntegerField(
-        min_value=0, max_value=1000, required=False, label="Most links", help_text="Empty: any number of links."
+        min_value=0, max_value=1000, required=False, label="Maximum links", help_text="Empty: any number of links."
     )
     blocked_words = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         label="Blocked words and phrases",
-        help_text="One a line, in any case.",
+        help_text="One per line. Upper and lower case are the same.",
     )
     proof_of_work = forms.BooleanField(
         required=False,
@@ -35,7 +35,7 @@ class SpamProtectionForm(forms.Form):
         "JavaScript stop working.",
     )
     captcha = forms.ChoiceField(
-        choices=Captcha.choices, required=False, label="Captcha", help_text="Loads that company's code into the page."
+        choices=Captcha.choices, required=False, label="Captcha", help_text="Loads code of that company into the page."
     )
     captcha_site_key = forms.CharField(max_length=200, required=False, label="Captcha site key")
     captcha_secret = forms.CharField(
@@ -43,7 +43,7 @@ class SpamProtectionForm(forms.Form):
         required=False,
         label="Captcha secret",
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Kept when left empty.",
+        help_text="Leave empty to keep the stored one.",
     )
 
     def __init__(self, *args: Any, protection: SpamProtection, **kwargs: Any) -> None:
@@ -59,17 +59,17 @@ class SpamProtectionForm(forms.Form):
         super().__init__(*args, **{"initial": initial, **kwargs})
 
     def clean_blocked_words(self) -> tuple[str, ...]:
-        """Return the lines that hold something, each once."""
+        """Return the lines without empty ones and duplicates."""
         words = tuple(dict.fromkeys(line.strip() for line in self.cleaned_data["blocked_words"].splitlines()))
         words = tuple(word for word in words if word)
         if len(words) > MAX_WORDS:
-            raise forms.ValidationError(f"At most {MAX_WORDS} words, please.")
+            raise forms.ValidationError(f"Enter at most {MAX_WORDS} words or phrases.")
         if any(len(word) > MAX_WORD for word in words):
             raise forms.ValidationError(f"A word or phrase has at most {MAX_WORD} characters.")
         return words
 
     def clean(self) -> dict[str, Any]:
-        """A captcha needs both of its keys, or nobody could pass it."""
+        """Require both keys of a captcha: without them nobody could pass it."""
         values = super().clean() or {}
         if values.get("captcha"):
             values["captcha_secret"] = values.get("captcha_secret") or self.protection.captcha_secret
@@ -79,5 +79,5 @@ class SpamProtectionForm(forms.Form):
         return values
 
     def as_protection(self) -> SpamProtection:
-        """Return what was entered."""
+        """Return the entered settings."""
         return SpamProtection(**self.cleaned_data)

@@ -1,4 +1,4 @@
-"""What a list of submissions can be narrowed to, read from the address: links to a filtered list can be shared."""
+"""The filters of a list of submissions, read from the query string, so that links to a filtered list can be shared."""
 
 import dataclasses
 import datetime as dt
@@ -23,7 +23,7 @@ NAMES = ("form", "q", "from", "to", "spam", "undelivered")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Narrowing:
-    """`form`, `text`, UTC days `since` and `until` (inclusive), `spam` (None: both), `undelivered` alone."""
+    """`since` and `until`: UTC days, inclusive; `spam` None: both; `undelivered` True: only those."""
 
     form: Form | None = None
     text: str = ""
@@ -34,11 +34,11 @@ class Narrowing:
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether whatever arrives now belongs to the list: then it can be live."""
+        """Return whether every new submission belongs to the list, so that it can be live."""
         return not (self.text or self.since or self.until or self.spam or self.undelivered)
 
     def scope(self, organization: Organization) -> Scope:
-        """Return what of an organization this leaves."""
+        """Return the submissions of an organization that pass."""
         return Scope(
             organization_id=organization.pk,
             form_id=self.form.pk if self.form else None,
@@ -51,7 +51,7 @@ class Narrowing:
 
 
 class SubmissionsFilterForm(forms.Form):
-    """Reads a Narrowing. What is wrong is told and left out; the list is shown all the same."""
+    """Reads a Narrowing. Wrong values get an error and are ignored; the list is shown anyway."""
 
     q = forms.CharField(
         required=False,
@@ -75,15 +75,15 @@ class SubmissionsFilterForm(forms.Form):
         self.order_fields(["form", "q", "from", "to", "undelivered", "spam"])
 
     def clean(self) -> dict[str, Any]:
-        """Two dates in the wrong order are one mistake."""
+        """Refuse dates in the wrong order, at the first one only."""
         values = super().clean() or {}
         if values.get("from") and values.get("to") and values["from"] > values["to"]:
-            self.add_error("from", "Lies after the other date. Swap the two.")
+            self.add_error("from", "This date is after the other one. Swap them.")
             values.pop("to")
         return values
 
     def narrowing(self) -> Narrowing:
-        """Return what the list is narrowed to."""
+        """Return the filters of the list."""
         self.is_valid()
         values = self.cleaned_data
         return Narrowing(
@@ -96,11 +96,11 @@ class SubmissionsFilterForm(forms.Form):
         )
 
     def query(self, **changed: str) -> str:
-        """Return the address's query for this list, with some of it changed; "" leaves one out."""
+        """Return the query string of this list with some parameters changed; "" removes one."""
         given = {name: self.data.get(name, "") for name in NAMES} | changed
         return urlencode({name: value for name, value in given.items() if value})
 
 
 def parse_ids(texts: list[str], *, most: int) -> list[Any]:
-    """Return the ids of chosen rows. Raises ApiError for what is none, or too many."""
+    """Return the ids of at most `most` chosen rows. Raises ApiError for a malformed id."""
     return [path_id(Prefix.SUBMISSION, text) for text in texts[:most]]

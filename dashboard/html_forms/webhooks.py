@@ -16,16 +16,16 @@ UNDELIVERED_CHOICE = "undelivered"
 STATUSES = [("", "All"), (UNDELIVERED_CHOICE, "Undelivered"), *Delivery.Status.choices]
 CHANNELS = [("", "Webhooks and mails"), ("webhook", "Webhooks"), ("mail", "Mails")]
 DATE = {"type": "date"}
-AT_ONCE = {"data-submits": True}
+SUBMITS_ON_CHANGE = {"data-submits": True}
 
 
 class WebhookForm(forms.Form):
-    """Where to send, for which form."""
+    """The form and the endpoint URL of a new webhook."""
 
     url = forms.CharField(
         max_length=MAX_URL,
         label="URL",
-        help_text="An https address of yours that takes POST requests with JSON.",
+        help_text="An https address of your server that accepts POST requests with JSON.",
         widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks/fieldpost", "autocomplete": "off"}),
     )
 
@@ -38,13 +38,13 @@ class WebhookForm(forms.Form):
 
 
 class UrlForm(forms.Form):
-    """Another URL for a webhook that exists."""
+    """A new URL for an existing webhook."""
 
     url = WebhookForm.base_fields["url"]
 
 
 class ReplayForm(forms.Form):
-    """Which deliveries to send again, by the days (UTC) on which their submissions came."""
+    """The deliveries to send again, by status and by the UTC days of their submissions."""
 
     status = forms.ChoiceField(
         label="Which",
@@ -52,7 +52,7 @@ class ReplayForm(forms.Form):
             (REPLAY_UNDELIVERED, "Undelivered: failed or canceled"),
             ("failed", "Failed"),
             ("canceled", "Canceled"),
-            ("delivered", "Delivered: tell it again"),
+            ("delivered", "Delivered: send a duplicate"),
             ("all", "All of these"),
         ],
     )
@@ -66,17 +66,19 @@ class ReplayForm(forms.Form):
         self.order_fields(["from", "to", "status"])
 
     def clean(self) -> dict[str, Any]:
-        """Two dates in the wrong order would match nothing."""
+        """Refuse dates in the wrong order: they would match nothing."""
         values = super().clean() or {}
         if values.get("from") and values.get("to") and values["from"] > values["to"]:
-            self.add_error("from", "Lies after the other date. Swap the two.")
+            self.add_error("from", "This date is after the other one. Swap them.")
         return values
 
 
 class LogFilterForm(forms.Form):
-    """What the log of a webhook is narrowed to. What is no choice is left out."""
+    """The filter of a webhook's log. Unknown values are ignored."""
 
-    status = forms.ChoiceField(required=False, choices=STATUSES, label="State", widget=forms.Select(attrs=AT_ONCE))
+    status = forms.ChoiceField(
+        required=False, choices=STATUSES, label="State", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
+    )
 
     def narrow(self, rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
         """Return the deliveries in the chosen state."""
@@ -86,29 +88,31 @@ class LogFilterForm(forms.Form):
         return rows.filter(status=chosen) if chosen else rows
 
     def chosen(self, name: str) -> str:
-        """Return what was chosen, "" for everything."""
+        """Return the chosen value, "" for all."""
         self.is_valid()
         return str(self.cleaned_data.get(name) or "")
 
 
 class DeliveriesFilterForm(LogFilterForm):
-    """What the log of an organization is narrowed to."""
+    """The filters of an organization's log."""
 
-    channel = forms.ChoiceField(required=False, choices=CHANNELS, label="Channel", widget=forms.Select(attrs=AT_ONCE))
+    channel = forms.ChoiceField(
+        required=False, choices=CHANNELS, label="Channel", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
+    )
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["form"] = OwnFormField.of_all(organization, widget=forms.Select(attrs=AT_ONCE))
+        self.fields["form"] = OwnFormField.of_all(organization, widget=forms.Select(attrs=SUBMITS_ON_CHANGE))
         self.order_fields(["form", "status", "channel"])
 
     @property
     def form_chosen(self) -> Form | None:
-        """The form whose deliveries are asked for."""
+        """The chosen form, None for all."""
         self.is_valid()
         return self.cleaned_data.get("form")
 
     def parts(self, rows: QuerySet[Delivery]) -> list[QuerySet[Delivery]]:
-        """Return the chosen deliveries in one or two parts that do not overlap, each quick to read newest first."""
+        """Return the chosen deliveries as one or two disjoint querysets, each fast to read newest first."""
         rows, form, channel = self.narrow(rows), self.form_chosen, self.chosen("channel")
         to_webhooks, mails = by_way(rows, form)
         if channel:

@@ -1,4 +1,4 @@
-"""What templates of the dashboard say in one word."""
+"""Filters and tags of the dashboard's templates."""
 
 import datetime as dt
 from fnmatch import fnmatchcase
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
-# What a state means to the eye; the word beside it says it too.
+# The color of a state. The word next to it says the same, for users who do not see colors.
 LOOKS = {
     "published": "good", "delivered": "good", "active": "good", "accepted": "good",
     "failed": "bad", "disabled": "bad", "revoked": "bad", "expired": "bad", "spam": "bad", "refused": "bad",
@@ -24,7 +24,7 @@ BOOTSTRAP = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select
 
 @register.filter
 def styled(field: BoundField) -> SafeString:
-    """Return a field's control with Bootstrap's class for its kind."""
+    """Return the control of a field with Bootstrap's class for its type."""
     widget = field.field.widget
     if isinstance(widget, forms.RadioSelect | forms.CheckboxSelectMultiple):
         return field.as_widget(attrs={"class": "form-check-input"})
@@ -35,19 +35,19 @@ def styled(field: BoundField) -> SafeString:
 
 @register.filter
 def is_checkbox(field: BoundField) -> bool:
-    """Tell whether the control stands before its label."""
+    """Return whether the field is a checkbox, which comes before its label."""
     return isinstance(field.field.widget, forms.CheckboxInput)
 
 
 @register.filter
 def is_group(field: BoundField) -> bool:
-    """Tell whether the field is several controls under one legend."""
+    """Return whether the field has several controls and one legend."""
     return bool(field.use_fieldset)
 
 
 @register.inclusion_tag("dashboard/parts/when.html")
 def when(moment: dt.datetime | None, otherwise: str = "never") -> dict[str, Any]:
-    """Show a moment as a distance from now, with the full time in UTC one hover away; `otherwise` for none."""
+    """Show a time relative to now, with the full time in UTC on hover; `otherwise` for None."""
     if moment is None:
         return {"otherwise": otherwise}
     moment = moment.astimezone(dt.UTC)
@@ -56,19 +56,19 @@ def when(moment: dt.datetime | None, otherwise: str = "never") -> dict[str, Any]
 
 @register.inclusion_tag("dashboard/parts/state.html")
 def state(value: str, label: str = "") -> dict[str, str]:
-    """Show a state as a word in its colour."""
+    """Show a state as a colored word."""
     return {"look": LOOKS.get(value, ""), "label": label or value.capitalize()}
 
 
 @register.inclusion_tag("dashboard/parts/snippet.html")
 def snippet(text: str, label: str, wraps: bool = False) -> dict[str, Any]:
-    """Show something to copy, with a button that copies it."""
+    """Show a text with a button that copies it."""
     return {"text": text, "label": label, "wraps": wraps}
 
 
 @register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
 def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str, Any]:
-    """Show a link of the menu; it is the current one on the page `name` and on those that `also` match (`form*`)."""
+    """Show a link of the menu, current on the page `name` and on pages that match a pattern of `also` (`form*`)."""
     match = context["request"].resolver_match
     here = match.url_name or "" if match else ""
     is_current = any(fnmatchcase(here, pattern) for pattern in (name, *also))
@@ -78,7 +78,7 @@ def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str,
 
 @register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
 def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
-    """Show a tab of one form's pages."""
+    """Show a tab of the pages of one form."""
     match = context["request"].resolver_match
     address = reverse(f"dashboard:{name}", args=[context["place"].organization.slug, context["form"].public_id])
     return {"address": address, "label": label, "is_current": bool(match and match.url_name == name)}

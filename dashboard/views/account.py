@@ -1,4 +1,4 @@
-"""A person's own page: what belongs to them and not to an organization."""
+"""The pages of an account, independent of organizations."""
 
 from allauth.account.decorators import reauthentication_required
 from allauth.mfa.models import Authenticator
@@ -18,7 +18,7 @@ from submissions.lifecycle.closing import delete_account, organizations_of
 
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the ways into the account, and the organizations it reaches."""
+    """Show the login methods of the account and its organizations."""
     memberships = Membership.objects.filter(user=request.user.pk).select_related("organization")
     context = {
         "memberships": memberships.order_by("organization__name"),
@@ -31,7 +31,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @reauthentication_required
 def delete(request: HttpRequest) -> HttpResponse:
-    """Ask for the address and which organizations go with it, then delete the account."""
+    """Ask for the address and for organizations to erase with the account, then delete it."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     alone, orphaned = organizations_of(user)
     entered = DeleteAccountForm(request.POST or None, email=user.email, alone=alone)

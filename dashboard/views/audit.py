@@ -1,4 +1,4 @@
-"""The audit trail: who did what to keys, members, exports and the plan."""
+"""The audit trail: changes of keys, members and the plan, exports and erased forms, with their users."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from keys.models import AuditEvent, Role
 
 PAGE_SIZE = 50
 WORDS = {
-    "organization.created": "made the organization",
+    "organization.created": "created the organization",
     "organization.renamed": "renamed the organization",
     "plan.changed": "changed the plan to",
     "key.created": "generated the key",
@@ -34,15 +34,15 @@ WORDS = {
 @in_organization(Role.ADMIN)
 @require_safe
 def audit(request: PlacedRequest) -> HttpResponse:
-    """Show a page of the trail, newest first."""
+    """Show one page of the trail, newest first."""
     rows = AuditEvent.objects.filter(organization=request.place.organization)
     rows = rows.select_related("user", "access_key").order_by("-created_at", "-pk")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "dashboard/audit.html", {"events": [_told(event) for event in page], "trail": page})
+    return render(request, "dashboard/audit.html", {"events": [_described(event) for event in page], "trail": page})
 
 
-def _told(event: AuditEvent) -> dict[str, Any]:
-    """Return who, what and when. Of people and keys that are gone the trail keeps the names."""
+def _described(event: AuditEvent) -> dict[str, Any]:
+    """Return the user, the action and the time. The trail keeps the names of deleted users and keys."""
     who = event.user.email if event.user else event.actor
     subject = event.subject.removeprefix(who) if who else event.subject  # "ada joined as member", not "ada joined ada"
     return {

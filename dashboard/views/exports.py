@@ -1,4 +1,4 @@
-"""Exports from the dashboard: what would come, in which format, and how far it is while it runs."""
+"""Exports from the dashboard: the number of rows, the format, and the progress while an export runs."""
 
 import secrets
 
@@ -18,17 +18,21 @@ from submissions.exporting.stream import EXPORTS, stream_export
 from submissions.models import Submission
 
 FORMATS = [
-    ("csv", "CSV", "For spreadsheets. Names become columns; cells that a spreadsheet would run are disarmed."),
-    ("json", "JSON", "One array of records, as the API gives them."),
-    ("ndjson", "NDJSON", "One record a line, for programs that read as they go."),
+    (
+        "csv",
+        "CSV",
+        "For spreadsheets. Names become columns; cells that would run as a formula are escaped.",
+    ),
+    ("json", "JSON", "One array of records, in the format of the API."),
+    ("ndjson", "NDJSON", "One record per line, for programs that process a stream."),
 ]
-REMEMBERED = 3600  # seconds that an export's progress is known after its last row
+REMEMBERED = 3600  # seconds that the progress of an export is kept after its last row
 
 
 @in_organization()
 @require_safe
 def exports(request: PlacedRequest) -> HttpResponse:
-    """Show how many submissions the filters leave, and ask for the format."""
+    """Show the number of submissions that pass the filters, and ask for the format."""
     organization = request.place.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
@@ -47,14 +51,14 @@ def exports(request: PlacedRequest) -> HttpResponse:
 @in_organization()
 @require_POST
 def run_export(request: PlacedRequest) -> HttpResponseBase:
-    """Stream the export. Its progress is kept under the name that the page gave it."""
+    """Stream the export. The page polls its progress under the name that it sent as `run`."""
     organization = request.place.organization
     narrowing = SubmissionsFilterForm(request.POST, organization=organization).narrowing()
     return _stream(request, narrowing.scope(organization).rows(), narrowing.form)
 
 
 def export_chosen(request: PlacedRequest, rows: QuerySet[Submission]) -> HttpResponseBase:
-    """Stream some rows that were ticked."""
+    """Stream the selected rows."""
     forms = Form.objects.filter(pk__in=rows.order_by().values("form_id").distinct())[:2]
     return _stream(request, rows, forms[0] if len(forms) == 1 else None)
 
@@ -74,14 +78,14 @@ def _stream(request: PlacedRequest, rows: QuerySet[Submission], form: Form | Non
 
 
 def _progress_key(request: HttpRequest, run: str) -> str:
-    """Return the name of a run's progress; a person sees their own alone."""
+    """Return the cache key of a run's progress. It contains the user, so that users only see their own runs."""
     return f"export {request.user.pk} {run[:40].encode().hex()}"
 
 
 @in_organization()
 @require_safe
 def progress(request: PlacedRequest, run: str) -> HttpResponse:
-    """Show how far an export is, as the piece of the page that asks again and again until it is done."""
+    """Show the progress of an export, as the fragment that the page polls until the export is done."""
     written, is_whole = cache.get(_progress_key(request, run), (None, False))
     total = request.GET.get("total", "0")
     context = {"rows": written, "finished": is_whole, "run": run}

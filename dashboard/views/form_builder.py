@@ -1,4 +1,4 @@
-"""The form builder: one page that carries its fields, saved or not, and a preview of what visitors will see."""
+"""The form builder: one page with the fields, saved or not, and a preview of the visitors' form."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from django.views.decorators.http import require_POST
 from config.api.errors import ApiError, ValidationFailed
 from config.times import format_time
 from dashboard.access import PlacedRequest, find_form, in_organization
-from dashboard.html_forms.fields import Row, change_rows, definitions, rows_entered, rows_of
+from dashboard.html_forms.fields import FieldRow, change_rows, definitions, rows_entered, rows_of
 from forms_app.actions import change_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
 from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
 
-CONFLICT = "Somebody else saved this form while you were editing. Save again to put your fields in place of theirs."
+CONFLICT = "Another user saved this form while you were editing. Save again to replace their fields with yours."
 
 
 @in_organization()
 def build(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show the fields; add, move and remove them; save them."""
+    """Show, add, move, remove and save fields."""
     form = find_form(request, form_id)
     if request.method != "POST":
         return _show(request, form, rows_of(form.fields))
@@ -34,25 +34,25 @@ def build(request: PlacedRequest, form_id: str) -> HttpResponse:
     return _save(request, form, rows)
 
 
-def _save(request: PlacedRequest, form: Form, rows: list[Row]) -> HttpResponse:
+def _save(request: PlacedRequest, form: Form, rows: list[FieldRow]) -> HttpResponse:
     if request.POST.get("seen") != format_time(form.updated_at):
         return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
     try:
         change_form(form, {"fields": definitions(rows)})
     except ValidationFailed as failure:
         placed = any(row.errors for row in rows)
-        problem = "Not saved yet: mend what is marked below." if placed else failure.message
+        problem = "Not saved yet: correct the marked fields below." if placed else failure.message
         return _show(request, form, rows, problem=problem, status=400, is_changed=True)
     except ApiError as error:
         return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
-    messages.success(request, "Saved. The form's page and the snippets show it now.")
+    messages.success(request, "Saved. The form's page and the snippets show the new fields now.")
     return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)
 
 
 def _show(
     request: PlacedRequest,
     form: Form,
-    rows: list[Row],
+    rows: list[FieldRow],
     *,
     problem: str = "",
     said: str = "",
@@ -74,8 +74,8 @@ def _show(
     return render(request, template, context, status=status)
 
 
-def preview_controls(rows: list[Row]) -> list[Control]:
-    """Return what visitors would see. Rows that are not right yet are shown as far as they go."""
+def preview_controls(rows: list[FieldRow]) -> list[Control]:
+    """Return the controls that visitors would see, as far as incomplete rows allow."""
     fields = [{**row.definition(), "type": row.kind.name, "label": row.label or "…"} for row in rows]
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
 
@@ -83,7 +83,7 @@ def preview_controls(rows: list[Row]) -> list[Control]:
 @in_organization()
 @require_POST
 def preview(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show what visitors would see of what is entered, as a piece of the page."""
+    """Show a preview of the entered fields, as a fragment of the page."""
     form = find_form(request, form_id)
     context = {"form": form, "controls": preview_controls(rows_entered(request.POST))}
     return render(request, "dashboard/parts/preview.html", context)

@@ -1,4 +1,4 @@
-"""A form's settings: name, origins, words and redirect, retention; what keeps spam out; who is mailed."""
+"""The settings of a form: name, origins, texts, redirect and retention; spam protection; notifications."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -21,7 +21,7 @@ SHOWN_TESTS = 5
 
 @in_organization()
 def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show and save name, origins, message, redirect, retention."""
+    """Show and save name, origins, success message, redirect and retention."""
     form = find_form(request, form_id)
     entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
     if request.method == "POST" and entered.is_valid():
@@ -32,7 +32,7 @@ def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
-            messages.success(request, "Saved. It holds from the next submission on.")
+            messages.success(request, "Saved. It applies from the next submission on.")
             return redirect("dashboard:form-settings", request.place.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_settings.html", context, status=400 if entered.errors else 200)
@@ -40,7 +40,7 @@ def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
 
 @in_organization()
 def spam(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show and save what keeps spam out."""
+    """Show and save the spam protection."""
     form = find_form(request, form_id)
     entered = SpamProtectionForm(request.POST or None, protection=SpamProtection.of(form.spam_protection))
     if request.method == "POST" and entered.is_valid():
@@ -49,7 +49,7 @@ def spam(request: PlacedRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
-            messages.success(request, "Saved. It holds from the next submission on.")
+            messages.success(request, "Saved. It applies from the next submission on.")
             return redirect("dashboard:form-spam", request.place.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_spam.html", context, status=400 if entered.errors else 200)
@@ -57,7 +57,7 @@ def spam(request: PlacedRequest, form_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show and save who is mailed; send a test."""
+    """Show and save the recipients, and show the newest test mails."""
     form = find_form(request, form_id)
     entered = RecipientsForm(request.POST or None, initial={"recipients": "\n".join(form.notification_recipients)})
     if request.method == "POST" and entered.is_valid():
@@ -66,7 +66,7 @@ def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error("recipients", error.message)
         else:
-            messages.success(request, "Saved. They are mailed of the next submission.")
+            messages.success(request, "Saved. They get a mail for each new submission.")
             return redirect("dashboard:form-notifications", request.place.organization.slug, form.public_id)
     tests = Delivery.objects.filter(organization=request.place.organization, kind=Delivery.Kind.TEST, webhook=None)
     tests = tests.filter(recipient__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
@@ -84,10 +84,10 @@ def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def test_mail(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Send an example to one recipient."""
+    """Send a test mail to one recipient."""
     form = find_form(request, form_id)
     recipient = request.POST.get("recipient", "")
-    with telling(request, f"A test mail to {recipient} is on its way. What came of it stands below."):
+    with telling(request, f"A test mail to {recipient} is on its way. The result is shown below."):
         send_test_mail(form, recipient, request=request)
     return redirect("dashboard:form-notifications", request.place.organization.slug, form.public_id)
 

@@ -1,4 +1,4 @@
-"""Forms: the list, a new one, one form's first page, and what moves it between its states."""
+"""Forms: the list, a new form, the overview of a form, and its changes of state."""
 
 from django.contrib import messages
 from django.db.models import F
@@ -21,7 +21,7 @@ from webhooks.models import Webhook
 @in_organization()
 @require_safe
 def forms(request: PlacedRequest) -> HttpResponse:
-    """List the forms in use, or the archived ones."""
+    """List the active forms, or the archived ones."""
     archived = request.GET.get("status") == "archived"
     own = Form.objects.filter(organization=request.place.organization).with_submission_count()
     in_use = own.exclude(status=Form.Status.ARCHIVED)
@@ -36,7 +36,7 @@ def forms(request: PlacedRequest) -> HttpResponse:
 
 @in_organization()
 def new_form(request: PlacedRequest) -> HttpResponse:
-    """Ask for a name and something to begin with, make a draft, and go on to its fields."""
+    """Ask for a name and a starter form, create a draft, and continue with its fields."""
     entered = NewFormForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:
@@ -44,7 +44,7 @@ def new_form(request: PlacedRequest) -> HttpResponse:
         except ApiError as error:
             entered.add_error("name", error.field_message)
         else:
-            messages.success(request, "The form is made, as a draft. Look over its fields, then publish it.")
+            messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
             return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)
     return render(request, "dashboard/form_new.html", {"form": entered}, status=400 if entered.errors else 200)
 
@@ -52,7 +52,7 @@ def new_form(request: PlacedRequest) -> HttpResponse:
 @in_organization()
 @require_safe
 def form(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Show where a form stands, and what to paste."""
+    """Show the state of a form, and its snippets."""
     found = find_form(request, form_id)
     key = snippets.publishable_key(request.place.organization)
     context = {
@@ -65,10 +65,10 @@ def form(request: PlacedRequest, form_id: str) -> HttpResponse:
 
 
 def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
-    """Return `(name, advice, text)` of everything that can be pasted."""
-    pinned = "This very version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
+    """Return `(name, advice, text)` of each snippet."""
+    pinned = "Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
     return [
-        ("Script tag", "Before </body>. It takes care of every form on the page.", snippets.script_tag(form, key)),
+        ("Script tag", "Before </body>. It handles every form on the page.", snippets.script_tag(form, key)),
         ("Plain HTML", "Works without any script.", snippets.plain_html(form)),
         ("fetch", "From your own JavaScript.", snippets.fetch_call(form, key)),
         ("curl", "From a shell.", snippets.curl_command(form, key)),
@@ -79,9 +79,9 @@ def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
 @in_organization()
 @require_POST
 def publish(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Let it take submissions."""
+    """Publish a form, so that it accepts submissions."""
     found = find_form(request, form_id)
-    with telling(request, "Published. It takes submissions now: put it on a page."):
+    with telling(request, "Published. It accepts submissions now: add it to a page."):
         publish_form(found)
     return redirect("dashboard:form", request.place.organization.slug, found.public_id)
 
@@ -89,27 +89,27 @@ def publish(request: PlacedRequest, form_id: str) -> HttpResponse:
 @in_organization()
 @require_POST
 def unpublish(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Make it a draft again."""
+    """Make a form a draft again."""
     found = find_form(request, form_id)
-    with telling(request, "It is a draft again, and refuses submissions until it is published."):
+    with telling(request, "The form is a draft again and refuses submissions until you publish it."):
         unpublish_form(found)
     return redirect("dashboard:form", request.place.organization.slug, found.public_id)
 
 
 @in_organization()
 def archive(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Ask, then take it out of use."""
+    """Ask for confirmation, then archive a form."""
     found = find_form(request, form_id)
     if request.method != "POST":
         return render(request, "dashboard/form_archive.html", {"form": found})
-    with telling(request, f"“{found.name}” is archived. Its submissions stay, under Archived."):
+    with telling(request, f"“{found.name}” is archived. Its submissions are kept, under Archived."):
         archive_form(found)
     return redirect("dashboard:forms", request.place.organization.slug)
 
 
 @in_organization(Role.OWNER)
 def erase(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Ask for the form's name, then erase it with everything that it received."""
+    """Ask for the name of the form, then erase it with all its submissions."""
     found = find_form(request, form_id)
     entered = ErasureForm(request.POST or None, name=found.name)
     if request.method == "POST" and entered.is_valid():
@@ -118,7 +118,7 @@ def erase(request: PlacedRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             messages.error(request, error.message)
             return redirect("dashboard:form", request.place.organization.slug, found.public_id)
-        when = "is erased for good" if is_gone else "is being erased. It is large, so it takes up to an hour"
+        when = "is erased permanently" if is_gone else "is being erased. It is large, so this takes up to an hour"
         messages.success(request, f"“{found.name}” {when}.")
         return redirect("dashboard:forms", request.place.organization.slug)
     context = {"form": found, "entered": entered}

@@ -1,4 +1,4 @@
-"""Where the dashboard opens: the organization looked at last, or a way to the first one."""
+"""The start page of the dashboard: the last visited organization, or the creation of the first one."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +13,7 @@ from submissions.models import Submission
 
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """Lead to an organization's overview; who has none is asked to make one."""
+    """Redirect to the overview of an organization, or of a user without one to the creation of one."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     own = Organization.objects.filter(memberships__user=user).order_by("memberships__created_at")
     last = own.filter(slug=request.session.get(SESSION_KEY, "")).first() or own.first()
@@ -22,7 +22,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def find_submission(request: HttpRequest, submission_id: str) -> HttpResponse:
-    """Lead to a submission wherever it is: mails link here, which know no organization's address."""
+    """Redirect to a submission in its organization. Mails link here: their links hold no organization."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     rows = Submission.objects.select_related("form__organization")
     found = find_own(rows, Prefix.SUBMISSION, submission_id, form__organization__memberships__user=user)

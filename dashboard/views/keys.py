@@ -1,4 +1,4 @@
-"""Settings, Access Keys: generate, regenerate, revoke. A secret stands in the answer that made it alone."""
+"""Settings, Access Keys: generate, regenerate, revoke. A secret is only in the response that created it."""
 
 import datetime as dt
 import secrets
@@ -18,15 +18,15 @@ from forms_app.snippets import environment_line
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey, Role
 
-ROTATE_AFTER = dt.timedelta(days=90)  # SPEC section 5.6
-BROWSER_WARNING_FOR = dt.timedelta(days=30)  # after a secret key was last seen coming from a page
-ONCE = "key_form"  # session key: the token of the form that may make one key
+ROTATE_AFTER = dt.timedelta(days=90)  # recommended in docs/contract.md 3
+BROWSER_WARNING_FOR = dt.timedelta(days=30)  # after a secret key was last sent from a page
+ONCE = "key_form"  # session key; holds the token that lets a page create one key
 FORM_FIELDS = ("name", "kind", "permissions", "admin", "expires_on")
 
 
 @in_organization(Role.ADMIN)
 def keys(request: PlacedRequest) -> HttpResponse:
-    """List the keys: those that work, and those that worked once."""
+    """List the usable keys, and the revoked and expired ones."""
     own = AccessKey.objects.filter(organization=request.place.organization).order_by("-id")
     moment = now()
     working = [key for key in own if key.is_usable]
@@ -39,7 +39,7 @@ def keys(request: PlacedRequest) -> HttpResponse:
 
 
 def _described(key: AccessKey, moment: dt.datetime) -> dict[str, object]:
-    """Return a key with what should make its owner look: its age, and pages it came from."""
+    """Return a key with its warnings: too old, sent from a page."""
     seen = key.browser_seen_at
     return {
         "key": key,
@@ -51,13 +51,13 @@ def _described(key: AccessKey, moment: dt.datetime) -> dict[str, object]:
 @in_organization(Role.ADMIN)
 @sensitive_variables("token")
 def new_key(request: PlacedRequest) -> HttpResponse:
-    """Ask for a name and more, make the key, show its secret this once."""
+    """Ask for the settings of a key, create it, and show its secret once."""
     organization = request.place.organization
     form = NewKeyForm(request.POST or None, terms=organization.terms)
     if request.method == "POST" and form.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
             messages.warning(
-                request, "That form was sent already. The key is in the list; its secret is not shown again."
+                request, "That form was already sent. The key is in the list; its secret is not shown again."
             )
             return redirect("dashboard:keys", organization.slug)
         values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
@@ -68,7 +68,7 @@ def new_key(request: PlacedRequest) -> HttpResponse:
         else:
             request.session.pop(ONCE, None)
             return _show_secret(request, key, token, "Access key generated")
-    request.session[ONCE] = secrets.token_urlsafe(12)  # a reload of the answer must not make a second key
+    request.session[ONCE] = secrets.token_urlsafe(12)  # reloading the response must not create another key
     context = {"form": form, "once": request.session[ONCE], "terms": organization.terms}
     return render(request, "dashboard/key_new.html", context, status=400 if form.errors else 200)
 
@@ -76,7 +76,7 @@ def new_key(request: PlacedRequest) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @sensitive_variables("token")
 def regenerate(request: PlacedRequest, key_id: str) -> HttpResponse:
-    """Ask, then give the key a new secret and show it this once."""
+    """Ask for confirmation, then give the key a new secret and show it once."""
     key = _find_key(request, key_id)
     if request.method != "POST":
         return render(request, "dashboard/key_confirm.html", {"key": key, "act": "regenerate"})
@@ -91,11 +91,11 @@ def regenerate(request: PlacedRequest, key_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 def revoke(request: PlacedRequest, key_id: str) -> HttpResponse:
-    """Ask, then stop the key for good."""
+    """Ask for confirmation, then revoke the key permanently."""
     key = _find_key(request, key_id)
     if request.method != "POST":
         return render(request, "dashboard/key_confirm.html", {"key": key, "act": "revoke"})
-    with telling(request, f"“{key.name}” is revoked. Whatever still uses it gets 401 from now on."):
+    with telling(request, f"“{key.name}” is revoked. Requests that still use it get 401 from now on."):
         revoke_key(key, by=request.place.user)
     return redirect("dashboard:keys", request.place.organization.slug)
 

@@ -1,4 +1,4 @@
-"""The people of an organization: roles, invitations, leaving."""
+"""The members of an organization: roles, invitations, leaving."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -48,7 +48,7 @@ def members(request: PlacedRequest) -> HttpResponse:
 def _invite(request: PlacedRequest, email: str, role: Role) -> None:
     invitation, token = invite(organization=request.place.organization, email=email, role=role, by=request.place.user)
     if send_invitation(invitation, token):
-        messages.success(request, f"An invitation is on its way to {invitation.email}. It is good for 7 days.")
+        messages.success(request, f"An invitation is on its way to {invitation.email}. It is valid for 7 days.")
     else:
         messages.error(
             request, f"{invitation.email} is invited, but the mail could not be sent. Send it again in a minute."
@@ -58,30 +58,30 @@ def _invite(request: PlacedRequest, email: str, role: Role) -> None:
 @in_organization(Role.ADMIN)
 @require_POST
 def change(request: PlacedRequest, member_id: int) -> HttpResponse:
-    """Give a member another role."""
+    """Change the role of a member."""
     membership = _find(request, member_id)
     role = request.POST.get("role", "")
     if role not in Role.values:
         raise Http404
-    with telling(request, f"{membership.user.email} is {Role(role).label.lower()} now."):
+    with telling(request, f"{membership.user.email} is now {Role(role).label.lower()}."):
         change_role(membership, Role(role), by=request.place.user)
     return redirect("dashboard:members", request.place.organization.slug)
 
 
 @in_organization(Role.ADMIN)
 def remove(request: PlacedRequest, member_id: int) -> HttpResponse:
-    """Ask, then take a member out."""
+    """Ask for confirmation, then remove a member."""
     membership = _find(request, member_id)
     if request.method != "POST":
         return render(request, "dashboard/member_remove.html", {"membership": membership})
-    with telling(request, f"{membership.user.email} is no member any more, from the very next click."):
+    with telling(request, f"{membership.user.email} is no longer a member, starting with their next request."):
         remove_member(membership, by=request.place.user)
     return redirect("dashboard:members", request.place.organization.slug)
 
 
 @in_organization()
 def leave(request: PlacedRequest) -> HttpResponse:
-    """Ask, then leave."""
+    """Ask for confirmation, then leave the organization."""
     if request.method != "POST":
         return render(request, "dashboard/member_leave.html")
     try:
@@ -96,7 +96,7 @@ def leave(request: PlacedRequest) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def resend(request: PlacedRequest, invitation_id: int) -> HttpResponse:
-    """Mail an invitation again, with a new link; the old one ends."""
+    """Mail an invitation again with a new link; the old link stops working."""
     found = _find_invitation(request, invitation_id)
     try:
         _invite(request, found.email, Role(found.role))
@@ -108,7 +108,7 @@ def resend(request: PlacedRequest, invitation_id: int) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def take_back(request: PlacedRequest, invitation_id: int) -> HttpResponse:
-    """Take an invitation back."""
+    """Revoke an invitation."""
     found = _find_invitation(request, invitation_id)
     with telling(request, f"The invitation of {found.email} is taken back."):
         revoke_invitation(found, by=request.place.user)

@@ -1,4 +1,4 @@
-"""Making, renaming and ending organizations."""
+"""Creating, renaming and deleting organizations."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -17,7 +17,7 @@ from submissions.lifecycle.closing import end_organization
 
 @in_organization(Role.ADMIN)
 def organization(request: PlacedRequest) -> HttpResponse:
-    """Show the organization's settings, and rename it."""
+    """Show the settings of the organization, and rename it."""
     own = request.place.organization
     entered = OrganizationForm(request.POST or None, initial={"name": own.name})
     if request.method == "POST" and entered.is_valid():
@@ -34,7 +34,7 @@ def organization(request: PlacedRequest) -> HttpResponse:
 
 @in_organization(Role.OWNER)
 def end(request: PlacedRequest) -> HttpResponse:
-    """Ask for the organization's name, then end it with everything in it."""
+    """Ask for the name of the organization, then delete it with everything in it."""
     own = request.place.organization
     entered = TypedNameForm(request.POST or None, expected=own.name, label="Type the name of the organization")
     if request.method == "POST" and entered.is_valid():
@@ -50,7 +50,7 @@ def end(request: PlacedRequest) -> HttpResponse:
 
 @login_required
 def new_organization(request: HttpRequest) -> HttpResponse:
-    """Ask for a name, and make the organization."""
+    """Ask for a name and create the organization."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     entered = OrganizationForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
@@ -59,7 +59,7 @@ def new_organization(request: HttpRequest) -> HttpResponse:
         except ValueError as error:
             entered.add_error("name", str(error))
         else:
-            messages.success(request, f"{made.name} is made. You own it.")
+            messages.success(request, f"{made.name} is created. You are its owner.")
             return redirect("dashboard:overview", made.slug)
     return render(request, "dashboard/organization_new.html", {"form": entered}, status=400 if entered.errors else 200)
 

@@ -1,4 +1,4 @@
-"""The first page of an organization: what arrives, what is told, what is used; and at the start, what to do first."""
+"""The first page of an organization: submissions, deliveries, usage, and the first steps of a new one."""
 
 import datetime as dt
 from typing import Any
@@ -21,7 +21,7 @@ LATEST = 6
 @in_organization()
 @require_safe
 def overview(request: PlacedRequest) -> HttpResponse:
-    """Show the last 30 days, the health of deliveries, the use of the hour, and the first steps until they are done."""
+    """Show the last 30 days, the health of deliveries, this hour's requests, and unfinished first steps."""
     organization = request.place.organization
     today = dt.datetime.now(dt.UTC).date()
     first = today - dt.timedelta(days=DEFAULT_DAYS - 1)
@@ -46,12 +46,12 @@ def _day(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def share(part: int, whole: int) -> int:
-    """Return a percentage, rounded; something is never shown as nothing."""
+    """Return a rounded percentage; a part above 0 is at least 1."""
     return max(1, round(100 * part / whole)) if part and whole else 0
 
 
 def chart_columns(days: list[dict[str, Any]]) -> list[list[int]]:
-    """Return uPlot's columns: seconds since 1970, received, spam."""
+    """Return uPlot's columns: Unix seconds, received, spam."""
     starts = [int(dt.datetime.combine(day["day"], dt.time(), dt.UTC).timestamp()) for day in days]
     return [starts, [day["received"] for day in days], [day["spam"] for day in days]]
 

@@ -1,4 +1,4 @@
-"""What the plan gives, and what of it is used."""
+"""The plan of an organization and its usage."""
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -16,7 +16,7 @@ from keys.plans import TERMS, Plan
 @in_organization()
 @require_safe
 def plan(request: PlacedRequest) -> HttpResponse:
-    """Show the three plans, which one it is, and the use of the present hour."""
+    """Show the three plans, the current one, and the requests of this hour."""
     organization = request.place.organization
     usage = ratelimit.peek_organization(request, str(organization.pk), organization.hourly_limit)
     context = {

@@ -1,4 +1,4 @@
-"""Why was my POST refused? What was turned away in the last 24 hours, and what mends it."""
+"""Why was my POST refused? The refused submissions of the last 24 hours, and how to fix them."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -21,7 +21,7 @@ SHOWN = 200
 @in_organization()
 @require_safe
 def refused(request: PlacedRequest) -> HttpResponse:
-    """List refused submissions, alike ones of an hour together, with what to do."""
+    """List refused submissions with the fix, similar ones of an hour grouped."""
     organization = request.place.organization
     filters = RefusalsFilterForm(request.GET, organization=organization)
     rows = filters.narrow(recent_refusals(organization))
@@ -37,10 +37,10 @@ def refused(request: PlacedRequest) -> HttpResponse:
 @in_organization()
 @require_POST
 def allow_origin(request: PlacedRequest, form_id: str) -> HttpResponse:
-    """Put an origin that was refused on the form's list: the exact fix, one click away."""
+    """Add a refused origin to the allowed origins of the form."""
     form = find_form(request, form_id)
-    if not form.allowed_origins:  # a list of one would shut out all the others
-        messages.success(request, f"“{form.name}” takes submissions from every site already.")
+    if not form.allowed_origins:  # a list of one would exclude all other sites
+        messages.success(request, f"“{form.name}” already accepts submissions from every site.")
         return redirect("dashboard:refused", request.place.organization.slug)
     origins = [*form.allowed_origins, request.POST.get("origin", "")]
     try:
@@ -50,7 +50,7 @@ def allow_origin(request: PlacedRequest, form_id: str) -> HttpResponse:
     except ApiError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, f"Pages of {origins[-1]} may send to “{form.name}” from now on.")
+        messages.success(request, f"Pages of {origins[-1]} can send to “{form.name}” from now on.")
     return redirect("dashboard:refused", request.place.organization.slug)
 
 

@@ -1,4 +1,4 @@
-"""Submissions: the list, one of them, what can be done with many, and the token of the live view."""
+"""Submissions: the list, one submission, bulk actions, and the token of the live list."""
 
 import datetime as dt
 from typing import Any
@@ -27,15 +27,15 @@ from submissions.reading.listing import find_page
 from webhooks.timeline import is_settled, tell_story
 
 PAGE_SIZE = 25
-SEEN_BEFORE = dt.timedelta(seconds=5)  # a row with an older id has been committed by the time that the list is read
-MOST_CHOSEN = 100  # rows of one bulk action; a page shows fewer
+SEEN_BEFORE = dt.timedelta(seconds=5)  # a row with an older id is committed when the list is read
+MAX_SELECTED = 100  # rows of one bulk action; a page shows fewer
 FARTHEST_PAGE = 10**9
 
 
 @in_organization()
 @require_safe
 def submissions(request: PlacedRequest) -> HttpResponse:
-    """Show a page of the list."""
+    """Show one page of the list."""
     organization = request.place.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
@@ -57,15 +57,15 @@ def submissions(request: PlacedRequest) -> HttpResponse:
 
 
 def _seen(rows: list[Submission]) -> str:
-    """Return from where the live stream continues: what is older stands in the list, or belongs to an older page."""
-    lately = first_id_of(now() - SEEN_BEFORE)
-    return encode_id(Prefix.SUBMISSION, max([lately, *(row.pk for row in rows[:1])]))
+    """Return the id after which the live stream continues: older rows are in the list, or on an older page."""
+    recent = first_id_of(now() - SEEN_BEFORE)
+    return encode_id(Prefix.SUBMISSION, max([recent, *(row.pk for row in rows[:1])]))
 
 
 @in_organization()
 @require_safe
 def submission(request: PlacedRequest, submission_id: str) -> HttpResponse:
-    """Show everything of one submission, and what came of it."""
+    """Show one submission and its deliveries."""
     found = _find(request, submission_id)
     story = tell_story(found)
     context = {"submission": found, "values": _values(found), "moments": story, "settled": is_settled(found, story)}
@@ -81,7 +81,7 @@ def _values(found: Submission) -> list[dict[str, Any]]:
 
 
 def _neighbours(found: Submission) -> dict[str, Submission | None]:
-    """Return the next newer and older ones of the same form, in the same tab."""
+    """Return the next newer and the next older submission of the same form and tab."""
     same = Submission.objects.only("id").filter(form=found.form_id, spam=found.spam)
     newer, older = same.filter(id__gt=found.pk).order_by("id"), same.filter(id__lt=found.pk).order_by("-id")
     return {"newer": newer.first(), "older": older.first()}
@@ -95,21 +95,21 @@ def _find(request: PlacedRequest, submission_id: str) -> Submission:
 @in_organization()
 @require_POST
 def act_on_chosen(request: PlacedRequest) -> HttpResponseBase:
-    """Do one thing with the rows that were ticked: mark, delete (asked once more), export."""
+    """Apply one action to the selected rows: mark, delete (after a confirmation), export."""
     try:
-        ids = parse_ids(request.POST.getlist("id"), most=MOST_CHOSEN)
+        ids = parse_ids(request.POST.getlist("id"), most=MAX_SELECTED)
     except ApiError:
         ids = []
     back = _back(request)
     act = ACTS.get(request.POST.get("do", ""))
     if act is None or not ids:
-        messages.warning(request, "Tick the submissions that you mean, then choose what to do with them.")
+        messages.warning(request, "Select submissions first, then choose an action.")
         return redirect(back)
     return act(request, ids, back)
 
 
 def _back(request: PlacedRequest) -> str:
-    """Return the list that the rows were ticked in. Its query is taken apart, so that it leads nowhere else."""
+    """Return the address of the list. Its query is parsed and rebuilt, so that it cannot lead to another site."""
     organization = request.place.organization
     filters = SubmissionsFilterForm(request.POST, organization=organization)
     query = filters.query()
@@ -118,13 +118,13 @@ def _back(request: PlacedRequest) -> str:
 
 def _mark_spam(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
     count = mark_many(ids, organization_id=request.place.organization.pk, spam=True)
-    messages.success(request, f"{_counted(count)} marked as spam. Nobody is told about them.")
+    messages.success(request, f"{_counted(count)} marked as spam. No notifications are sent.")
     return redirect(back)
 
 
 def _mark_not_spam(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
     count = mark_many(ids, organization_id=request.place.organization.pk, spam=False)
-    messages.success(request, f"{_counted(count)} marked as not spam, and delivered like new ones.")
+    messages.success(request, f"{_counted(count)} marked as not spam and delivered like new ones.")
     return redirect(back)
 
 
@@ -140,7 +140,7 @@ def _kept(request: PlacedRequest) -> list[tuple[str, str]]:
 
 def _delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
     count = delete_many(ids, organization_id=request.place.organization.pk)
-    messages.success(request, f"{_counted(count)} deleted for good.")
+    messages.success(request, f"{_counted(count)} deleted permanently.")
     return redirect(back)
 
 
@@ -165,7 +165,7 @@ ACTS = {
 @in_organization()
 @require_safe
 def live(request: PlacedRequest) -> HttpResponse:
-    """Give the address of the live stream, with a token that is good for a short while. Rights are checked here."""
+    """Return the address of the live stream with a short-lived token. Access is checked here, not in the stream."""
     organization = request.place.organization
     narrowing = SubmissionsFilterForm(request.GET, organization=organization).narrowing()
     token = live_token(organization.pk, narrowing.form.pk if narrowing.form else None, request.place.user.pk)

@@ -57,7 +57,7 @@ def make_and_publish_a_form(page: Page) -> None:
     press(page, "Save fields")
     expect(page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
     press(page, "Publish")
-    expect(page.get_by_text("Published. It takes submissions now")).to_be_visible()
+    expect(page.get_by_text("Published. It accepts submissions now")).to_be_visible()
 
 
 def send_from_a_page(page: Page, tag: str, site: Site) -> None:

@@ -134,6 +134,6 @@ def test_builder__mistakes__stand_at_their_row_and_nothing_is_lost(
         page.get_by_label("Label").nth(1).fill("")
         page.get_by_label("Label").nth(2).fill("Kept while the other is wrong")
         page.get_by_role("button", name="Save fields").click()
-        expect(page.get_by_role("alert")).to_have_text("Not saved yet: mend what is marked below.")
+        expect(page.get_by_role("alert")).to_have_text("Not saved yet: correct the marked fields below.")
         expect(page.get_by_label("Label").nth(1)).to_have_attribute("aria-invalid", "true")
         expect(page.get_by_label("Label").nth(2)).to_have_value("Kept while the other is wrong")

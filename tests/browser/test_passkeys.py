@@ -108,5 +108,5 @@ def test_members__managed_in_a_browser__from_an_invitation_to_another_role(
         expect(page.get_by_text("is taken back")).to_be_visible()
         page.get_by_label(f"Role of {member.email}", exact=True).select_option("Admin")
         press(page, f"Change the role of {member.email}")
-        expect(page.get_by_text(f"{member.email} is admin now.")).to_be_visible()
+        expect(page.get_by_text(f"{member.email} is now admin.")).to_be_visible()
         assert complaints == []

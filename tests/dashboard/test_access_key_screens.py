@@ -60,7 +60,7 @@ def test_key__form_sent_again_by_a_reload__makes_no_second_key(tenant: Tenant, b
     values = {"name": "Once", "kind": "secret", "permissions": ALL, "once": once[1]}
     assert browser.post(path, form=place(tenant), **values).status == 200
     again = browser.post(path, form=place(tenant), **values)
-    assert "That form was sent already" in text_of(browser.follow(again))
+    assert "That form was already sent" in text_of(browser.follow(again))
     assert AccessKey.objects.filter(organization=tenant.organization, name="Once").count() == 1
 
 

@@ -18,7 +18,7 @@ def test_trail__what_people_keys_and_commands_did__is_told_newest_first(api: Cli
     page = browser.get(place(tenant, "audit"))
     told = text_of(page)
     by_person = f"{admin.email} invited guest@example.com as member"
-    by_command = f"The operator made the organization {tenant.organization.name}"
+    by_command = f"The operator created the organization {tenant.organization.name}"
     assert "The key Administrative (fp_" in told
     assert "exported submissions as csv" in told
     assert told.index("generated the key By a key") < told.index(by_person) < told.index(by_command)

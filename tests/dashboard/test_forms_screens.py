@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
+from dashboard.starter_forms import STARTER_FORMS
 from forms_app.models import Form
-from forms_app.start_templates import STARTS
 from keys.access_keys import revoke_key
 from keys.models import AccessKey, AuditEvent
 from submissions.lifecycle.erasure import erase_form, finish_all_erasing
@@ -55,12 +55,12 @@ def snippets_of(page: Answer) -> list[str]:
     return [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page.text, re.DOTALL)]
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", STARTER_FORMS)
 def test_new_form__from_each_start__is_a_draft_with_its_fields(tenant: Tenant, member: Browser, start: str) -> None:
     answer = member.send(place(tenant, "forms/new"), name="Fresh", start=start)
     form = Form.objects.get(organization=tenant.organization, name="Fresh")
     assert answer.headers["Location"] == place(tenant, f"forms/{form.public_id}/build")
-    assert (form.status, form.fields) == ("draft", [dict(field) for field in STARTS[start].fields])
+    assert (form.status, form.fields) == ("draft", [dict(field) for field in STARTER_FORMS[start].fields])
     assert "Look over its fields" in text_of(member.follow(answer))
 
 
@@ -218,7 +218,7 @@ def test_builder__saved_by_somebody_else_meanwhile__asks_before_it_overwrites(te
     mine, theirs = Builder(member, path), Builder(member, path)
     theirs.press("save", **{f"label-{theirs.keys()[0]}": "Theirs"})
     refused = mine.press("save", **{f"label-{mine.keys()[0]}": "Mine"})
-    assert (refused.status, "Somebody else saved this form" in refused.text) == (409, True)
+    assert (refused.status, "Another user saved this form" in refused.text) == (409, True)
     assert form_of(tenant, form_id).fields[0]["label"] == "Theirs"
     assert mine.press("save").status == 302
     assert form_of(tenant, form_id).fields[0]["label"] == "Mine"
@@ -321,7 +321,7 @@ def test_erase__after_its_name_was_typed__leaves_nothing_but_a_line_in_the_trail
     assert "Archive the form first" in text_of(early)
     owner.send(place(tenant, f"forms/{form_id}/archive"))
     assert owner.send(path, typed="summer").status == 400
-    assert "is erased for good" in text_of(owner.follow(owner.send(path, typed=" Summer fair ")))
+    assert "is erased permanently" in text_of(owner.follow(owner.send(path, typed=" Summer fair ")))
     assert api.get(f"/api/forms/{form_id}", tenant.key).status == 404
     assert not Submission.objects.filter(organization=tenant.organization).exists()
     assert AuditEvent.objects.filter(organization=tenant.organization, action="form.erased").count() == 1

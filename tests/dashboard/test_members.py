@@ -53,7 +53,7 @@ def test_role__changed_by_an_admin__holds_from_the_next_click(api: Client) -> No
     theirs = logged_in(api, member)
     assert theirs.get(place(tenant, "keys")).status == 403
     page = logged_in(api, admin)
-    assert f"{member.email} is admin now." in text_of(page.follow(give_role(page, tenant, member, "admin")))
+    assert f"{member.email} is now admin." in text_of(page.follow(give_role(page, tenant, member, "admin")))
     assert theirs.get(place(tenant, "keys")).status == 200
     give_role(page, tenant, member, "member")
     assert theirs.get(place(tenant, "keys")).status == 403

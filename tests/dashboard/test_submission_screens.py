@@ -148,7 +148,7 @@ def test_bulk__nothing_ticked_or_nonsense__says_what_to_do(
     tenant: Tenant, browser: Browser, data: dict[str, str]
 ) -> None:
     answer = browser.post(place(tenant, "submissions/act"), form=place(tenant), **data)
-    assert "Tick the submissions that you mean" in text_of(browser.follow(answer))
+    assert "Select submissions first" in text_of(browser.follow(answer))
 
 
 def test_bulk__export__holds_what_was_ticked(tenant: Tenant, browser: Browser) -> None:

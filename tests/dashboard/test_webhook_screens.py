@@ -146,7 +146,7 @@ def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
     swapped = owner.send(
         f"{page}/replay", **{"from": "2026-02-01", "to": "2026-01-01", "status": "all", "do": "replay"}
     )
-    assert "Swap the two" in text_of(swapped)
+    assert "Swap them" in text_of(swapped)
 
 
 def test_webhook__deleted__goes_with_its_log(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:

@@ -1,4 +1,4 @@
-"""`demo`: make the demo organization, or print it again."""
+"""`demo`: create the demo organization, or print its login again."""
 
 from typing import Any
 
@@ -9,15 +9,14 @@ from dashboard.demo import Demo, ensure_demo
 
 
 class Command(BaseCommand):
-    help = "Make the demo organization with its user, key and form; a second run changes nothing."
+    help = "Create the demo organization with its user, key and form; a second run changes nothing."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make it and say how to get in."""
         self.stdout.write(describe(ensure_demo()))
 
 
 def describe(demo: Demo) -> str:
-    """Return what `make run` prints: dashboard, login, key, demo page, curl line."""
+    """Return the text that `make run` prints: dashboard, login, key, demo page, curl line."""
     return (
         f"Dashboard  {settings.PUBLIC_URL}/dashboard/\n"
         f"Login      {demo.email}  {demo.password}\n"

@@ -1,4 +1,4 @@
-"""`events`: the live stream, by granian under ASGI. Any number of these on any number of hosts."""
+"""`events`: serves the live stream with granian under ASGI. Any number of processes on any number of hosts."""
 
 import multiprocessing
 import os
@@ -13,8 +13,8 @@ from granian.log import LogLevels
 from config.supervision.parent_watch import SUPERVISOR_VARIABLE, end_with_parent
 from config.supervision.ports import allow_open_files, refuse_busy_port
 
-STOP_AFTER_SECONDS = 2  # open streams never end by themselves; the pages come back to another process
-SPARE = 200  # connections beside the viewers': health checks, and those that are told to come back
+STOP_AFTER_SECONDS = 2  # open streams never end by themselves; the pages reconnect to another process
+SPARE = 200  # connections in addition to the viewers': health checks, and viewers that get 503
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options; EVENTS_PORT comes from the environment."""
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one")
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             port=settings.EVENTS_PORT,
             interface=Interfaces.ASGINL,
             workers=1,
-            backpressure=connections,  # a thousand by default; whoever comes then would wait without an answer
+            backpressure=connections,  # by default 1,000, and further clients would wait without a response
             websockets=False,
             respawn_failed_workers=True,
             workers_kill_timeout=STOP_AFTER_SECONDS,

@@ -1,4 +1,4 @@
-"""`serve`: every role on one machine. Web by granian under WSGI; the live stream and the deliverer beside it."""
+"""`serve`: all roles on one machine. The web role with granian under WSGI; live stream and deliveries as children."""
 
 import logging
 import multiprocessing
@@ -23,8 +23,8 @@ from config.supervision.ports import refuse_busy_port
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
 
-THREADS = 8  # a web process; each has its own database connection
-KILL_AFTER_SECONDS = 35  # a process that does not end by itself; the longest attempt, a mail, takes 30
+THREADS = 8  # per web process; each has its own database connection
+KILL_AFTER_SECONDS = 35  # until a child that does not end by itself is killed; the longest attempt, a mail, takes 30 s
 READY_SECONDS = 60
 
 
@@ -33,12 +33,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options; PORT and WEB_CONCURRENCY come from the environment."""
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one")
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
         parser.add_argument("--no-deliver", action="store_true", help="Celery workers deliver instead")
         parser.add_argument(
             "--no-events", action="store_true", help="`manage.py events` serves the live stream elsewhere"
         )
-        parser.add_argument("--no-migrate", action="store_true", help="migrations were applied before")
+        parser.add_argument("--no-migrate", action="store_true", help="the migrations are already applied")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 child.end(KILL_AFTER_SECONDS)
 
     def announce(self, host: str, demo: Demo | None) -> None:
-        """Say that the service is up once it is, and how to get in."""
+        """Print the address and the login once the service is ready."""
         if wait_until_ready(host):
             text = describe(demo) if demo else f"Serving {settings.PUBLIC_URL}"
             self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
@@ -70,10 +70,10 @@ class Command(BaseCommand):
 
 
 def make_server(host: str) -> Any:
-    """Return granian, set up for WSGI."""
-    # Forked workers would keep this process's settings, which were read without a pool.
+    """Return granian, configured for WSGI."""
+    # Forked workers would keep the settings of this process, which have no connection pool.
     multiprocessing.set_start_method("spawn", force=True)
-    # It warns of more threads than cores; ours wait for the database's disk most of the time.
+    # granian warns about more threads than cores; ours mostly wait for the disk of the database.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     return Granian(
         "config.wsgi:application",

@@ -1,4 +1,4 @@
-/* The form builder beside plain buttons: they act without a reload, fields are dragged, and leaving asks first. */
+/* The form builder with scripts: buttons act without a reload, fields can be dragged, leaving asks for confirmation. */
 let changed = false;
 
 const builder = () => document.getElementById("builder");
@@ -6,7 +6,7 @@ const say = (text) => {
   document.getElementById("announcement").textContent = text;
 };
 
-// Buttons that change the list are plain submit buttons; here htmx sends them and puts the answer in place.
+// Buttons that change the list are plain submit buttons; here htmx sends them and swaps in the response.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-swaps]");
   if (!button) return;
@@ -39,7 +39,7 @@ document.addEventListener("keydown", (event) => {
   if (!sibling) return;
   place(row, event.key === "ArrowUp" ? sibling : sibling.nextElementSibling);
   event.target.focus();
-  tellPlace(row);
+  announcePlace(row);
 });
 
 function place(row, before) {
@@ -51,15 +51,15 @@ function place(row, before) {
   }
 }
 
-function tellPlace(row) {
+function announcePlace(row) {
   const rows = [...row.parentElement.children];
   const label = row.querySelector("input.form-control").value || "Field";
   say(`${label}, now ${rows.indexOf(row) + 1} of ${rows.length}.`);
   row.querySelector("input.form-control").dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-// Dragging by pointer events: the same for mouse, pen and finger. Heard at the document, since a row that is put
-// elsewhere loses what it had captured.
+// Dragging by pointer events: the same for mouse, pen and finger. The document listens, because a row that moves in the
+// DOM loses its pointer capture.
 document.addEventListener("pointerdown", (event) => {
   const handle = event.target.closest(".handle");
   if (!handle || event.button) return;
@@ -78,7 +78,7 @@ document.addEventListener("pointerdown", (event) => {
     if (pointerId !== event.pointerId) return;
     listening.abort();
     row.classList.remove("dragged");
-    if (row.nextElementSibling !== start) tellPlace(row);
+    if (row.nextElementSibling !== start) announcePlace(row);
   };
   document.addEventListener("pointermove", move, { signal: listening.signal });
   for (const name of ["pointerup", "pointercancel"]) {

@@ -1,11 +1,11 @@
-/* Submissions a day, drawn by uPlot in the colours of the page. The table below it says the same. */
+/* Submissions per day, drawn by uPlot in the colors of the page. The table below shows the same numbers. */
 const place = document.getElementById("chart");
 const columns = JSON.parse(document.getElementById("chart-data").textContent);
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 let chart = null;
 
-// Tokens are `light-dark(…)`: only as a colour of an element do they become what a canvas understands.
-function colour(token) {
+// Tokens are `light-dark(…)`, which a canvas does not understand; the computed color of an element is resolved.
+function color(token) {
   place.style.color = `var(${token})`;
   const found = getComputedStyle(place).color;
   place.style.color = "";
@@ -14,7 +14,7 @@ function colour(token) {
 
 function draw() {
   chart?.destroy();
-  const [ink, line, accent, danger] = ["--quiet", "--hairline", "--accent", "--danger"].map(colour);
+  const [ink, line, accent, danger] = ["--quiet", "--hairline", "--accent", "--danger"].map(color);
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString() : ""));
   const bars = uPlot.paths.bars({ size: [0.7, 40] });
@@ -22,7 +22,7 @@ function draw() {
     width: place.clientWidth,
     height: 220,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    scales: { y: { range: (_, _least, most) => [0, Math.max(4, most * 1.1)] } },
+    scales: { y: { range: (_, _min, max) => [0, Math.max(4, max * 1.1)] } },
     legend: { live: true },
     cursor: { y: false },
     axes: [
@@ -32,7 +32,7 @@ function draw() {
     series: [
       { value: (_, seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "") },
       { label: "Received", width: 0, stroke: accent, fill: accent, paths: bars, points: { show: false } },
-      { label: "of it spam", width: 0, stroke: danger, fill: danger, paths: bars, points: { show: false } },
+      { label: "Spam", width: 0, stroke: danger, fill: danger, paths: bars, points: { show: false } },
     ],
   };
   chart = new uPlot(options, columns, place);

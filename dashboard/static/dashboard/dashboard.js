@@ -1,4 +1,4 @@
-/* What every page of the dashboard does beside being read: copying, times that stay true, menus that close. */
+/* Scripts of every dashboard page: copy buttons, relative times that stay current, menus that close. */
 document.documentElement.classList.add("scripted");
 
 document.addEventListener("click", async (event) => {
@@ -9,7 +9,7 @@ document.addEventListener("click", async (event) => {
       await navigator.clipboard.writeText(text);
       say(button, "Copied");
     } catch {
-      // No permission, or plain http: select it, so that the keyboard can copy.
+      // No permission, or plain http: select the text, so that the keyboard can copy it.
       getSelection().selectAllChildren(button.parentElement.querySelector("pre, code"));
       say(button, "Press Ctrl+C");
     }
@@ -36,7 +36,7 @@ function say(button, text) {
   }, 2000);
 }
 
-// Selects and boxes that act at once say so in their markup; without scripts a button stands beside them.
+// Selects and checkboxes with these attributes act on change; without scripts there is a button next to them.
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
   if (event.target.matches("[data-selects-all]")) {
@@ -56,7 +56,7 @@ const UNITS = [
 const distance = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-function tellTimes(root) {
+function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime][title]")) {
     const moment = new Date(time.dateTime);
     const seconds = (moment - Date.now()) / 1000;
@@ -71,6 +71,6 @@ function tellTimes(root) {
   }
 }
 
-tellTimes(document);
-setInterval(() => tellTimes(document), 20000);
-document.addEventListener("htmx:load", (event) => tellTimes(event.detail.elt));
+showTimes(document);
+setInterval(() => showTimes(document), 20000);
+document.addEventListener("htmx:load", (event) => showTimes(event.detail.elt));

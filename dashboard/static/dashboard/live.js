@@ -1,9 +1,9 @@
-/* The live list: what arrives appears at its top. A token opens the stream for a short while; when it ends, or the
-   connection does, a new token continues after the last submission that was seen. Values are set as text, never as HTML. */
+/* The live list: new submissions appear at its top. A token opens the stream for a limited time. When the stream or the
+   connection ends, a new token continues after the last received submission. Values are set as text, never as HTML. */
 const PAUSES = [1000, 2000, 5000, 10000, 30000];
 const PAGE_ROWS = 25;
-const MOST_ROWS = 100;
-const FRESH = 30000; // milliseconds
+const MAX_ROWS = 100;
+const MIN_RELOAD = 30000; // milliseconds
 let stream = null;
 let failures = 0;
 let timer = 0;
@@ -26,39 +26,39 @@ function open(live, url) {
   stream = new EventSource(url);
   stream.addEventListener("open", () => {
     failures = 0;
-    tell(live, "Live", true);
+    showState(live, "Live", true);
   });
   stream.addEventListener("submission", (event) => {
     live.dataset.after = event.lastEventId;
     show(live, JSON.parse(event.data));
   });
-  // Too much was missed: the list is loaded anew. Not at once again, or a page could be caught loading for ever.
+  // Too many submissions were missed: reload the list. Not within MIN_RELOAD, or a page could reload forever.
   stream.addEventListener("reset", () => {
-    if (performance.now() > FRESH) location.reload();
+    if (performance.now() > MIN_RELOAD) location.reload();
     else {
       delete live.dataset.after;
       again(live);
     }
   });
-  // It says where it stands, so that a list that was quiet for long is not loaded anew.
+  // It sends its position, so that a list without new submissions does not have to be reloaded.
   stream.addEventListener("end", (event) => {
     if (event.lastEventId) live.dataset.after = event.lastEventId;
     connect(live);
   });
   stream.addEventListener("error", () => {
-    tell(live, "Reconnecting", false);
-    // The browser comes back by itself unless the answer was no stream: then the token was too old, or we are busy.
+    showState(live, "Reconnecting", false);
+    // The browser reconnects by itself unless the response was an error: an expired token, or too many viewers.
     if (stream.readyState === EventSource.CLOSED) again(live);
   });
 }
 
 function again(live) {
   if (!live.isConnected) return;
-  tell(live, "Reconnecting", false);
+  showState(live, "Reconnecting", false);
   timer = setTimeout(() => connect(live), PAUSES[Math.min(failures++, PAUSES.length - 1)]);
 }
 
-function tell(live, text, on) {
+function showState(live, text, on) {
   const state = live.querySelector(".live-state");
   live.hidden = false;
   state.classList.toggle("on", on);
@@ -74,14 +74,14 @@ function show(live, submission) {
   form.hidden = false;
   const names = [...form.querySelectorAll("thead [data-name]")].map((cell) => cell.dataset.name);
   const oneForm = !form.querySelector("thead th:nth-child(3)") || names.length > 0;
-  // Ids are in the order of arrival; one that was committed late goes to its place, or to an older page.
+  // Ids are in order of arrival; a submission that was committed late goes to its position, or to an older page.
   const ids = [...body.querySelectorAll("input[name=id]")].map((box) => box.value);
   const place = ids.findIndex((id) => id < submission.id);
   if (place < 0 && ids.length >= PAGE_ROWS) return;
   const row = body.insertRow(place);
   row.className = "fresh";
   const box = element("input", { type: "checkbox", className: "form-check-input", name: "id", value: submission.id });
-  box.setAttribute("aria-label", `Tick the submission of ${submission.createdAt}`);
+  box.setAttribute("aria-label", `Select the submission of ${submission.createdAt}`);
   cell(row, "tick").append(box);
   const link = element("a", { href: live.dataset.address.replace("SUBMISSION", submission.id) });
   link.append(
@@ -101,7 +101,7 @@ function show(live, submission) {
       glance.append(pair);
     }
   }
-  while (body.rows.length > MOST_ROWS) body.deleteRow(-1);
+  while (body.rows.length > MAX_ROWS) body.deleteRow(-1);
 }
 
 function cell(row, className) {
@@ -119,7 +119,7 @@ function start(root) {
   if (live) connect(live);
   else if (!document.getElementById("live")) {
     clearTimeout(timer);
-    stream?.close(); // the list was narrowed, and what arrives may not belong to it
+    stream?.close(); // the list is filtered now, and new submissions may not belong to it
   }
 }
 

@@ -1,9 +1,9 @@
-/* Says on the page why a passkey was not made or not taken; allauth's scripts only tell the console. */
+/* Shows on the page why a passkey was not created or not accepted; allauth's scripts only log to the console. */
 const REASONS = {
-  NotAllowedError: "Nothing happened: it was cancelled, or took too long. Try again.",
-  InvalidStateError: "This device has a passkey for this account already.",
+  NotAllowedError: "Nothing happened: the request was canceled or took too long. Try again.",
+  InvalidStateError: "This device already has a passkey for this account.",
   SecurityError: `Passkeys need a host name, and https unless it is localhost. This page came from ${location.origin}.`,
-  NotSupportedError: "This device cannot make such a passkey.",
+  NotSupportedError: "This device cannot create such a passkey.",
 };
 
 document.addEventListener("allauth.error", (event) => {

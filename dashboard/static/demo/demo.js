@@ -1,4 +1,4 @@
-/* Fetches what arrived: right after a form was sent, and every second, for what came by curl. */
+/* Fetches the newest submissions: after a form was sent, and every second, for submissions by curl. */
 const list = document.getElementById("latest");
 let shown;
 const refresh = async () => {

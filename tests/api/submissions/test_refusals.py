@@ -160,7 +160,7 @@ def test_limits__burst_and_the_plans_hour__are_told_apart(api: Client) -> None:
     }
     row = the_row(hourly)
     assert told(row) == ("Limit", "rate_limited", "hour", "", "")
-    assert "The plan has 1 requests an hour." in advise(row).fix
+    assert "The plan includes 1 requests an hour." in advise(row).fix
 
 
 def test_limits__address_that_was_refused_too_often__is_not_blamed_on_the_plan(

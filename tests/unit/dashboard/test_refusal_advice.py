@@ -1,4 +1,4 @@
-"""What is told of a refusal: the gate that was shut, and the exact thing to do (`dashboard.refusal_advice`)."""
+"""Advice on refused submissions: the gate that refused and the exact fix (`dashboard.refusal_advice`)."""
 
 import datetime as dt
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.times import now
-from dashboard.refusal_advice import _ADVISERS, _FIXES, Advice, Gate, advise
+from dashboard.refusal_advice import ADVISERS, FIXES, Advice, Gate, advise
 from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from keys.models import AccessKey, Organization
@@ -50,16 +50,26 @@ def test_origin__off_the_list__is_to_be_added() -> None:
 @pytest.mark.parametrize(
     ("origin", "detail_code", "title", "words"),
     [
-        ("", "", "The request did not say which page it comes from", "“Contact” takes submissions from its allowed"),
+        ("", "", "The request has no origin", "“Contact” only accepts submissions from its allowed"),
         ("null", "", "The page has the origin “null”", "files opened from disk"),
-        ("", "many", "Many origins that are not allowed", "came after 500 other kinds"),
-        ("file://", "", "file:// is not among the allowed origins", "Only sites of http and https can be allowed"),
-        ("chrome-extension://a", "", "chrome-extension://a is not among the allowed origins", "Only sites"),
-        ("https://*.com", "", "https://*.com is not among the allowed origins", "Only sites"),
-        ("https://a.example/x", "", "https://a.example/x is not among the allowed origins", "Only sites"),
+        ("", "many", "Many origins that are not allowed", "followed 500 other kinds"),
+        ("file://", "", "file:// is not among the allowed origins", "Only http and https sites can be allowed"),
+        (
+            "chrome-extension://a",
+            "",
+            "chrome-extension://a is not among the allowed origins",
+            "Only http and https sites",
+        ),
+        ("https://*.com", "", "https://*.com is not among the allowed origins", "Only http and https sites"),
+        (
+            "https://a.example/x",
+            "",
+            "https://a.example/x is not among the allowed origins",
+            "Only http and https sites",
+        ),
     ],
 )
-def test_origin__that_no_list_mends__is_told_otherwise(origin: str, detail_code: str, title: str, words: str) -> None:
+def test_origin__that_no_list_can_allow__has_another_fix(origin: str, detail_code: str, title: str, words: str) -> None:
     found = advice("origin_not_allowed", detail_code, origin=origin, form=form())
 
     assert (found.gate, found.title, words in found.fix) == (Gate.ORIGIN, title, True)
@@ -70,19 +80,19 @@ def test_origin__that_no_list_mends__is_told_otherwise(origin: str, detail_code:
 def test_origin__allowed_by_now__leaves_nothing_to_do(origins: tuple[str, ...]) -> None:
     found = advice("origin_not_allowed", origin=SHOP, form=form(origins=origins))
 
-    assert (found.fix, found.add_origin) == ("It is allowed now: nothing is left to do.", "")
+    assert (found.fix, found.add_origin) == ("It is allowed now: there is nothing to do.", "")
 
 
 YESTERDAY = now().date() - dt.timedelta(days=1)
 KEYS: list[tuple[str, AccessKey | None, str, str]] = [
     ("missing", None, "The access key is missing", "Send a key in the header x-access-key."),
-    ("misspelt", None, "The access key is misspelt", "it begins with fp_."),
-    ("unknown", None, "Nobody has the access key that was sent", "It was regenerated since"),
+    ("misspelt", None, "The access key is misspelled", "It starts with fp_."),
+    ("unknown", None, "The access key does not exist", "It was regenerated, or"),
     (
         "unknown",
         key(revoked_at=dt.datetime(2026, 2, 3, tzinfo=dt.UTC)),
         "The key “Site” is revoked",
-        "The key fp_…abcd was revoked on 2026-02-03: put a key that works in its place.",
+        "The key fp_…abcd was revoked on 2026-02-03. Replace it with a working key.",
     ),
     ("unknown", key(expires_on=YESTERDAY), "The key “Site” has expired", f"The last day of fp_…abcd was {YESTERDAY}."),
     ("unknown", key(), "The key “Site” did not work then", "It works now"),
@@ -90,58 +100,79 @@ KEYS: list[tuple[str, AccessKey | None, str, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "shown", "title", "words"), KEYS, ids=[case[2] for case in KEYS])
-def test_key__missing_misspelt_unknown_or_ended__is_told_apart(
+def test_key__missing_misspelled_unknown_or_ended__has_its_own_advice(
     kind: str, shown: AccessKey | None, title: str, words: str
 ) -> None:
-    gate, told, fix = said("invalid_access_key", kind, access_key=shown, form=form())
+    gate, shown_title, fix = said("invalid_access_key", kind, access_key=shown, form=form())
 
-    assert (gate, told, words in fix) == ("Key", title, True)
+    assert (gate, shown_title, words in fix) == ("Key", title, True)
 
 
-def test_key__of_another_organization__is_told() -> None:
+def test_form_of_another_organization__has_its_own_advice() -> None:
     assert said("unauthorized")[:2] == ("Key", "The form belongs to another organization")
 
 
-def test_limits__burst_address_and_plan__are_told_apart(settings: Any) -> None:
+def test_limits__burst_address_and_plan__have_their_own_advice(settings: Any) -> None:
     settings.BURST_PER_ADDRESS_AND_FORM, settings.BURST_PER_FORM = "7/m", "90/2h"
 
     assert "7 a minute from one address and 90 in 2h to one form" in said("rate_limited", "burst")[2]
-    assert "One address has 100 requests an hour" in said("rate_limited", "address")[2]
-    assert "The plan has 10,000 requests an hour." in said("rate_limited", "hour")[2]
+    assert "One address can send 100 requests an hour" in said("rate_limited", "address")[2]
+    assert "The plan includes 10,000 requests an hour." in said("rate_limited", "hour")[2]
 
 
 @pytest.mark.parametrize(
     ("status", "title", "fix"),
     [
         (DRAFT, "“Contact” is a draft", "Publish “Contact”."),
-        (ARCHIVED, "“Contact” is archived", "Archived forms take nothing. Make a new form"),
-        (PUBLISHED, "“Contact” was not published then", "It is published now: nothing is left to do."),
+        (ARCHIVED, "“Contact” is archived", "Archived forms accept no submissions. Create a form"),
+        (PUBLISHED, "“Contact” was not published then", "It is published now: there is nothing to do."),
     ],
 )
-def test_state__of_the_form_now__decides_what_to_do(status: str, title: str, fix: str) -> None:
-    gate, told, advised = said("form_not_published", form=form(status))
+def test_state__of_the_form_now__decides_the_fix(status: str, title: str, fix: str) -> None:
+    gate, shown_title, advised = said("form_not_published", form=form(status))
 
-    assert (gate, told, advised.startswith(fix)) == ("State", title, True)
+    assert (gate, shown_title, advised.startswith(fix)) == ("State", title, True)
 
 
-# code, detail's code, what else is known -> gate, title, words of the fix
+# code, detail's code, other columns -> gate, title, words of the fix
 OTHERS: list[tuple[str, str, dict[str, Any], str, str, str]] = [
     ("payload_too_large", "", {}, "Size", "The body is too large", "Send at most 256 KiB."),
     ("validation_error", "too_many", {}, "Size", "Too many fields", "Send at most 200 fields."),
-    ("validation_error", "too_long", {"field": "a"}, "Size", "Too long", "at most 65,536 characters in “a”."),
-    ("validation_error", "too_long", {}, "Size", "A value or the name of a field is too long", "128 a name"),
+    (
+        "validation_error",
+        "too_long",
+        {"field": "a"},
+        "Size",
+        "The value is too long",
+        "at most 65,536 characters in “a”.",
+    ),
+    ("validation_error", "too_long", {}, "Size", "A value or the name of a field is too long", "128 in a name"),
     (
         "unsupported_media_type",
         "",
         {"access_key": key()},
         "Validation",
-        "The body is not marked as JSON",
+        "The body is not declared as JSON",
         "Send the body as JSON with the header Content-Type: application/json.",
     ),
-    ("unsupported_media_type", "", {}, "Validation", "The body is neither a form nor JSON", "what an HTML form sends"),
+    (
+        "unsupported_media_type",
+        "",
+        {},
+        "Validation",
+        "The body is neither a form nor JSON",
+        "the format of an HTML form",
+    ),
     ("invalid_json", "", {"message": "No {x}."}, "Validation", "No {x}", "Send one JSON object"),
-    ("empty_submission", "", {}, "Validation", "There were no values", "Inputs need a name attribute"),
-    ("conflict", "", {}, "Retry safety", "One Idempotency-Key came with two bodies", "for each submission"),
+    ("empty_submission", "", {}, "Validation", "The submission has no values", "without a name attribute"),
+    (
+        "conflict",
+        "",
+        {},
+        "Retry safety",
+        "The same Idempotency-Key was sent with two different bodies",
+        "for each submission",
+    ),
     (
         "validation_error",
         "invalid",
@@ -156,15 +187,15 @@ OTHERS: list[tuple[str, str, dict[str, Any], str, str, str]] = [
         {"field": "h-captcha-response", "form": form()},
         "Robot check",
         "The captcha was not solved",
-        "turn the captcha of “Contact” off.",
+        "turn off the captcha of “Contact”.",
     ),
     (
         "validation_error",
         "proof_of_work_required",
         {"field": "_altcha"},
         "Robot check",
-        "The proof of work is missing, wrong or used",
-        "turn the proof of work of the form off.",
+        "The proof of work is missing, wrong or already used",
+        "turn off the proof of work of the form.",
     ),
     (
         "validation_error",
@@ -172,7 +203,7 @@ OTHERS: list[tuple[str, str, dict[str, Any], str, str, str]] = [
         {"field": "email", "message": "E-mail is required."},
         "Validation",
         "E-mail is required",
-        "Send a value for the field “email”: the input's name must be exactly that.",
+        "Send a value for the field “email”. The name of the input must be exactly the same.",
     ),
     (
         "validation_error",
@@ -180,10 +211,24 @@ OTHERS: list[tuple[str, str, dict[str, Any], str, str, str]] = [
         {"field": "{cv}", "message": "m"},
         "Validation",
         "m",
-        "file input “{cv}” out",
+        "Remove the file input “{cv}”",
     ),
-    ("validation_error", "invalid_id", {"field": "formId"}, "Validation", "“formId” did not fit", "begins with frm_"),
-    ("validation_error", "new", {"field": "a"}, "Validation", "“a” did not fit", "Mend the value of “a”"),
+    (
+        "validation_error",
+        "invalid_id",
+        {"field": "formId"},
+        "Validation",
+        "The value of “formId” is not valid",
+        "It is frm_ and 26",
+    ),
+    (
+        "validation_error",
+        "new",
+        {"field": "a"},
+        "Validation",
+        "The value of “a” is not valid",
+        "Correct the value of “a”",
+    ),
     ("new_code", "", {}, "Validation", "New code", "See the API documentation."),
 ]
 
@@ -198,15 +243,15 @@ def test_advice__for_each_refusal__says_the_exact_thing(
 
 
 def test_advice__for_every_type_of_field__has_words_of_its_own() -> None:
-    assert {kind.check.code for kind in KINDS.values() if kind.check} | {"required", "invalid_choice"} <= _FIXES.keys()
+    assert {kind.check.code for kind in KINDS.values() if kind.check} | {"required", "invalid_choice"} <= FIXES.keys()
 
 
 TEXTS = st.text(max_size=20)
 
 
 @given(
-    code=st.sampled_from([*_ADVISERS, "?"]),
-    detail_code=st.sampled_from(["", "many", "burst", "captcha_required", "too_long", "?", *_FIXES]),
+    code=st.sampled_from([*ADVISERS, "?"]),
+    detail_code=st.sampled_from(["", "many", "burst", "captcha_required", "too_long", "?", *FIXES]),
     field=TEXTS,
     origin=TEXTS,
     message=TEXTS,

@@ -1,4 +1,4 @@
-"""Forms to begin with: what most people build first, so that nobody begins with an empty page."""
+"""Starter forms: the most common forms, so that nobody has to start with an empty page."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from forms_app.field_kinds import FieldType
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Start:
-    """A name for people, and the fields."""
+class StarterForm:
+    """`label` and `help` as the page for a new form shows them, and the fields of the form."""
 
     label: str
     help: str
@@ -17,23 +17,23 @@ class Start:
 
 
 def _field(name: str, label: str, kind: str, *, required: bool = False, **more: object) -> FieldDefinition:
-    return {"name": name, "label": label, "type": str(kind), "required": required, **more}  # type: ignore[typeddict-item]
+    return {"name": name, "label": label, "type": str(kind), "required": required, **more}  # type: ignore[typeddict-item]  # `more`: optional keys
 
 
 NAME = _field("name", "Name", FieldType.TEXT.value, required=True)
 EMAIL = _field("email", "Email", FieldType.EMAIL.value, required=True)
-STARTS = {
-    "contact": Start(
+STARTER_FORMS = {
+    "contact": StarterForm(
         "Contact",
         "Name, email, message",
         [NAME, EMAIL, _field("message", "Message", FieldType.TEXTAREA.value, required=True)],
     ),
-    "newsletter": Start(
+    "newsletter": StarterForm(
         "Newsletter",
         "Email, and a box to agree",
         [EMAIL, _field("consent", "I want to get your newsletter", FieldType.CHECKBOX.value, required=True)],
     ),
-    "feedback": Start(
+    "feedback": StarterForm(
         "Feedback",
         "How it was, and why",
         [
@@ -48,7 +48,7 @@ STARTS = {
             _field("email", "Email, if we may answer", FieldType.EMAIL.value),
         ],
     ),
-    "application": Start(
+    "application": StarterForm(
         "Job application",
         "Who, when, links",
         [
@@ -60,5 +60,5 @@ STARTS = {
             _field("about", "About you", FieldType.TEXTAREA.value, required=True),
         ],
     ),
-    "blank": Start("Blank", "Without fields it takes any values", []),
+    "blank": StarterForm("Blank", "Without fields it takes any values", []),
 }
