@@ -6,7 +6,6 @@ Source: SPEC section 8, CONTRACT section 2.
 
 import dataclasses
 import time
-from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 from django_ratelimit.core import get_usage
@@ -81,14 +80,11 @@ def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
 
 
 def _count(request: HttpRequest, group: str, value: str, rate: str, *, increment: bool = True) -> Usage:
-    usage = get_usage(request, group=group, key=_constant(value), rate=rate, increment=increment)
+    # The library takes a function of (group, request) for a key that is known already.
+    usage = get_usage(request, group=group, key=lambda _group, _request: value, rate=rate, increment=increment)
     now = int(time.time())
     if usage is None or usage["time_left"] < 0:
         # The counter vanished between two calls: a failure of the limiter, which never fails a request.
         limit = int(rate.partition("/")[0])
         return Usage(limit, 0, now + HOUR)
     return Usage(usage["limit"], usage["count"], now + usage["time_left"])
-
-
-def _constant(value: str) -> Callable[[str, HttpRequest], str]:
-    return lambda group, request: value
