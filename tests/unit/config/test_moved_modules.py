@@ -15,7 +15,8 @@ def importers(name: str) -> set[str]:
     """Return the files that import `config.api.NAME`."""
     found = set()
     for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "config.api" in text else ():
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import | ast.ImportFrom) else set()
             module = node.module if isinstance(node, ast.ImportFrom) else None
             if f"config.api.{name}" in {*names, module} or (module == "config.api" and name in names):
