@@ -1,4 +1,4 @@
-"""How Fieldpost is put together. The Celery application is made here so that tasks find it in every process."""
+"""Settings, URLs and entry points. The Celery application is created here, so that every process finds its tasks."""
 
 from config.celery import app as celery_app
 

@@ -1,4 +1,4 @@
-"""The events role: the live stream under ASGI (granian, by `manage.py events`)."""
+"""ASGI entry point of the `events` role: the live stream, served by granian (`manage.py events`)."""
 
 import os
 

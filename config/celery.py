@@ -1,4 +1,4 @@
-"""The Celery application and the one beat schedule. Tasks are hints; what is owed stands in the tables."""
+"""The Celery application and its beat schedule. Tasks are only hints: pending work is stored in the database."""
 
 import os
 
@@ -13,7 +13,7 @@ app.autodiscover_tasks()
 
 @app.on_after_configure.connect
 def schedule(sender: Celery, **kwargs: object) -> None:
-    """Sweep for what no nudge announced; clean up once an hour."""
+    """Deliver due rows that no nudge announced; clean up once an hour."""
     from django.conf import settings
 
     sweep = settings.DELIVERY_SWEEP_SECONDS

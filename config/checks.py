@@ -1,4 +1,4 @@
-"""System checks: a missing or unsafe setting stops the start with a hint (CONTRACT section 8)."""
+"""System checks: a missing or unsafe setting prevents the start, with a hint (docs/contract.md 8)."""
 
 import ipaddress
 from typing import Any
@@ -11,12 +11,12 @@ from django.core.exceptions import ImproperlyConfigured
 
 TAG = "fieldpost"
 MIN_SECRET_KEY = 32  # characters
-LONGEST_ATTEMPT_SECONDS = 30  # a mail; a lease must outlast it
+LONGEST_ATTEMPT_SECONDS = 30  # of one mail; a lease must last longer
 
 
 @register(TAG)
 def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """SECRET_KEY signs sessions and links; it must exist and be long."""
+    """SECRET_KEY signs sessions and links, so it must be set and long."""
     try:
         key = settings.SECRET_KEY
     except ImproperlyConfigured:
@@ -29,17 +29,17 @@ def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG)
 def check_one_process_without_redis(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Rate limits live in the process where there is no Redis, so there may be only one."""
+    """Without Redis, rate limits are counted in the process, so there may be only one."""
     if settings.WEB_CONCURRENCY <= 1 or settings.REDIS_URL:
         return []
     hint = "Set REDIS_URL, or leave WEB_CONCURRENCY at 1."
-    message = "More than one web process needs Redis to share the rate limits."
+    message = "More than one web process requires Redis to share the rate limits."
     return [Error(message, hint=hint, id="fieldpost.E002")]
 
 
 @register(TAG)
 def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """PUBLIC_URL stands in snippets, mails and cookies' rules."""
+    """PUBLIC_URL is used in snippets, mails and cookie settings."""
     parts = urlsplit(settings.PUBLIC_URL)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
         hint = "Write it like https://forms.example.com, without a path."
@@ -49,56 +49,58 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         hint = "Remove DEMO=1 from the environment or data/env."
         return [Error("DEMO is on for a public address; it is for a laptop.", hint=hint, id="fieldpost.E004")]
     if settings.DEBUG and not is_local:
-        hint = "Remove DEBUG=1: it shows settings and code to whoever meets an error."
+        hint = "Remove DEBUG=1: it shows settings and code to anyone who triggers an error."
         return [Error("DEBUG is on for a public address.", hint=hint, id="fieldpost.E008")]
     if parts.scheme == "http" and not is_local:
-        hint = "Serve over https and say so in PUBLIC_URL: cookies and access keys travel in the clear otherwise."
+        hint = "Serve over https and set PUBLIC_URL to it: otherwise cookies and access keys travel unencrypted."
         return [checks.Warning("PUBLIC_URL is plain http.", hint=hint, id="fieldpost.W001")]
     return []
 
 
 @register(TAG)
 def check_events_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Browsers open no plain http stream from an https page."""
+    """Browsers do not open an http stream from an https page."""
     if not settings.PUBLIC_URL.startswith("https://") or settings.EVENTS_URL.startswith("https://"):
         return []
-    hint = "Lead https://…/events to EVENTS_PORT and say so in EVENTS_URL."
+    hint = "Route https://…/events to EVENTS_PORT and set EVENTS_URL to it."
     message = "EVENTS_URL is plain http while PUBLIC_URL is https: submissions will not appear live."
     return [checks.Warning(message, hint=hint, id="fieldpost.W004")]
 
 
 @register(TAG)
 def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A Host header that anybody may invent ends up in links."""
+    """With a wildcard, any client could put its own host into our links."""
     if "*" not in settings.ALLOWED_HOSTS or settings.DEBUG:
         return []
-    hint = "Name the hosts that this service answers for."
-    return [Error("ALLOWED_HOSTS admits every host.", hint=hint, id="fieldpost.E005")]
+    hint = "List the hosts that this service serves."
+    return [Error("ALLOWED_HOSTS accepts every host.", hint=hint, id="fieldpost.E005")]
 
 
 @register(TAG)
 def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Networks must be CIDR ranges; a lease must outlast an attempt or two workers send the same."""
+    """Networks must be CIDR ranges; a lease shorter than an attempt would let two workers send the same delivery."""
     found: list[CheckMessage] = []
     for network in settings.WEBHOOK_ALLOWED_NETWORKS:
         try:
             ipaddress.ip_network(network)
         except ValueError:
             hint = "Write it like 10.0.0.0/8."
-            found.append(Error(f"WEBHOOK_ALLOWED_NETWORKS: {network!r} is no network.", hint=hint, id="fieldpost.E006"))
+            found.append(
+                Error(f"WEBHOOK_ALLOWED_NETWORKS: {network!r} is not a network.", hint=hint, id="fieldpost.E006")
+            )
     if settings.WEBHOOK_PROXY_URL and urlsplit(settings.WEBHOOK_PROXY_URL).scheme not in ("http", "https"):
         hint = "Write it like http://proxy.internal:3128."
         found.append(Error("WEBHOOK_PROXY_URL is not an http or https URL.", hint=hint, id="fieldpost.E007"))
     if settings.DELIVERY_LEASE_SECONDS <= LONGEST_ATTEMPT_SECONDS:
-        hint = "Leave it at 60 outside tests."
-        message = "DELIVERY_LEASE_SECONDS is not longer than an attempt may take; deliveries can be sent twice."
+        hint = "Keep the default of 60, except in tests."
+        message = "DELIVERY_LEASE_SECONDS is not longer than an attempt can take; deliveries can be sent twice."
         found.append(checks.Warning(message, hint=hint, id="fieldpost.W002"))
     return found
 
 
 @register(TAG)
 def check_mail(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Mails that go to the terminal reach nobody."""
+    """Mails that are printed to the terminal reach nobody."""
     if settings.DEBUG or settings.DEMO or "console" not in settings.EMAIL_BACKEND:
         return []
     hint = "Set EMAIL_URL, such as smtp+tls://user:password@mail.example.com:587."

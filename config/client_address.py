@@ -1,15 +1,15 @@
-"""The one place that says which address a client has (CONTRACT section 2)."""
+"""The IP address of a client, behind any number of our own proxies (docs/contract.md 2)."""
 
 import ipaddress
 
 from django.conf import settings
 from django.http import HttpRequest
 
-IPV6_CUSTOMER_BITS = 64  # what one customer gets at least, and every host in it can take any address (RFC 6177)
+IPV6_CUSTOMER_BITS = 64  # the smallest assignment to a customer (RFC 6177); a host in it can use any of its addresses
 
 
 def client_network(request: HttpRequest) -> str:
-    """Return what limits count: an IPv4 address, or the /64 network of an IPv6 one."""
+    """Return the unit that limits count by: an IPv4 address, or the /64 network of an IPv6 address."""
     address = client_address(request)
     try:
         parsed = ipaddress.ip_address(address)
@@ -24,8 +24,8 @@ def client_address(request: HttpRequest) -> str:
     """
     Return the client's IP address.
 
-    `X-Forwarded-For` is believed only for as many entries, from the right, as there are proxies of ours
-    (TRUSTED_PROXY_COUNT); everything further left is the client's own invention.
+    Only the last TRUSTED_PROXY_COUNT entries of `X-Forwarded-For` are trusted: our own proxies appended them. A client
+    can put anything into the entries before those.
     """
     direct = str(request.META.get("REMOTE_ADDR", ""))
     hops = settings.TRUSTED_PROXY_COUNT
@@ -36,5 +36,5 @@ def client_address(request: HttpRequest) -> str:
     candidate = chain[-hops - 1] if len(chain) > hops else chain[0]
     try:
         return str(ipaddress.ip_address(candidate))
-    except ValueError:  # a proxy that writes something else: fall back to what the socket says
+    except ValueError:  # a proxy wrote something else: fall back to the socket's address
         return direct

@@ -1,4 +1,4 @@
-"""Error reports to Sentry, for those who set SENTRY_DSN and install sentry-sdk."""
+"""Error reports to Sentry, if SENTRY_DSN is set and sentry-sdk is installed."""
 
 from importlib import import_module
 from typing import Any
@@ -10,7 +10,7 @@ from config.logs import without_detail
 
 def start_error_reports(dsn: str) -> None:
     """
-    Start Sentry's client without what people have submitted: no bodies, no local variables, no addresses.
+    Start Sentry's client without submitted values: no bodies, no local variables, no IP addresses.
 
     Raises ImproperlyConfigured when the package is missing.
     """
@@ -29,7 +29,7 @@ def start_error_reports(dsn: str) -> None:
 
 
 def without_rows(event: dict[str, Any], hint: object) -> dict[str, Any]:
-    """Take PostgreSQL's DETAIL, which quotes the failing row, out of every exception of a report."""
+    """Remove PostgreSQL's DETAIL, which quotes the failing row, from every exception of a report."""
     for exception in event.get("exception", {}).get("values", []):
         exception["value"] = without_detail(str(exception.get("value", "")))
     return event

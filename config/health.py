@@ -1,16 +1,16 @@
-"""`/healthz`: the process answers. `/readyz`: it can take submissions."""
+"""Health checks. `/healthz`: the process responds. `/readyz`: it can store submissions."""
 
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 as long as the process serves."""
+    """Return 200 while the process is running."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database does; UnavailableMiddleware makes 503 of its error. Redis is not needed for it."""
+    """Return 200 if the database responds, else 503 (by UnavailableMiddleware). Redis is not needed."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return JsonResponse({"status": "ready"})

@@ -1,7 +1,7 @@
 """
-Public identifiers: TypeIDs, a prefix, `_` and a UUIDv7 in 26 characters of Crockford's base32.
+Public ids: TypeIDs, which are a prefix, `_` and a UUIDv7 in 26 characters of Crockford's base32.
 
-Source: CONTRACT section 1; https://github.com/jetify-com/typeid/tree/main/spec
+Source: docs/contract.md 1; https://github.com/jetify-com/typeid/tree/main/spec
 """
 
 import datetime as dt
@@ -15,7 +15,7 @@ _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
 
 class Prefix:
-    """The kinds of object that have a public id."""
+    """The prefix of each kind of object with a public id."""
 
     ORGANIZATION = "org"
     FORM = "frm"
@@ -26,23 +26,23 @@ class Prefix:
 
 
 class InvalidId(ValueError):
-    """The text is not an id of the wanted kind. Its message says what one looks like."""
+    """The text is not an id of the expected kind. The message describes the format."""
 
 
 def new_id() -> uuid.UUID:
-    """Return a fresh UUIDv7: ordered by time, monotonic within a process."""
+    """Return a new UUIDv7: ordered by time, monotonic within a process."""
     return uuid7()
 
 
 def made_at(value: uuid.UUID) -> dt.datetime:
-    """Return the moment, in whole milliseconds UTC, that a UUIDv7 carries in its first 48 bits (RFC 9562, 5.7)."""
+    """Return the creation time of a UUIDv7, from its first 48 bits: UTC, whole milliseconds (RFC 9562, 5.7)."""
     milliseconds = value.int >> 80
     seconds, rest = divmod(milliseconds, 1000)
     return dt.datetime.fromtimestamp(seconds, dt.UTC).replace(microsecond=rest * 1000)
 
 
 def first_id_of(moment: dt.datetime) -> uuid.UUID:
-    """Return the smallest UUIDv7 of a millisecond: ids and `created_at` carry the same moment, ids have the index."""
+    """Return the smallest UUIDv7 of a millisecond, to filter by creation time with the index of the ids."""
     return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
@@ -61,7 +61,7 @@ def decode_id(prefix: str, text: object) -> uuid.UUID:
     """
     Return the UUID behind a public id.
 
-    Raises InvalidId for another kind, another length, another alphabet, or more than 128 bits.
+    Raises InvalidId for another prefix, length or alphabet, and for more than 128 bits.
     """
     head, _, tail = text.partition("_") if isinstance(text, str) else ("", "", "")
     known = head == prefix and len(tail) == SUFFIX_LENGTH and tail[0] <= "7" and all(c in _VALUES for c in tail)

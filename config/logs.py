@@ -1,4 +1,4 @@
-"""JSON logs with the request's id; never keys, secrets or submitted values (RELIABILITY, "logs")."""
+"""JSON logs with the request id; never access keys, secrets or submitted values."""
 
 import re
 from collections.abc import MutableMapping
@@ -19,21 +19,21 @@ _DETAIL = re.compile(r"DETAIL:.*?(?=\n(?:CONTEXT:|HINT:)|\n\n(?:The above|During
 
 
 def without_detail(text: str) -> str:
-    """Return a text without PostgreSQL's DETAIL: it quotes the failing row, and so what people have submitted."""
+    """Return a text without PostgreSQL's DETAIL, which quotes the failing row and so submitted values."""
     return _DETAIL.sub("DETAIL: (left out)", text)
 
 
 def leave_out_rows(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Structlog's processor that does this to tracebacks."""
+    """Structlog processor: apply `without_detail` to tracebacks."""
     if "exception" in event:
         event["exception"] = without_detail(event["exception"])
     return event
 
 
 def logging_config(*, level: str, human: bool) -> dict[str, Any]:
-    """Return Django's `LOGGING`: one line of JSON an event, or a readable line for a person at a terminal."""
+    """Return Django's `LOGGING`: one line of JSON per event, or a readable line if `human`."""
     if human:
-        # Its own tracebacks would show local variables, and those hold keys and submitted values.
+        # ConsoleRenderer's own tracebacks show local variables, which hold keys and submitted values.
         renderer: Any = structlog.dev.ConsoleRenderer(colors=False)
     else:
         renderer = structlog.processors.JSONRenderer()
@@ -51,10 +51,10 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Every 4xx would be a warning with a path; the refused are told by the answer itself.
+            # Django logs every 4xx as a warning with its path; the response has already told the client.
             "django.request": {"level": "ERROR"},
             "django.server": {"level": "ERROR"},
-            # It quotes the URL of a receiver that sends malformed headers, and such URLs may hold a customer's token.
+            # Quotes the URL of a receiver with malformed headers, and such a URL can contain a customer's token.
             "urllib3": {"level": "ERROR"},
         },
     }

@@ -1,9 +1,9 @@
 """
-A hint to the workers that something is owed, given by name so that no room imports a higher one.
+Hints to the workers that deliveries are due. The task is addressed by name, so that no app imports a higher one.
 
-At most one hint is outstanding: the flag is set with the message and cleared by the worker before it looks at the
-table, so a row committed before a refused second hint is seen by the first. A lost hint costs one sweep. A thread of
-its own sends them: no request waits for Redis, and what comes within some milliseconds is one hint.
+At most one hint is outstanding: sending it sets a flag, and the worker clears the flag before it reads the table, so
+that a row whose own hint was skipped is seen through the outstanding one. A lost hint delays delivery until the next
+sweep. A background thread sends the hints: no request waits for Redis, and those within milliseconds become one.
 """
 
 import logging
@@ -21,9 +21,9 @@ from config.redis_caches import REDIS_AWAY, breaker
 
 DELIVER = "webhooks.tasks.deliver_due"  # the one task that is nudged
 FLAG = "fieldpost:nudged"
-FLAG_SECONDS = 5  # a worker that died with the flag up delays hints no longer than this
-MESSAGE_SECONDS = 60  # then a message that no worker took is worth nothing: the sweeps have looked
-GATHER_SECONDS = 0.02  # what is asked for in this while goes out together
+FLAG_SECONDS = 5  # a worker that died with the flag set delays hints by this much at most
+MESSAGE_SECONDS = 60  # an older message is useless: the sweeps have read the table since
+GATHER_SECONDS = 0.02  # requests within this time are sent as one
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def _client() -> "redis.Redis":
 
 
 class _Sender:
-    """Sends what is asked for, from a thread that is started at the first time in each process."""
+    """Sends the requested hints from a thread, which the first request of each process starts."""
 
     def __init__(self) -> None:
         self._wanted: set[str] = set()
@@ -46,7 +46,7 @@ class _Sender:
     def ask(self, task: str) -> None:
         self._wanted.add(task)
         self._wake.set()
-        if self._process != os.getpid():  # none yet, or a fork left the thread behind
+        if self._process != os.getpid():  # not started yet, or a fork left the thread behind
             with self._lock:
                 if self._process != os.getpid():
                     self._process = os.getpid()
@@ -59,7 +59,7 @@ class _Sender:
             while self._wanted:
                 try:
                     send_nudge(self._wanted.pop())
-                except Exception:  # the thread must outlive whatever this was
+                except Exception:  # the thread must survive every error
                     logger.exception("a nudge could not be sent")
             time.sleep(GATHER_SECONDS)
 
@@ -68,13 +68,13 @@ _sender = _Sender()
 
 
 def nudge(task: str) -> None:
-    """Ask for a run of the task of this name, soon. Never raises and never waits."""
-    if settings.REDIS_URL and not breaker.is_open():  # without Redis, `manage.py deliver` looks by itself
+    """Request a run of the task with this name, soon. Never raises, never blocks."""
+    if settings.REDIS_URL and not breaker.is_open():  # without Redis, `manage.py deliver` polls the table
         _sender.ask(task)
 
 
 def send_nudge(task: str) -> None:
-    """Send the hint unless one is outstanding. Never raises, and waits for Redis no longer than its time-out."""
+    """Send the hint unless one is outstanding. Never raises; waits for Redis no longer than its timeout."""
     if not settings.REDIS_URL or breaker.is_open():
         return
     try:
@@ -85,7 +85,7 @@ def send_nudge(task: str) -> None:
 
 
 def take_nudge() -> None:
-    """Clear the flag: from now on a new row deserves a new hint. Called by the worker before it looks."""
+    """Clear the flag, so that new rows cause a new hint. The worker calls this before it reads the table."""
     if settings.REDIS_URL and not breaker.is_open():
         try:
             _client().delete(FLAG)

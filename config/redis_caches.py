@@ -1,8 +1,8 @@
 """
-Cache backends over Redis: a count in one round trip, and no failure that a request could notice.
+Cache backends over Redis that count in one round trip and fall back to memory, so that no request fails with Redis.
 
-django-ratelimit counts by `add(key, 1)` and, when the key was there, `incr(key)`. Over Django's RedisCache that is
-SET, EXISTS and INCR: three round trips. Here `add` increments at once, and `incr` hands out the number it got.
+django-ratelimit counts by `add(key, 1)` and, if the key exists already, `incr(key)`. With Django's RedisCache that is
+SET, EXISTS and INCR: three round trips. Here `add` increments, and `incr` returns the number that `add` got.
 """
 
 import logging
@@ -22,18 +22,18 @@ REDIS_AWAY = (RedisError, OSError)
 
 
 class Breaker:
-    """Remembers that Redis failed, so that the next requests do not each wait for its time-out."""
+    """A circuit breaker: after a failure of Redis, the next requests do not each wait for its timeout."""
 
     def __init__(self) -> None:
         self._closed_at = 0.0
         self._lock = threading.Lock()
 
     def is_open(self) -> bool:
-        """Tell whether Redis is to be left alone for now."""
+        """Return whether Redis must not be called now."""
         return time.monotonic() < self._closed_at
 
     def trip(self, error: BaseException) -> None:
-        """Leave Redis alone for REDIS_RETRY_SECONDS, and log it once for each such while."""
+        """Stop calling Redis for REDIS_RETRY_SECONDS, and log it once in this time."""
         with self._lock:
             was_open = self.is_open()
             self._closed_at = time.monotonic() + settings.REDIS_RETRY_SECONDS
@@ -41,30 +41,34 @@ class Breaker:
             logger.warning("redis unavailable, working without it for %s s: %s", settings.REDIS_RETRY_SECONDS, error)
 
 
-breaker = Breaker()  # one a process: limiter and nudges share what they learn
+breaker = Breaker()  # one per process, shared by caches and nudges
 
 
 class RedisCounterCache(RedisCache):
-    """Django's RedisCache with counting in one round trip, falling back to the process's own counters."""
+    """Django's RedisCache that counts in one round trip and falls back to counters in the process."""
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._counts = threading.local()
-        self._client: Any = None  # Django builds one for every call, which takes longer than the call
+        self._client: Any = None  # kept: Django builds a client for every call, which takes longer than the call
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Increment the counter `key` and tell whether this was its first count. With 0 nothing is counted."""
+        """Increment the counter `key` and return whether this was its first count. A `value` of 0 counts nothing."""
         if value == 0:
-            return False  # whoever only looks asks `get` next
+            return False  # django-ratelimit only reads, by `get`, next
         self._counts.last = self._count(key, self.get_backend_timeout(timeout), version)
         return bool(self._counts.last == 1)
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """Return the number that the preceding `add` of this thread counted."""
+        """
+        Return the number that the preceding `add` of this thread counted.
+
+        django-ratelimit decides this odd interface: it calls `incr` right after an `add` that returned False.
+        """
         return int(self._counts.last)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        """Return a count without counting."""
+        """Return a counter without incrementing it."""
         if not breaker.is_open():
             try:
                 return super().get(key, default, version)
@@ -87,27 +91,24 @@ class RedisCounterCache(RedisCache):
         local = caches["local"]
         try:
             return 1 if local.add(key, 1, timeout) else int(local.incr(key))
-        except ValueError:  # it expired, or was culled, in between
+        except ValueError:  # it expired or was evicted in between
             return 1
 
 
 class ForgivingRedisCache(RedisCache):
-    """Django's RedisCache for what pages remember for a while; with Redis away, the process's own memory stands in."""
+    """Django's RedisCache that falls back to the memory of the process while Redis is unavailable."""
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        """Return a value, or the default."""
         return self._try("get", key, default, version=version)
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        """Remember a value."""
         self._try("set", key, value, timeout, version=version)
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Remember a value unless there is one, and tell whether it was new."""
+        """Store a value unless the key exists; return whether it was stored."""
         return bool(self._try("add", key, value, timeout, version=version))
 
     def delete(self, key: str, version: int | None = None) -> bool:
-        """Forget a value."""
         return bool(self._try("delete", key, version=version))
 
     def _try(self, method: str, *args: Any, version: int | None) -> Any:

@@ -1,7 +1,7 @@
 """
-Every setting of Fieldpost, read from the environment (CONTRACT section 8).
+Every setting of Fieldpost, read from the environment (docs/contract.md 8).
 
-The process environment wins over `DATA_DIR/env`, which `make run` writes on its first start.
+The process environment takes precedence over `DATA_DIR/env`, which the first `make run` writes.
 https://docs.djangoproject.com/en/5.2/ref/settings/
 """
 
@@ -19,11 +19,11 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "data").resolve()
 
 env = environ.Env()
-environ.Env.read_env(DATA_DIR / "env")  # fills only what the process environment does not say
+environ.Env.read_env(DATA_DIR / "env")  # sets only variables that the process environment does not
 
 # Core ----------------------------------------------------------------------------------------------------------------
 DEBUG = env.bool("DEBUG", default=False)
-DEMO = env.bool("DEMO", default=False)  # a laptop's first start: demo organization, local receivers
+DEMO = env.bool("DEMO", default=False)  # first run on a laptop: demo organization, local receivers
 SECRET_KEY = env.str("SECRET_KEY", default="")
 PORT = env.int("PORT", default=8000)
 EVENTS_PORT = env.int("EVENTS_PORT", default=PORT + 1)
@@ -38,14 +38,14 @@ IS_HTTPS = PUBLIC_URL.startswith("https://")
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-APPEND_SLASH = False  # the spec's paths have none, and a redirect would drop a POST's body
+APPEND_SLASH = False  # paths of the API have no slash, and a redirect would drop the body of a POST
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SILENCED_SYSTEM_CHECKS = [
-    "django_ratelimit.W001",  # our backend is Django's RedisCache with add and incr in one trip
-    "models.W040",  # SQLite leaves `include` of an index out, which costs it nothing but the quick way
-    "security.W005",  # HSTS for subdomains, and below for the preload list, is their owner's decision, not ours
+    "django_ratelimit.W001",  # our backend is Django's RedisCache with add and incr in one round trip
+    "models.W040",  # SQLite ignores `include` of an index; such queries are only slower there
+    "security.W005",  # HSTS for subdomains and the preload list (W021) is up to the owner of the domain
     "security.W021",
-    "security.W008",  # the proxy redirects to https: a redirect here would drop the body of a POST
+    "security.W008",  # the proxy redirects to https; a redirect here would drop the body of a POST
 ]
 
 INSTALLED_APPS = [
@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
-    "django.forms",  # its widgets' templates, beside those of FORM_RENDERER
+    "django.forms",  # the templates of its widgets, besides those of FORM_RENDERER
     "rest_framework",
     "django_filters",
     "django_htmx",
@@ -111,37 +111,37 @@ FORM_RENDERER = "dashboard.form_renderer.FormRenderer"
 
 # Databases -----------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/ref/databases/
-# Submissions answered 201 must be on disk: SQLite runs with synchronous=FULL, PostgreSQL with its own default.
-SNAPSHOT = "snapshot"  # alias for lists: one repeatable read over several queries, never a write
-EXPORT = "export"  # the same for exports, outside the pool: a slow reader must not keep lists waiting
+# A submission must be on disk before its 201: SQLite runs with synchronous=FULL, as PostgreSQL does by default.
+SNAPSHOT = "snapshot"  # alias for lists: several queries in one repeatable read, never a write
+EXPORT = "export"  # the same for exports, without a pool: a slow reader must not block lists
 
 
 def databases(url: str) -> dict[str, dict[str, Any]]:
-    """`default` for everything; `snapshot` and `export`, the same database read in one consistent transaction."""
+    """Return `default` for everything, and `snapshot` and `export` for reads of it in one consistent transaction."""
     default: dict[str, Any] = env.db_url_config(url)
     default.setdefault("OPTIONS", {})
     snapshot = {**default, "OPTIONS": dict(default["OPTIONS"]), "TEST": {"MIRROR": "default"}}
     if default["ENGINE"] == "django.db.backends.sqlite3":
         pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-16000;"
-        # IMMEDIATE: with DEFERRED, read-then-write transactions fail at once as "locked" instead of waiting.
+        # IMMEDIATE: with DEFERRED, transactions that read and then write fail as "locked" without waiting.
         default["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": pragmas}
         snapshot["OPTIONS"] |= {"transaction_mode": "DEFERRED", "timeout": 20, "init_command": "PRAGMA query_only=ON;"}
         export = snapshot
-        max_age = None  # a file: opening it again for each request costs more than the INSERT
+        max_age = None  # reopening the file for each request would cost more than the INSERT
     else:
         from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
-        # Seconds; milliseconds without an answer before a peer counts as gone; seconds of silence before it is asked.
+        # Seconds; milliseconds until an unresponsive peer counts as gone; idle seconds before a keepalive probe.
         timeouts: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 30}
         timeouts["application_name"] = "fieldpost"
         default["OPTIONS"] = timeouts | default["OPTIONS"]
         snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
         export = {**snapshot, "OPTIONS": dict(snapshot["OPTIONS"])}
-        max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps them; a process of one thread has but one
+        max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps connections; a single thread has only one
         if DATABASE_POOL_SIZE:
-            # Web servers end idle threads, and with each would go, unclosed, its connection.
-            # Seconds of patience, then 503. Attempts to connect are given up before that: left to themselves they pause
-            # longer and longer, and requests would wait for one although the database is back.
+            # A pool, because web servers end idle threads without closing their connections.
+            # `timeout`: seconds to wait for a connection, then 503. `reconnect_timeout` is shorter: the pool's retries
+            # back off, so that requests would still wait although the database is available again.
             pool = {"max_size": DATABASE_POOL_SIZE, "timeout": 3.0, "reconnect_timeout": 1.5}
             default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
             snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
@@ -149,20 +149,20 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
     return {"default": default, SNAPSHOT: snapshot, EXPORT: export}
 
 
-DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # for PostgreSQL; config.wsgi sets it, Celery must not
+DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
 DATABASES = databases(DATABASE_URL)
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # the first command in a new place makes it
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # the first command creates it
     Path(DATABASES["default"]["NAME"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 # Redis, cache, rate limits -------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", default=0.5)
-REDIS_RETRY_SECONDS = env.float("REDIS_RETRY_SECONDS", default=5.0)  # how long a failed Redis is left alone
+REDIS_RETRY_SECONDS = env.float("REDIS_RETRY_SECONDS", default=5.0)  # pause after a failure of Redis
 
 LOCAL_CACHE = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 CACHES: dict[str, dict[str, Any]] = {
-    "default": {**LOCAL_CACHE, "LOCATION": "default"},  # allauth's limits on logging in, codes that were used
+    "default": {**LOCAL_CACHE, "LOCATION": "default"},  # allauth's login limits, used codes
     "counters": {**LOCAL_CACHE, "LOCATION": "counters"},  # the API's limits
 }
 if REDIS_URL:
@@ -174,24 +174,24 @@ if REDIS_URL:
             "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
         }
 if not REDIS_URL:
-    # Not shared between processes, and fieldpost.E002 sees to it that there is only one.
+    # This cache is not shared between processes, but fieldpost.E002 allows only one.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
-CACHES["local"] = {**LOCAL_CACHE, "LOCATION": "local"}  # the limiter's fallback while Redis is away
+CACHES["local"] = {**LOCAL_CACHE, "LOCATION": "local"}  # the limiter's fallback while Redis is unavailable
 RATELIMIT_USE_CACHE = "counters"
 BURST_PER_ADDRESS_AND_FORM = env.str("BURST_PER_ADDRESS_AND_FORM", default="10/m")
 BURST_PER_FORM = env.str("BURST_PER_FORM", default="60/m")
 
 # Spam ----------------------------------------------------------------------------------------------------------------
-PROOF_OF_WORK_HASHES = env.int("PROOF_OF_WORK_HASHES", default=100_000)  # at most, for one submission; half at least
+PROOF_OF_WORK_HASHES = env.int("PROOF_OF_WORK_HASHES", default=100_000)  # at most per submission; at least half
 TURNSTILE_VERIFY_URL = env.str(
     "TURNSTILE_VERIFY_URL", default="https://challenges.cloudflare.com/turnstile/v0/siteverify"
 )
 HCAPTCHA_VERIFY_URL = env.str("HCAPTCHA_VERIFY_URL", default="https://api.hcaptcha.com/siteverify")
 
 # Live stream ---------------------------------------------------------------------------------------------------------
-EVENTS_TOKEN_SECONDS = env.int("EVENTS_TOKEN_SECONDS", default=120)  # then a page asks anew, and rights are checked
+EVENTS_TOKEN_SECONDS = env.int("EVENTS_TOKEN_SECONDS", default=120)  # a new token checks permissions again
 EVENTS_POLL_SECONDS = env.float("EVENTS_POLL_SECONDS", default=0.5)
-EVENTS_MAX_VIEWERS = env.int("EVENTS_MAX_VIEWERS", default=5_000)  # of one process
+EVENTS_MAX_VIEWERS = env.int("EVENTS_MAX_VIEWERS", default=5_000)  # per process
 
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
@@ -214,16 +214,16 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_SIGNUP_FORM_CLASS = "dashboard.html_forms.sign_up.OrganizationSignupForm"
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True  # codes, not links: nothing in a mail leads to another host
+ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True  # codes instead of links: no link that points to another host
 ACCOUNT_EMAIL_VERIFICATION_SUPPORTS_RESEND = True
 ACCOUNT_PASSWORD_RESET_BY_CODE_ENABLED = True
-ACCOUNT_CHANGE_EMAIL = True  # one address a person, changed once the new one is verified
+ACCOUNT_CHANGE_EMAIL = True  # one address per person, replaced once the new one is verified
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # "your password was changed"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# `key` is the account behind the second step, where nobody gets without the password. For passwords the adapter makes
-# it client and account: by account alone it would be a lock that a stranger could put on somebody else's door.
+# Of a second step, `key` is the account: only someone with the password gets there. Of passwords, the adapter makes it
+# client and account, so that strangers cannot lock somebody out.
 ACCOUNT_RATE_LIMITS = {
     "login_failed": "10/m/ip,10/5m/key",
     "confirm_email": "3/m/key,20/h/key",  # codes mailed to one address
@@ -247,8 +247,8 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Fieldpost"
-MFA_TOTP_TOLERANCE = 1  # half minutes that a phone's clock may be wrong
-MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_HTTPS  # browsers allow http for localhost alone
+MFA_TOTP_TOLERANCE = 1  # steps of 30 s by which a phone's clock may be wrong
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_HTTPS  # browsers allow http only for localhost
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "fieldpost_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "fieldpost_csrf"
@@ -263,10 +263,10 @@ if TRUSTED_PROXY_COUNT:
 
 # Pages ---------------------------------------------------------------------------------------------------------------
 # https://django-csp.readthedocs.io/en/latest/configuration.html
-# Hosted forms and the demo bring policies of their own, which win. `data:` are the QR code of an authenticator app and
-# the small pictures in Bootstrap's style.
+# Hosted forms and the demo set their own policies, which take precedence. `data:` is for the QR code of an
+# authenticator app and the icons in Bootstrap's style sheet.
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
-    "EXCLUDE_URL_PREFIXES": ("/api/",),  # no page but the documentation's, which brings its own needs
+    "EXCLUDE_URL_PREFIXES": ("/api/",),  # its only page is the documentation, which needs more
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],
@@ -294,7 +294,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "COMPACT_JSON": True,
     "UNICODE_JSON": True,
-    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export, not DRF's renderer switch
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export, not of DRF
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Fieldpost API",
@@ -314,41 +314,41 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 
 # Webhooks and mail ---------------------------------------------------------------------------------------------------
 WEBHOOK_ALLOW_HTTP = env.bool("WEBHOOK_ALLOW_HTTP", default=False)
-WEBHOOK_ALLOWED_NETWORKS = env.list("WEBHOOK_ALLOWED_NETWORKS", default=[])  # CIDR ranges opened to self-hosters
+WEBHOOK_ALLOWED_NETWORKS = env.list("WEBHOOK_ALLOWED_NETWORKS", default=[])  # CIDR ranges that self-hosters open
 WEBHOOK_ALLOWED_PORTS = env.list("WEBHOOK_ALLOWED_PORTS", cast=int, default=[443, 80, 8443, 8080])
 WEBHOOK_PROXY_URL = env.str("WEBHOOK_PROXY_URL", default="")
-DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=60)  # longer than any attempt may take
-DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # beat's period over Celery
-DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # `manage.py deliver` when idle
-DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=16)  # requests in flight for one process
+DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=60)  # longer than any attempt
+DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # period of Celery beat
+DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # pause of `manage.py deliver` when idle
+DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=16)  # requests in flight per process
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
 vars().update(env.email_url_config(EMAIL_URL))
-EMAIL_TIMEOUT = 10  # seconds for each socket operation; Django's own default waits for ever
+EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimited
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
-TEST_MAILS = env.str("TEST_MAILS", default="20/h")  # of one organization
-SUBMISSION_PAGE = f"{PUBLIC_URL}/dashboard/submissions/"  # then its id: where a mail's link leads
+TEST_MAILS = env.str("TEST_MAILS", default="20/h")  # per organization
+SUBMISSION_PAGE = f"{PUBLIC_URL}/dashboard/submissions/"  # followed by its id: the link in a mail
 
 # Celery --------------------------------------------------------------------------------------------------------------
 # https://docs.celeryq.dev/en/stable/userguide/configuration.html
 CELERY_BROKER_URL = REDIS_URL or "memory://"
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = False  # messages are hints; the table is the truth
+CELERY_TASK_ACKS_LATE = False  # messages are hints; the table has the work
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_TIMEOUT = 1  # seconds
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # for ever: a worker outlives a Redis that is away for the night
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # unlimited: a worker survives a long outage of Redis
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # kombu waits for ever by default: a black-holed Redis would hang the publisher.
-    "socket_timeout": 2,  # longer than the second that a worker's BRPOP waits
+    # kombu has no timeout by default: an unreachable Redis would block the publisher.
+    "socket_timeout": 2,  # longer than the 1 s for which a worker's BRPOP waits
     "socket_connect_timeout": 1,
     "global_keyprefix": "fieldpost:",
 }
 
 # Files, language, time, logs -----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"  # `collectstatic` fills it; without, the apps' own files are served
+STATIC_ROOT = DATA_DIR / "static"  # filled by `collectstatic`; else the apps' files are served
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins
 LANGUAGE_CODE = "en"

@@ -1,10 +1,10 @@
-"""One function that makes received text storable, the same on SQLite and PostgreSQL (RELIABILITY, "text")."""
+"""Cleans received text, so that SQLite and PostgreSQL store the same (docs/contract.md 5)."""
 
 import re
 import unicodedata
 
-# Composed or not, no name may be as long (200 characters are the most, and one decomposes into 4), and normalizing
-# sorts accents in quadratic time: a body full of them would take a minute.
+# Longer texts are not normalized: no valid name is as long (at most 200 characters, each of which decomposes into up to
+# 4), and normalizing sorts accents in quadratic time: a body full of them would take a minute.
 LONGEST_NAME = 800  # characters
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -12,9 +12,9 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 def clean_text(value: str) -> str:
     """
-    Return `value` without U+0000 and with each lone surrogate as U+FFFD.
+    Return `value` without U+0000 and with each lone surrogate replaced by U+FFFD.
 
-    PostgreSQL refuses both and SQLite takes them; JSON can carry both as escapes.
+    PostgreSQL rejects both, SQLite stores them, and JSON can contain both as escapes.
     """
     if value.isascii():  # most values: two fast scans instead of four
         return value.replace("\0", "") if "\0" in value else value
@@ -22,7 +22,7 @@ def clean_text(value: str) -> str:
 
 
 def clean_name(value: str) -> str:
-    """Return a cleaned name in Unicode's composed form (NFC), so that one name has one spelling."""
+    """Return a cleaned name in Unicode's composed form (NFC), so that each name has a single spelling."""
     value = clean_text(value)
     if value.isascii() or len(value) > LONGEST_NAME:
         return value

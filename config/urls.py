@@ -1,4 +1,4 @@
-"""Every address. The API's paths have no trailing slash and no version (SPEC sections 4 and 9)."""
+"""Every URL. Paths of the API have no trailing slash and no version (docs/contract.md 1)."""
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
@@ -11,17 +11,17 @@ from config.api.views import UnknownPath
 from config.health import healthz, readyz
 
 api: list[URLPattern | URLResolver] = [
-    path("", include("submissions.urls")),  # first: paths are tried in order, and nearly every request is a submission
+    path("", include("submissions.urls")),  # first: most requests are submissions
     path("", include("keys.urls")),
     path("", include("forms_app.urls")),
     path("", include("webhooks.urls")),
-    # Anybody may ask for it, as often as they like, and making it takes half a second: once a process and hour.
+    # Public, and building it takes half a second: cached for an hour in each process.
     path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),
 ]
 
-# Operators log in like everybody, second factor included: https://docs.allauth.org/en/latest/common/admin.html
+# Operators log in like everyone else, with the second factor: https://docs.allauth.org/en/latest/common/admin.html
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as its documentation says
 
 urlpatterns = [

@@ -1,4 +1,4 @@
-"""`make run`'s first start: write `DATA_DIR/env`, once, for a laptop. Later starts leave it alone."""
+"""Writes `DATA_DIR/env` for a laptop on the first `make run`. Later runs do not change it."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 CONTENT = """\
-# Written by the first `make run`. Every `manage.py` command reads it; the process environment wins over it.
+# Written by the first `make run`. Every `manage.py` command reads it; the process environment takes precedence.
 SECRET_KEY={secret_key}
 DEMO=1
 WEBHOOK_ALLOW_HTTP=1
@@ -15,8 +15,8 @@ WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8,::1/128
 
 
 def write_environment(data_dir: Path) -> bool:
-    """Write `data_dir/env` unless it is there; tell whether it was written. Readable by its owner alone."""
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)  # it will hold what people have submitted
+    """Write `data_dir/env` unless it exists; return whether it was written. Only its owner can read it."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)  # it will hold submissions
     path = data_dir / "env"
     if path.exists():
         return False

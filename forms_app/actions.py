@@ -1,7 +1,7 @@
 """What can be done with forms: create, change, publish, unpublish, archive. API and dashboard call the same."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -18,8 +18,21 @@ MAX_RECIPIENTS = 20  # addresses of one form; each submission is a mail to every
 MAX_ADDRESS = 254  # characters; a path of SMTP takes no more (RFC 5321, 4.5.3.1.3), nor does a delivery's recipient
 
 
+class FormValues(TypedDict, total=False):
+    """What a form's owner can set: columns of Form, as the serializers clean them."""
+
+    name: str
+    fields: Sequence[Mapping[str, Any]]  # field definitions, each with its name
+    allowed_origins: list[str]
+    redirect_url: str
+    success_message: str
+    retention_days: int | None
+    spam_protection: dict[str, Any]
+    notification_recipients: list[str]
+
+
 def create_form(
-    *, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Any
+    *, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Unpack[FormValues]
 ) -> Form:
     """Make a form, a draft unless `status` says published."""
     published_at = now() if status == STATES.PUBLISHED else None
@@ -28,7 +41,7 @@ def create_form(
     )
 
 
-def change_form(form: Form, values: dict[str, Any]) -> Form:
+def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
     """
     Take over the given values.
 
@@ -49,7 +62,7 @@ def change_form(form: Form, values: dict[str, Any]) -> Form:
 
 def change_spam_protection(form: Form, protection: SpamProtection) -> Form:
     """Set what a form does against spam. Raises Conflict for an archived form."""
-    return change_form(form, {"spam_protection": protection.stored()})
+    return change_form(form, spam_protection=protection.stored())
 
 
 def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
@@ -73,7 +86,7 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     if len(wanted) > MAX_RECIPIENTS:
         message = f"At most {MAX_RECIPIENTS} addresses. Use a mailing list for more."
         raise invalid("recipients", "too_many", message, has_subject=True)
-    return change_form(form, {"notification_recipients": list(wanted)})
+    return change_form(form, notification_recipients=list(wanted))
 
 
 def publish_form(form: Form) -> Form:

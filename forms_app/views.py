@@ -70,7 +70,7 @@ class FormViewSet(KeyedViewSet):
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Change a form."""
         values = self.read(FormChanges)
-        return self.show_form(change_form(self.find(), values), "Form changed.")
+        return self.show_form(change_form(self.find(), **values), "Form changed.")
 
     @extend_schema(request=None, responses=enveloped(FormRecord))
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

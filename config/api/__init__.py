@@ -1,1 +1,1 @@
-"""What every answer of the API looks like: envelope, errors, ids, pages, limits. Imports no app (ARCHITECTURE)."""
+"""HTTP of the API, for every app: envelope, errors, parsing, ids in requests, pages, limits. Imports no app."""

@@ -1,8 +1,8 @@
 """
-CORS for what pages of any origin may call, and for nothing else (CONTRACT section 5).
+CORS for the paths that pages of any origin may call, and for no other (docs/contract.md 5).
 
-Our own thirty lines and not django-cors-headers: the preflight must echo the headers that were asked for, and answer
-before any key is looked at or any request is counted; the library sends a fixed list.
+Not django-cors-headers, which sends a fixed list: the preflight must echo the requested headers, and it must be
+answered before a key is checked or a request is counted.
 """
 
 import re
@@ -14,13 +14,13 @@ from config.api.ratelimit import HEADERS
 
 OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
-PREFLIGHT_SECONDS = 86_400  # a day; browsers cap it themselves
-CHALLENGE = "/f/challenge"  # beside the posts to /f/: pages of any origin ask for it
+PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
+CHALLENGE = "/f/challenge"  # besides posts to /f/, the path below /f/ that scripts of any origin may read
 _HEADER_LIST = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1024}")
 
 
 class CorsMiddleware:
-    """Answers preflights of the open paths and lets their answers, errors too, be read by any origin."""
+    """Answers preflights of the open paths, and lets any origin read their responses, including errors."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -46,6 +46,6 @@ class CorsMiddleware:
 
 
 def _shows_a_page(request: HttpRequest) -> bool:
-    """A hosted form is posted to from anywhere, but read by nobody else's script."""
+    """Return whether the response is a hosted form: scripts of other origins may post to it but not read it."""
     is_form = request.path_info.startswith("/f/") and request.path_info != CHALLENGE
     return is_form and request.method in ("GET", "HEAD")

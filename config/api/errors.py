@@ -1,7 +1,5 @@
 """
-Every error of the API: raised anywhere below as an ApiError, turned into the envelope once, here.
-
-Source: SPEC section 7, the table in CONTRACT section 1.
+Every error of the API: raised anywhere as an ApiError, turned into the envelope here (docs/contract.md 1).
 """
 
 import dataclasses
@@ -25,7 +23,7 @@ RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
 @dataclasses.dataclass(frozen=True, slots=True)
 class Detail:
     """
-    One wrong value: the field's name (or parameter, or path), a short code, and what to do about it.
+    One invalid value: the field's name (or parameter, or path), a short code, and what to do about it.
 
     `message` leaves the field out, for display at its input. `has_subject`: it is a whole sentence that names its
     subject itself, such as the field's label.
@@ -47,12 +45,12 @@ class Detail:
 
 
 class ApiError(Exception):
-    """An answer other than success. Subclasses set `status` (HTTP) and `code` (the envelope's `error`)."""
+    """An error response. Subclasses set `status` (HTTP) and `code` (the envelope's `error`)."""
 
     status = 500
     code = "internal_error"
     message = "Something went wrong."
-    reason = ""  # a word for our own pages, where one code has several causes; never sent
+    reason = ""  # tells apart causes that share a code, for the dashboard; never sent
 
     def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message or self.message)
@@ -62,7 +60,7 @@ class ApiError(Exception):
 
     @property
     def field_message(self) -> str:
-        """The message for display at the one input that it is about, without the field's name."""
+        """The message for display at its input, without the field's name."""
         return self.details[0].message if self.details else self.message
 
     def body(self) -> dict[str, Any]:
@@ -78,7 +76,7 @@ class InvalidJson(ApiError):
 
 
 class ValidationFailed(ApiError):
-    """One or more wrong values; `message` is the sentence of the first of `details`."""
+    """One or more invalid values; `message` is the sentence of the first of `details`."""
 
     status, code = 400, "validation_error"
 
@@ -90,7 +88,7 @@ class ValidationFailed(ApiError):
 
 class EmptySubmission(ApiError):
     status, code = 400, "empty_submission"
-    message = "The submission holds no values. Send at least one field beside the control fields."
+    message = "The submission has no values. Send at least one field besides the control fields."
 
 
 class InvalidAccessKey(ApiError):
@@ -148,10 +146,10 @@ class RateLimited(ApiError):
 
 
 class InternalError(ApiError):
-    """A bug. The message carries the request's id, never what happened inside."""
+    """A bug. The message has the request id and no internal detail."""
 
     def __init__(self) -> None:
-        super().__init__(f"Internal server error. Tell us this request id if it stays: {current_request_id()}.")
+        super().__init__(f"Internal server error. If it persists, report this request id: {current_request_id()}.")
 
 
 class ServiceUnavailable(ApiError):
@@ -168,12 +166,12 @@ def invalid(field: str, code: str, message: str, *, has_subject: bool = False) -
 
 
 def current_request_id() -> str:
-    """Return the id of the request being answered, bound by RequestIdMiddleware."""
+    """Return the id of the current request, bound by RequestIdMiddleware."""
     return str(structlog.contextvars.get_contextvars().get("request_id", "unknown"))
 
 
 def as_api_error(error: BaseException) -> ApiError:
-    """Return the ApiError that tells about any exception. Unknown ones are logged with their traceback."""
+    """Return the ApiError for any exception. Unknown ones are logged with their traceback."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, Http404 | drf.NotFound):
@@ -199,22 +197,22 @@ def handle_exception(error: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def error_response(error: BaseException) -> HttpResponse:
-    """Return the same answer outside DRF: middleware, plain views, Django's own error handlers."""
+    """Return the envelope outside DRF: in middleware, plain views and Django's error handlers."""
     failure = as_api_error(error)
     return JsonResponse(failure.body(), status=failure.status, headers=failure.headers)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """`handler404` of the URL configuration."""
+    """Return the envelope of a 404."""
     return error_response(NotFound())
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """`handler400`: a request that Django itself refuses, such as an unknown Host."""
+    """Return the envelope for a request that Django rejects, such as an unknown Host."""
     message = "The request is malformed or its Host is unknown here."
     return error_response(invalid("host", "invalid", message, has_subject=True))
 
 
 def internal_error(request: HttpRequest) -> HttpResponse:
-    """`handler500`; Django has logged the traceback already."""
+    """Return the envelope of a 500, which Django has logged."""
     return error_response(InternalError())

@@ -1,4 +1,4 @@
-"""How ids and moments are shown in records."""
+"""Serializer fields of records: public ids and times."""
 
 import datetime as dt
 import uuid
@@ -26,7 +26,7 @@ class PublicIdField(serializers.Field[uuid.UUID, Any, str, Any]):
 
 @extend_schema_field(OpenApiTypes.DATETIME)
 class TimeField(serializers.Field[dt.datetime, Any, str, Any]):
-    """Shows a moment as ISO 8601, UTC, milliseconds, `Z`."""
+    """Shows a datetime as ISO 8601, UTC, milliseconds, `Z`."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(read_only=True, **{name: value for name, value in kwargs.items() if name != "allow_null"})

@@ -1,4 +1,4 @@
-"""django-filter, made strict: an unknown or mistyped query parameter is a validation_error, never ignored."""
+"""A strict django-filter: an unknown or mistyped query parameter is a `validation_error`, never ignored."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,14 +18,13 @@ from config.times import parse_date
 
 
 class IdFormField(forms.CharField):
-    """A public id of one kind; gives the UUID."""
+    """A public id of one kind; its value is the UUID."""
 
     def __init__(self, prefix: str, **kwargs: Any) -> None:
         self.prefix = prefix
         super().__init__(**kwargs)
 
     def clean(self, value: Any) -> Any:
-        """Return the UUID. Raises forms.ValidationError."""
         if value in self.empty_values:
             return None
         try:
@@ -35,7 +34,7 @@ class IdFormField(forms.CharField):
 
 
 class IdFilter(django_filters.Filter):
-    """Compares with the UUID behind a public id; takes `prefix=`."""
+    """Compares with the UUID of a public id of the kind `prefix`."""
 
     field_class = IdFormField
 
@@ -49,7 +48,6 @@ class DateFormField(forms.DateField):
         super().__init__(input_formats=["%Y-%m-%d"], **kwargs)
 
     def to_python(self, value: Any) -> Any:
-        """Return the date. Raises forms.ValidationError."""
         if isinstance(value, str) and value and parse_date(value) is None:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
         return super().to_python(value)
@@ -63,18 +61,17 @@ class DateFilter(django_filters.Filter):
 
 class StrictFilterBackend(DjangoFilterBackend):
     """
-    Applies a view's `filterset_class` and leaves it as `view.filterset`.
+    Applies a view's `filterset_class` and stores it as `view.filterset`.
 
-    Raises ValidationFailed with a detail for each wrong parameter.
+    Raises ValidationFailed with a Detail for each invalid parameter.
     """
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
-        """Return the rows that match the query."""
         filterset = view.filterset = self.get_filterset(request, queryset, view)
         return queryset if filterset is None else filterset.qs
 
     def check(self, request: Request, view: Any) -> None:
-        """Look at every query parameter before any id is looked up. Raises ValidationFailed with all problems."""
+        """Check every query parameter before an id is looked up. Raises ValidationFailed with all problems."""
         filterset = self.get_filterset(request, view.queryset.none(), view)
         names = list(filterset.filters) if filterset else []
         problems = list(unknown_parameters(request.query_params, [*names, *view.query_parameters]))
@@ -94,15 +91,15 @@ def form_details(form: forms.BaseForm) -> list[Detail]:
 
 
 def refuse_unknown_parameters(query: QueryDict, known: list[str]) -> None:
-    """Raise ValidationFailed when the query holds a name that this endpoint does not read."""
+    """Raise ValidationFailed if the query has a parameter that the endpoint does not know."""
     problems = list(unknown_parameters(query, known))
     if problems:
         raise ValidationFailed(problems[:MAX_DETAILS])
 
 
 def unknown_parameters(query: QueryDict, known: list[str]) -> Iterator[Detail]:
-    """Yield a Detail for each name that this endpoint does not read."""
-    hint = f" Known here: {', '.join(known)}." if known else " None is read here."
+    """Yield a Detail for each query parameter that the endpoint does not know."""
+    hint = f" Known parameters: {', '.join(known)}." if known else " This endpoint has no query parameters."
     for name in (clean_text(name)[:128] for name in query if name not in known):
         message = f"There is no query parameter of this name: {name}.{hint}"
         yield Detail(name, "unknown_parameter", message, has_subject=True)

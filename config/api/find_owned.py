@@ -1,4 +1,4 @@
-"""The one function that gives a caller an object: 404 where there is none, 403 where it is another's."""
+"""Finds the object of a request: 404 if it does not exist, 403 if another organization owns it (docs/contract.md 1)."""
 
 import uuid
 from typing import Any
@@ -11,9 +11,9 @@ from config.ids import InvalidId, decode_id
 
 def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUID) -> Any:
     """
-    Return the object with this key.
+    Return the object with this primary key; its model has the owner in `organization_id`.
 
-    Its model says whose it is by `organization_id`. Raises NotFound, or Unauthorized for a foreign one (CONTRACT 1).
+    Raises NotFound, or Unauthorized for an object of another organization.
     """
     found = queryset.filter(pk=pk).first()
     if found is None:
@@ -24,7 +24,7 @@ def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUI
 
 
 def path_id(prefix: str, text: str) -> uuid.UUID:
-    """Return the UUID of an id in a path. Raises ValidationFailed for another kind or form."""
+    """Return the UUID of an id in a path. Raises ValidationFailed for another kind or format."""
     try:
         return decode_id(prefix, text)
     except InvalidId as error:

@@ -1,3 +1,3 @@
-"""The import path that migrations from before 0.1 name. New code imports `config.ids`."""
+"""Old path of `new_id`, which landed migrations import. New code imports `config.ids`."""
 
 from config.ids import new_id as new_id

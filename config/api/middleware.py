@@ -1,4 +1,4 @@
-"""What every answer gets, API or page: a request id, and 503 instead of 500 when the database is away."""
+"""Middleware of API and pages: a request id, and 503 instead of 500 while the database is unavailable."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class RequestIdMiddleware:
-    """Binds an id to the request's log lines and sends it back. A caller's own id is kept when it is harmless."""
+    """Adds an id to the log lines and the response. A caller's own id is kept if its characters are safe."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -29,17 +29,17 @@ class RequestIdMiddleware:
         response = self.get_response(request)
         response.headers[REQUEST_ID] = request_id
         if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
-            response.headers["Connection"] = "close"  # or the next request on it would meet the rest of this body
+            response.headers["Connection"] = "close"  # the rest of this body would be read as the next request
         return response
 
 
 def body_was_read(request: HttpRequest) -> bool:
-    """Tell whether anybody began to read the request's body."""
+    """Return whether the request's body was read, at least in part."""
     return bool(getattr(request, "_read_started", True))
 
 
 class UnavailableMiddleware:
-    """Turns an unreachable or hopelessly busy database into 503 with Retry-After, outside the API's views too."""
+    """Turns an unavailable or overloaded database into 503 with Retry-After, also outside the API's views."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -48,5 +48,5 @@ class UnavailableMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return the 503 for a database error, None for anything else."""
+        """Return the 503 for an unavailable database, None for any other error."""
         return error_response(exception) if is_away(exception) else None

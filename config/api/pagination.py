@@ -1,7 +1,7 @@
 """
-Pages of lists: `page` from 1, `limit` 1 to 100, an exact `total` from the same snapshot as the rows.
+Pagination of lists: `page` from 1, `limit` 1 to 100, and an exact `total` from the same snapshot as the rows.
 
-Source: CONTRACT section 1.
+Source: docs/contract.md 1.
 """
 
 from typing import Any
@@ -20,14 +20,14 @@ PARAMETERS = ("page", "limit")
 
 
 class PageQuery(QuerySerializer):
-    """The two parameters of every list."""
+    """The query parameters of every list."""
 
     page = QueryNumberField(min_value=1, default=1)
     limit = QueryNumberField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
 
 
 class Pagination(BasePagination):
-    """DRF's pagination interface; a view may bring a cheaper `count_rows(queryset)` and a quicker `read_rows(…)`."""
+    """Paginates for DRF, through `count_rows` and `read_rows` of the view, which can override them with faster ones."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the page's rows. Raises ValidationFailed for a page or limit out of range."""
@@ -41,26 +41,24 @@ class Pagination(BasePagination):
             return list(view.read_rows(rows, start, self.limit, self.total))
 
     def pagination(self) -> dict[str, int]:
-        """Return the spec's pagination object."""
+        """Return the pagination object `{page, limit, total, pages}`."""
         pages = -(-self.total // self.limit)
         return {"page": self.page, "limit": self.limit, "total": self.total, "pages": pages}
 
     def get_paginated_response(self, data: Any) -> Response:
-        """Return the success envelope with `pagination` beside `data`."""
+        """Return the success envelope with `pagination` next to `data`."""
         message = f"{self.total} found." if self.total != 1 else "1 found."
         return Response({"success": True, "data": data, "message": message, "pagination": self.pagination()})
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """Return the OpenAPI parameters."""
         page = {"type": "integer", "minimum": 1, "default": 1}
         limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
         return [
             {"name": "page", "in": "query", "schema": page, "description": "Page number, from 1."},
-            {"name": "limit", "in": "query", "schema": limit, "description": "Rows a page."},
+            {"name": "limit", "in": "query", "schema": limit, "description": "Rows per page."},
         ]
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return the OpenAPI schema of the answer's body."""
         from_schema = {name: {"type": "integer"} for name in ("page", "limit", "total", "pages")}
         pagination = {"type": "object", "properties": from_schema, "required": list(from_schema)}
         properties = {
@@ -73,14 +71,12 @@ class Pagination(BasePagination):
 
 
 class BarePagination(Pagination):
-    """`{data, pagination}` and nothing else: what SPEC section 4 promises for `GET /api/submissions`."""
+    """`{data, pagination}` without an envelope, as `GET /api/submissions` promises (docs/contract.md 1)."""
 
     def get_paginated_response(self, data: Any) -> Response:
-        """Return exactly `{data, pagination}`."""
         return Response({"data": data, "pagination": self.pagination()})
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return the OpenAPI schema of the answer's body."""
         whole = super().get_paginated_response_schema(schema)
         properties = {name: whole["properties"][name] for name in ("data", "pagination")}
         return {"type": "object", "properties": properties, "required": list(properties)}

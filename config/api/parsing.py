@@ -1,7 +1,7 @@
 """
-Strict JSON: one object in UTF-8, at most 32 levels deep, no NaN, no number beyond what a double or 4,300 digits hold.
+Strict JSON: one object in UTF-8, at most 32 levels deep, no NaN, no number too large for a double or 4,300 digits.
 
-Source: CONTRACT section 1 (`invalid_json`), RELIABILITY "JSON", RFC 8259.
+Source: docs/contract.md 1 (`invalid_json`), RFC 8259.
 """
 
 import json
@@ -18,21 +18,21 @@ from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
 
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32
-MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is refused for its size
-MAX_DIGITS = 4300  # CPython's own bound for int(); a longer literal would raise ValueError
+MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is too large
+MAX_DIGITS = 4300  # CPython's limit for int(), which raises ValueError for longer literals
 
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,:\[\]{}"]+')
 
 
 class NumberText(str):
-    """A JSON number or boolean kept as it was written: `1.50` stays `1.50`."""
+    """A JSON number in its original spelling: `1.50` stays `1.50`."""
 
     __slots__ = ()
 
 
 class _RefusedNumber(Exception):
-    """A literal that the decoder's hooks refuse; they are not told where it stands."""
+    """A literal that a hook of the decoder rejected; hooks do not know its position."""
 
     def __init__(self, token: str, advice: str) -> None:
         super().__init__(advice)
@@ -41,7 +41,7 @@ class _RefusedNumber(Exception):
 
 
 def _place(text: str, token: str) -> str:
-    """Return where a literal first stands outside of strings, as `line 1, column 7`."""
+    """Return the position of a literal's first occurrence outside of strings, as `line 1, column 7`."""
     for match in _TOKENS.finditer(text):
         if match[0] == token:
             before = text[: match.start()]
@@ -84,9 +84,9 @@ _TEXTS = json.JSONDecoder(
 
 def parse_object(body: bytes, *, numbers_as_text: bool = False) -> dict[str, Any]:
     """
-    Return the JSON object in `body`; of a name given twice the last value counts.
+    Return the JSON object in `body`; of a duplicate name the last value counts.
 
-    With `numbers_as_text`, numbers come as NumberText. Raises InvalidJson, which says what is wrong and where.
+    With `numbers_as_text`, numbers become NumberText. Raises InvalidJson with the problem and its position.
     """
     try:
         value = (_TEXTS if numbers_as_text else _VALUES).decode(body.decode("utf-8-sig"))
@@ -101,7 +101,7 @@ def parse_object(body: bytes, *, numbers_as_text: bool = False) -> dict[str, Any
         raise InvalidJson(f"{error.advice} See {_place(body.decode('utf-8-sig'), error.token)}.") from None
     if not isinstance(value, dict):
         raise InvalidJson(f"The body must be one JSON object, not {_kind(value)}.")
-    # Counting brackets is cheap and rules out depth for nearly every body; only the rest is walked.
+    # Counting brackets is cheap and clears nearly every body; only the others are walked.
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise _too_deep()
     return value
@@ -117,7 +117,7 @@ def _kind(value: object) -> str:
 
 
 def _depth(value: object) -> int:
-    """Return how many levels of arrays and objects are nested, without recursion."""
+    """Return the number of nested levels of arrays and objects, without recursion."""
     deepest, todo = 0, [(value, 1)]
     while todo:
         node, level = todo.pop()
@@ -134,7 +134,7 @@ def media_type(request: HttpRequest) -> str:
 
 
 def read_body(request: HttpRequest) -> bytes:
-    """Return the body. Raises PayloadTooLarge beyond 256 KiB, by Content-Length or while reading."""
+    """Return the body. Raises PayloadTooLarge above MAX_BODY_BYTES, by Content-Length or while reading."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdigit() or int(length) > settings.MAX_BODY_BYTES:
         if length.isdigit() and int(length) <= MAX_DRAINED_BYTES:
@@ -142,7 +142,7 @@ def read_body(request: HttpRequest) -> bytes:
         raise PayloadTooLarge
     if "HTTP_TRANSFER_ENCODING" not in request.META:
         return request.body
-    # Django takes a body without Content-Length for empty; a chunked one is read here, one byte past the bound.
+    # Django treats a body without Content-Length as empty, so read a chunked one here, to one byte above the limit.
     stream: IO[bytes] = request.META["wsgi.input"]
     body = stream.read(settings.MAX_BODY_BYTES + 1)
     if len(body) > settings.MAX_BODY_BYTES:
@@ -152,7 +152,7 @@ def read_body(request: HttpRequest) -> bytes:
 
 
 def _drain(stream: IO[bytes]) -> None:
-    """Read what is left, within reason: a client whose connection is closed while it sends never sees the 413."""
+    """Read the rest, up to MAX_DRAINED_BYTES: a client never sees the 413 if the connection closes while it sends."""
     left = MAX_DRAINED_BYTES
     while left > 0 and (part := stream.read(65_536)):
         left -= len(part)
@@ -172,9 +172,9 @@ class StrictJSONParser(BaseParser):
 
 def json_body(request: HttpRequest, *, required: bool = True) -> dict[str, Any]:
     """
-    Return the JSON object of a management request. Where none is `required`, an empty body is an empty object.
+    Return the JSON object of a management request; an empty body is an empty object unless `required`.
 
-    Raises PayloadTooLarge, UnsupportedMediaType, InvalidJson, in this order (CONTRACT, "order of the gates").
+    Raises PayloadTooLarge, UnsupportedMediaType, InvalidJson, in this order (docs/contract.md 1).
     """
     body = read_body(request)
     if not body and not required:

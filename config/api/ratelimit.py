@@ -1,12 +1,11 @@
 """
-Hourly limits and bursts, counted by django-ratelimit, told in headers on every answer.
+Hourly limits and burst limits, counted by django-ratelimit and shown in headers of every response.
 
-Source: SPEC section 8, CONTRACT section 2.
+Source: docs/contract.md 2.
 """
 
 import dataclasses
 import time
-from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 from django_ratelimit.core import get_usage
@@ -15,14 +14,14 @@ from config.api.errors import RateLimited
 from config.client_address import client_network
 
 HOUR = 3600  # seconds
-COUNTED_TO = 2**31  # more than any plan allows
-ANONYMOUS_LIMIT = 100  # requests an hour for one address without a valid key: the Free plan's
+COUNTED_TO = 2**31  # no plan allows more
+ANONYMOUS_LIMIT = 100  # requests an hour per address without a valid key, as in the Free plan
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Usage:
-    """What a window has seen: `limit` requests, `count` so far, `reset` as the UTC epoch second of its end."""
+    """The use of a window: `limit` and `count` of requests, `reset` as the UTC epoch second of its end."""
 
     limit: int
     count: int
@@ -31,7 +30,7 @@ class Usage:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether the request just counted is one too many."""
+        """Return whether the request just counted is over the limit."""
         return self.count > self.limit
 
     def headers(self) -> dict[str, str]:
@@ -39,7 +38,7 @@ class Usage:
         return dict(zip(HEADERS, map(str, (self.limit, max(0, self.limit - self.count), self.reset)), strict=True))
 
     def refusal(self) -> RateLimited:
-        """Return the 429 that says when to come back."""
+        """Return the 429, with the seconds to wait."""
         wait = max(1, self.reset - int(time.time()))
         message = f"The limit of {self.limit:,} requests is used up. Try again in {wait} seconds."
         refusal = RateLimited(message, headers={"Retry-After": str(wait)})
@@ -51,14 +50,14 @@ def count_organization(request: HttpRequest, organization: str, hourly_limit: in
     """
     Count one request of an organization against its plan.
 
-    The counter's name holds its rate, so one name for every plan: a changed plan does not begin the hour anew.
+    The rate is part of the counter's name, so all plans share one: a change of plan does not restart the hour.
     """
     counted = _count(request, "organization", organization, f"{COUNTED_TO}/h")
     return dataclasses.replace(counted, limit=hourly_limit)
 
 
 def peek_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
-    """Return an organization's use of its hour without counting anything."""
+    """Return the use of an organization's hour without counting a request."""
     seen = _count(request, "organization", organization, f"{COUNTED_TO}/h", increment=False)
     return dataclasses.replace(seen, limit=hourly_limit)
 
@@ -69,26 +68,23 @@ def count_address(request: HttpRequest) -> Usage:
 
 
 def count_burst(request: HttpRequest, group: str, value: str, rate: str) -> Usage:
-    """Count one browser submission against a burst rate such as `10/m`."""
+    """Count one browser submission against a burst limit such as `10/m`."""
     return dataclasses.replace(_count(request, group, value, rate), kind="burst")
 
 
 def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
-    """Write the limit's headers into an answer."""
+    """Add the headers of the limit to a response."""
     if usage is not None:
         for name, value in usage.headers().items():
             response.headers[name] = value
 
 
 def _count(request: HttpRequest, group: str, value: str, rate: str, *, increment: bool = True) -> Usage:
-    usage = get_usage(request, group=group, key=_constant(value), rate=rate, increment=increment)
+    # `key` must be a function; ours is known already.
+    usage = get_usage(request, group=group, key=lambda _group, _request: value, rate=rate, increment=increment)
     now = int(time.time())
     if usage is None or usage["time_left"] < 0:
-        # The counter vanished between two calls: a failure of the limiter, which never fails a request.
+        # The counter vanished between two calls of the limiter, whose failures must not fail a request.
         limit = int(rate.partition("/")[0])
         return Usage(limit, 0, now + HOUR)
     return Usage(usage["limit"], usage["count"], now + usage["time_left"])
-
-
-def _constant(value: str) -> Callable[[str, HttpRequest], str]:
-    return lambda group, request: value

@@ -1,8 +1,7 @@
 """
-The OpenAPI schema: envelopes, errors and headers told once for every operation.
+The OpenAPI schema: drf-spectacular reads the viewsets; this adds what they share (docs/contract.md 1).
 
-drf-spectacular reads the viewsets; what they share (CONTRACT section 1) is added here. A test lets schemathesis hold
-the running service to every word of it.
+A test with schemathesis checks the running service against the whole schema.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,15 +23,15 @@ ERRORS = {
     "401": "Invalid or missing access key.",
     "403": "The key may not do this, or the object belongs to another organization.",
     "404": "No such object.",
-    "405": "The path does not take this method; Allow names those it takes.",
-    "409": "The object is in a state that does not allow this.",
+    "405": "The path does not support this method; Allow lists the supported ones.",
+    "409": "The state of the object does not allow this.",
     "413": "The body is larger than 256 KiB.",
     "415": "The body is not JSON.",
-    "429": "The hourly limit is used up; Retry-After says for how many seconds.",
-    "500": "A bug; the message carries the request id.",
-    "503": "The database is away or busy; try again after Retry-After seconds.",
+    "429": "The hourly limit is used up; Retry-After has the seconds to wait.",
+    "500": "A bug; the message has the request id.",
+    "503": "The database is unavailable or busy; try again after Retry-After seconds.",
 }
-WRITING_ERRORS = ("409", "413", "415")  # what a GET never answers
+WRITING_ERRORS = ("409", "413", "415")  # never for a GET
 
 
 def _header(description: str, **schema: Any) -> Schema:
@@ -43,9 +42,9 @@ HEADERS = {
     "X-RateLimit-Limit": _header("Requests allowed in this window.", type="integer", minimum=1),
     "X-RateLimit-Remaining": _header("Requests left in this window.", type="integer", minimum=0),
     "X-RateLimit-Reset": _header("UTC epoch second at which the window ends.", type="integer", minimum=0),
-    "X-Request-Id": _header("Names this request in our logs.", type="string", minLength=1),
+    "X-Request-Id": _header("Identifies this request in the logs.", type="string", minLength=1),
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
-    "Allow": _header("The methods that the path takes.", type="string", minLength=1),
+    "Allow": _header("The methods that the path supports.", type="string", minLength=1),
     "WWW-Authenticate": _header("Names the scheme.", type="string", minLength=1),
 }
 EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
@@ -58,7 +57,7 @@ PATH_PREFIXES = {
     "webhooks": Prefix.WEBHOOK,
     "deliveries": Prefix.DELIVERY,
 }
-NOT_BLANK = r"[^\s\u0000\u001c-\u001f\u0085]"  # what Python calls blank is a little more than what ECMAScript does
+NOT_BLANK = r"[^\s\u0000\u001c-\u001f\u0085]"  # Python has a few more blank characters than ECMAScript
 NO_NUL = r"^[^\u0000]*$"
 
 
@@ -69,7 +68,7 @@ def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
 
 
 def ruled(**rules: Any) -> Callable[[S], S]:
-    """Decorate a StrictSerializer with what its fields alone do not tell: JSON Schema keywords for the whole object."""
+    """Decorate a StrictSerializer with JSON Schema keywords for rules that involve several fields."""
 
     def decorate(serializer: S) -> S:
         serializer.schema_rules = rules  # type: ignore[attr-defined] # read by StrictSerializerSchema below
@@ -79,62 +78,58 @@ def ruled(**rules: Any) -> Callable[[S], S]:
 
 
 class StrictSerializerSchema(OpenApiSerializerExtension):
-    """Bodies refuse unknown names, and may have rules of their own."""
+    """Bodies reject unknown names; some have rules (`ruled`)."""
 
     target_class = "config.api.serializers.StrictSerializer"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Schema:
-        """Return the object's schema."""
         schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
         rules = getattr(self.target, "schema_rules", {})
         properties = dict(schema.get("properties", {}))
         for name, rule in rules.get("properties", {}).items():
             properties[name] = {**properties[name], **rule}
-        # Asked of the fields: drf-spectacular takes every PATCH for partial, and ours say themselves what may lack.
+        # From the fields: drf-spectacular makes every field of a PATCH optional, but our serializers decide that.
         required = [name for name, field in self.target.fields.items() if field.required]
-        told = {"required": required} if required else {}
-        return {**schema, **told, "additionalProperties": False, **rules, "properties": properties}
+        needed = {"required": required} if required else {}
+        return {**schema, **needed, "additionalProperties": False, **rules, "properties": properties}
 
 
 class TextFieldSchema(OpenApiSerializerFieldExtension):
-    """Text is trimmed and loses U+0000 before anything is asked of it."""
+    """Text is trimmed and cleaned of U+0000 before it is validated."""
 
     target_class = "config.api.serializers.TextField"
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
-        """Return the string's schema."""
-        # Only the type: drf-spectacular adds "null" itself, and would here a second time.
+        # Only the type: drf-spectacular adds "null" later, which would be the second time.
         schema = {**auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True), "type": "string"}
         return schema if self.target.allow_blank else {**schema, "pattern": NOT_BLANK}
 
 
 class IdFieldSchema(OpenApiSerializerFieldExtension):
-    """Ids tell their kind."""
+    """The pattern of an id contains the prefix of its kind."""
 
     target_class = "config.api.serializers.IdField"
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
-        """Return the id's schema."""
         return id_schema(self.target.prefix)
 
 
 class NonEmptyListSchema(OpenApiSerializerFieldExtension):
-    """drf-spectacular forgets `allow_empty=False`."""
+    """Adds `minItems` for `allow_empty=False`, which drf-spectacular ignores."""
 
     target_class = "rest_framework.serializers.ListField"
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
-        """Return the array's schema."""
         schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
         return schema if self.target.allow_empty else {**schema, "minItems": 1}
 
 
 @cache
 def enveloped(serializer: type[serializers.BaseSerializer[Any]], *, many: bool = False) -> Any:
-    """Return the schema of the success envelope around a record (SPEC section 2)."""
+    """Return the schema of the success envelope around a record (docs/contract.md 1)."""
     name = serializer.__name__
     fields = {
         "success": serializers.BooleanField(),
@@ -145,17 +140,16 @@ def enveloped(serializer: type[serializers.BaseSerializer[Any]], *, many: bool =
 
 
 class DeletedRecord(serializers.Serializer[Any]):
-    """What every delete answers."""
+    """The data of every response to a DELETE."""
 
     id = serializers.CharField()
     deleted = serializers.BooleanField()
 
 
 class EnvelopeAutoSchema(AutoSchema):
-    """Wraps what a viewset declares: single records into the envelope, deletes into `{id, deleted}`."""
+    """Wraps the responses that a viewset declares: a record in the envelope, `{id, deleted}` for a delete."""
 
     def get_response_serializers(self) -> Any:
-        """Return the success answers of an operation."""
         action = getattr(self.view, "action", None)
         if action == "destroy":
             return {200: enveloped(DeletedRecord)}
@@ -165,7 +159,7 @@ class EnvelopeAutoSchema(AutoSchema):
         return declared
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        """Tell whether the answer is a page of records; a viewset may have lists that are not called `list`."""
+        """Return whether the response is a page of records; a viewset can have lists with other names than `list`."""
         lists = getattr(self.view, "list_actions", ())
         return getattr(self.view, "action", None) in lists or super()._is_list_view(serializer)
 
@@ -179,12 +173,12 @@ class EnvelopeAutoSchema(AutoSchema):
 
 
 def only_documented_paths(endpoints: list[tuple[str, str, str, Any]], **kwargs: Any) -> list[tuple[str, str, str, Any]]:
-    """Keep the API's own paths: not the schema, its page, or the pages of the dashboard."""
+    """Keep the paths of the API, without the schema and its page."""
     return [e for e in endpoints if e[0].startswith("/api/") and e[0] not in ("/api/schema", "/api/docs")]
 
 
 def finish_schema(result: Schema, **kwargs: Any) -> Schema:
-    """Add what every operation has: error answers, headers, the kinds of ids. Tell that answers are whole."""
+    """Add what all operations share: errors, headers, patterns of ids. Records have exactly the listed members."""
     components = result["components"]
     for name, schema in components["schemas"].items():
         if name.endswith(("Record", "Answer", "WithKey", "WithSecret", "RecordList")):
@@ -218,7 +212,7 @@ def _finish_operation(path: str, method: str, operation: Schema) -> None:
 
 
 def _parameter_schema(path: str, parameter: Schema) -> Schema:
-    """Return a parameter's schema; these names mean the same wherever they occur."""
+    """Return a parameter's schema; these names have the same meaning in every operation."""
     if parameter["in"] == "path":
         return id_schema(PATH_PREFIXES[path.split("/")[2]])
     if parameter["name"] == "formId" and "pattern" not in parameter["schema"]:
@@ -241,7 +235,7 @@ def _error_response(status: str) -> Schema:
 
 
 def _drop(value: Any, name: str) -> None:
-    """Remove a name wherever it occurs: a mark of drf-spectacular's for a hook that is not ours."""
+    """Remove a key at every level: drf-spectacular leaves a marker for a hook that we do not use."""
     if isinstance(value, dict):
         value.pop(name, None)
     for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -1,7 +1,7 @@
 """
-Strict validation of JSON bodies and query parameters.
+Strict validation of JSON bodies and query parameters (docs/contract.md 1).
 
-DRF's own fields take 5 for "5" and drop unknown names; CONTRACT section 1 wants both told.
+DRF's fields accept 5 for "5" and ignore unknown names; these reject both.
 """
 
 import datetime as dt
@@ -17,20 +17,20 @@ from config.ids import InvalidId, decode_id
 from config.text import clean_name, clean_text
 from config.times import parse_date
 
-MAX_DETAILS = 50  # enough to mend a form; ten thousand unknown names are one mistake
+MAX_DETAILS = 50  # enough to correct a form; ten thousand unknown names are one mistake
 
 
 class TextField(serializers.CharField):
-    """A JSON string, and nothing else; cleaned of what PostgreSQL cannot store."""
+    """A JSON string, cleaned of characters that PostgreSQL cannot store."""
 
     default_error_messages = {"invalid": "Must be a string."}
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Clean first: DRF looks for blank texts before `to_internal_value`, and U+0000 alone is one."""
+        """Clean first: DRF checks for blank text before `to_internal_value`, and a lone U+0000 must count as blank."""
         return super().run_validation(self.clean(data) if isinstance(data, str) else data)
 
     def clean(self, text: str) -> str:
-        """Return what is stored of a text."""
+        """Return the text to store."""
         return clean_text(text)
 
     def to_internal_value(self, data: Any) -> str:
@@ -40,13 +40,12 @@ class TextField(serializers.CharField):
 
 
 class NameField(TextField):
-    """A person's label for something: one spelling (NFC), 1 to 200 characters unless told otherwise."""
+    """A name for people: normalized (NFC), by default 1 to 200 characters."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": 200, **kwargs})
 
     def clean(self, text: str) -> str:
-        """Return the one spelling of a name."""
         return clean_name(text)
 
 
@@ -85,7 +84,7 @@ class WholeNumberField(serializers.IntegerField):
 
 
 class QueryNumberField(serializers.IntegerField):
-    """A whole number in a query: digits alone, where int() would also take `1_0`, `1.0` and blanks."""
+    """A whole number in a query: only digits, while int() also accepts `1_0` and blanks."""
 
     default_error_messages = {"invalid": "Must be a whole number."}
 
@@ -97,7 +96,7 @@ class QueryNumberField(serializers.IntegerField):
 
 
 class IdField(serializers.CharField):
-    """A public id of one kind; gives the UUID."""
+    """A public id of one kind; its value is the UUID."""
 
     def __init__(self, prefix: str, **kwargs: Any) -> None:
         self.prefix = prefix
@@ -111,7 +110,7 @@ class IdField(serializers.CharField):
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses names that it does not know, so that a typo is not dropped silently."""
+    """Rejects unknown names, so that a typo is not ignored."""
 
     unknown_code = "unknown_field"
     unknown_message = "There is no field of this name"
@@ -134,14 +133,14 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 class QuerySerializer(StrictSerializer):
-    """Query parameters: every one a string, each name known."""
+    """Query parameters; unknown ones are rejected."""
 
     unknown_code = "unknown_parameter"
     unknown_message = "There is no query parameter of this name"
 
 
 def validate(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:
-    """Return the validated values. Raises ValidationFailed with a detail for each wrong field, as a path."""
+    """Return the validated values. Raises ValidationFailed with a Detail for each invalid field, named by its path."""
     if not serializer.is_valid():
         details = [detail for _, detail in zip(range(MAX_DETAILS), flatten(serializer.errors), strict=False)]
         raise ValidationFailed(details)
@@ -149,7 +148,7 @@ def validate(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:
 
 
 def validate_query(serializer_class: type[QuerySerializer], query: QueryDict) -> dict[str, Any]:
-    """Return the validated query parameters; of one given twice the last counts. Raises ValidationFailed."""
+    """Return the validated query parameters; of a duplicate the last counts. Raises ValidationFailed."""
     return validate(serializer_class(data={clean_text(name): query[name] for name in query}))
 
 

@@ -1,3 +1,3 @@
-"""The import path that migrations from before 0.1 name. New code imports `config.times`."""
+"""Old path of `now`, which landed migrations import. New code imports `config.times`."""
 
 from config.times import now as now

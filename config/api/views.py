@@ -1,8 +1,8 @@
 """
-The base of every keyed endpoint: the gates in their order, the envelope, the headers.
+The base of every endpoint that needs a key: the checks in their order, the envelope, the headers.
 
-key (401), limit (429), permission (403), plan, size and media type, JSON and types (400), ids (404, 403), state,
-values: the first that fails answers (CONTRACT section 1).
+Order: key (401), limit (429), permission (403), plan, size and media type, JSON and types (400), ids (404, 403), state,
+values. The first failure decides the response (docs/contract.md 1).
 """
 
 import uuid
@@ -28,7 +28,7 @@ from config.ids import encode_id
 
 
 class Caller(Protocol):
-    """What `request.auth` tells the API about a valid key; `keys.AccessKey` is one."""
+    """The interface of `request.auth` for a valid key; `keys.AccessKey` implements it."""
 
     organization_id: uuid.UUID
 
@@ -38,32 +38,30 @@ class Caller(Protocol):
 
     @property
     def is_publishable(self) -> bool:
-        """Tell whether the key may stand in a page."""
+        """Return whether the key is public: usable in a page, only to submit."""
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """Answers are JSON whatever `Accept` says; a 406 would help nobody."""
+    """Responds with JSON whatever `Accept` says, never with 406."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
-        """Return the one parser."""
         return parsers[0]
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        """Return the one renderer and its media type."""
         return renderers[0], renderers[0].media_type
 
 
 class KeyedView(APIView):
-    """Authenticates, counts and checks permissions, in this order, whatever fails."""
+    """Authenticates, counts and checks permissions, in this order. A request counts even if it fails."""
 
     content_negotiation_class = AlwaysJson
     http_method_names = ["get", "post", "patch", "delete", "head"]
-    format_kwarg = None  # DRF's suffix for formats, which `initial` would set
+    format_kwarg = None  # DRF's format suffix, which DRF's `initial` would set
     needs_key: ClassVar[bool] = True
     usage: ratelimit.Usage | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Open the gates that need no body. DRF would throttle last, so 401 and 403 would never count."""
+        """Run the checks that need no body. DRF would throttle last, so that 401 and 403 would not count."""
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
         try:
             caller = cast(Caller | None, request.auth)
@@ -71,7 +69,7 @@ class KeyedView(APIView):
             caller = None
         django_request = request._request
         if caller is None or caller.is_publishable:
-            # A page's key is public: what a stranger does with it here must not use up its owner's hour.
+            # A publishable key is public: a stranger's requests with it must not use up the owner's hour.
             self.usage = ratelimit.count_address(django_request)
         else:
             self.usage = ratelimit.count_organization(django_request, str(caller.organization_id), caller.hourly_limit)
@@ -82,43 +80,43 @@ class KeyedView(APIView):
         self.check_permissions(request)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Add the limit's headers to every answer, errors too."""
+        """Add the headers of the limit to every response, including errors."""
         response = super().finalize_response(request, response, *args, **kwargs)
         if self.usage is None and self.needs_key:
-            # Without a database nobody knows whose key it is; then the address's count stands in.
+            # Without a database the key's owner is unknown, so count the address instead.
             self.usage = ratelimit.count_address(request._request)
         ratelimit.add_headers(response, self.usage)
         return response
 
     @property
     def organization_id(self) -> uuid.UUID:
-        """The organization on whose behalf the caller acts."""
+        """The caller's organization."""
         return cast(Caller, self.request.auth).organization_id
 
     def read(
         self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any
     ) -> dict[str, Any]:
-        """Return the validated body. Raises the errors of the gates from size to types."""
+        """Return the validated body. Raises the errors of the checks from size to types."""
         body = json_body(self.request._request, required=required)
         refuse_unknown_parameters(self.request.query_params, [])
         return validate(serializer_class(data=body, context=context))
 
     def query(self, serializer_class: type[QuerySerializer]) -> dict[str, Any]:
-        """Return the validated query parameters that `serializer_class` names; others are checked elsewhere."""
+        """Return the validated query parameters that `serializer_class` declares; others are checked elsewhere."""
         names = [str(name) for name in serializer_class().fields]
         given = {name: self.request.query_params[name] for name in names if name in self.request.query_params}
         return validate(serializer_class(data=given))
 
 
 class NoFields(StrictSerializer):
-    """The body of an action that takes none."""
+    """The empty body of an action."""
 
 
 class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     """
-    A viewset over objects of one kind that belong to organizations.
+    A viewset over one kind of objects that belong to organizations.
 
-    `queryset` is every organization's: lists narrow it in `get_queryset`, single objects pass `find_owned`.
+    `queryset` has those of every organization: `get_queryset` narrows lists, `find_owned` checks single objects.
     """
 
     id_prefix: ClassVar[str]
@@ -133,16 +131,16 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
 
     @property
     def query_serializer(self) -> type[QuerySerializer]:
-        """What an action reads beside its filters."""
+        """The serializer of an action's query parameters, besides its filters."""
         return PageQuery if self.action in self.list_actions else self.extra_query
 
     @property
     def query_parameters(self) -> list[str]:
-        """Names that an action reads beside its filters."""
+        """The names of an action's query parameters, besides its filters."""
         return [str(name) for name in self.query_serializer().fields]
 
     def parameter_problems(self) -> list[Detail]:
-        """Return what is wrong with those."""
+        """Return a Detail for each invalid one of `query_parameters`."""
         try:
             self.query(self.query_serializer)
         except ValidationFailed as error:
@@ -150,15 +148,14 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         return []
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
-        """Return how this resource is shown; bodies are read by `read`."""
+        """Return the serializer of responses; `read` validates bodies."""
         return self.record_serializer_class
 
     def get_serializer_context(self) -> dict[str, Any]:
-        """Return DRF's context."""
         return {"request": self.request, "view": self}
 
     def get_queryset(self) -> QuerySet[Any]:
-        """Return the caller's objects. Subclasses say how their model names the organization."""
+        """Return the caller's objects, by `organization_lookup`."""
         queryset = self.queryset.all()
         if getattr(self, "swagger_fake_view", False):
             return queryset.none()
@@ -167,11 +164,11 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     organization_lookup: ClassVar[str] = "organization_id"
 
     def count_rows(self, queryset: QuerySet[Any]) -> int:
-        """Return a list's exact total."""
+        """Return the exact total of a list."""
         return queryset.count()
 
     def read_rows(self, queryset: QuerySet[Any], start: int, size: int, total: int) -> Iterable[Any]:
-        """Return a page's rows."""
+        """Return the rows of a page."""
         return queryset[start : start + size]
 
     def find(self) -> Any:
@@ -181,12 +178,12 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         return find_owned(self.queryset.all(), pk, self.organization_id)
 
     def act(self) -> Any:
-        """Return the object of the path for an action without a body, after making sure that there is none."""
+        """Return the object of the path, for an action whose body must be empty."""
         self.read(NoFields, required=False)
         return self.find()
 
     def show(self, instance: Any, message: str, *, status: int = 200, **extra: Any) -> Response:
-        """Return one object in the success envelope; `extra` joins the record (a secret shown once)."""
+        """Return one object in the success envelope; `extra` is added to the record, such as a secret shown once."""
         return success({**self.get_serializer(instance).data, **extra}, message, status=status)
 
     def list(self, request: Request) -> Response:
@@ -201,17 +198,17 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
 
 
 def success(data: Any, message: str, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return the success envelope (SPEC section 2)."""
+    """Return the success envelope (docs/contract.md 1)."""
     return Response({"success": True, "data": data, "message": message}, status=status, headers=headers)
 
 
 def deleted(prefix: str, pk: uuid.UUID, message: str) -> Response:
-    """Return the answer of every delete: `{id, deleted: true}` in the envelope (CONTRACT section 1)."""
+    """Return the response of every delete: `{id, deleted: true}` in the envelope (docs/contract.md 1)."""
     return success({"id": encode_id(prefix, pk), "deleted": True}, message)
 
 
 class UnknownPath(KeyedView):
-    """Anything under /api/ that is no endpoint: 404 in the envelope, counted when the key is valid."""
+    """Any path under /api/ without an endpoint: 404 in the envelope, counted if the key is valid."""
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options", "trace"]
     permission_classes = []
@@ -219,7 +216,7 @@ class UnknownPath(KeyedView):
     schema = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Count a valid key's request; nothing here needs one."""
+        """Count a request with a valid key; none is needed."""
         if "HTTP_X_ACCESS_KEY" in request._request.META:
             try:
                 super().initial(request, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Other roles beside the web on one machine: each a `manage.py` command in a process of its own."""
+"""The other roles on one machine, besides `web`: `manage.py` commands in child processes."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ RESTART_PAUSE_SECONDS = 1.0
 
 
 class Child:
-    """A `manage.py` command that is started again when it dies."""
+    """A `manage.py` command that is restarted when it dies."""
 
     def __init__(self, *command: str) -> None:
         self._command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
@@ -19,7 +19,7 @@ class Child:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def end(self, patience_seconds: float) -> None:
-        """Let it finish what is in flight, for so long."""
+        """Terminate it gracefully; kill it after `patience_seconds`."""
         self._ending.set()
         self._process.terminate()
         try:
@@ -28,7 +28,7 @@ class Child:
             self._process.kill()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        # A session of its own: Ctrl-C reaches the parent alone, which then ends the child in order.
+        # In a new session, so that Ctrl-C reaches only the parent, which then ends its children in order.
         return subprocess.Popen(self._command, start_new_session=True)  # noqa: S603 - our own command line
 
     def _watch(self) -> None:

@@ -1,4 +1,4 @@
-"""How a process that `manage.py serve` started learns that its supervisor is gone."""
+"""Ends a process that `manage.py serve` started once its supervisor is gone."""
 
 import os
 import signal
@@ -6,15 +6,15 @@ import threading
 import time
 
 SUPERVISOR_VARIABLE = "FIELDPOST_SUPERVISOR_PID"
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 
 def end_with_parent() -> None:
     """
-    End this process soon after its supervisor, even when that one was killed without a chance to say so.
+    End this process soon after its supervisor, even if that was killed.
 
-    Without it a SIGKILLed `serve` leaves workers behind that hold the port, and the next start fails. A thread
-    that compares process ids works on every Unix; Linux's PR_SET_PDEATHSIG follows the parent's thread instead.
+    Otherwise a SIGKILLed `serve` leaves workers behind that hold the port, and the next start fails. A thread that
+    compares process ids works on every Unix; Linux's PR_SET_PDEATHSIG watches the parent's thread instead.
     """
     if os.environ.get(SUPERVISOR_VARIABLE):
         threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True, name="parent-watch").start()
@@ -22,5 +22,5 @@ def end_with_parent() -> None:
 
 def _watch_parent(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)

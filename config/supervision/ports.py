@@ -1,4 +1,4 @@
-"""What a role that listens asks of this machine before it starts."""
+"""Checks before a role starts to listen: a free port, enough open files."""
 
 import resource
 import socket
@@ -12,9 +12,9 @@ PORT_TRY_SECONDS = 0.25
 
 def refuse_busy_port(host: str, port: int) -> None:
     """
-    Raise CommandError when something else listens already; granian would only log it.
+    Raise CommandError if another process listens on the port; granian would only log it.
 
-    Waits a little first: the workers of a command that was killed notice it within half a second.
+    Retries for two seconds: the workers of a killed command end within half a second.
     """
     pause = threading.Event()
     for tries_left in reversed(range(PORT_TRIES)):
@@ -31,7 +31,7 @@ def refuse_busy_port(host: str, port: int) -> None:
 
 
 def allow_open_files(wanted: int) -> None:
-    """Raise this process's limit of open files, which its children inherit, as far as the system lets it."""
+    """Raise the limit of open files of this process and its children, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:

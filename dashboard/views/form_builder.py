@@ -38,7 +38,7 @@ def _save(request: PlacedRequest, form: Form, rows: list[FieldRow]) -> HttpRespo
     if request.POST.get("seen") != format_time(form.updated_at):
         return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
     try:
-        change_form(form, {"fields": definitions(rows)})
+        change_form(form, fields=definitions(rows))
     except ValidationFailed as failure:
         placed = any(row.errors for row in rows)
         problem = "Not saved yet: correct the marked fields below." if placed else failure.message

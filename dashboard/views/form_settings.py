@@ -26,7 +26,7 @@ def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
     entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
     if request.method == "POST" and entered.is_valid():
         try:
-            change_form(form, entered.values())
+            change_form(form, **entered.values())
         except ValidationFailed as failure:
             entered.show(failure)
         except ApiError as error:

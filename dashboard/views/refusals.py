@@ -44,7 +44,7 @@ def allow_origin(request: PlacedRequest, form_id: str) -> HttpResponse:
         return redirect("dashboard:refused", request.place.organization.slug)
     origins = [*form.allowed_origins, request.POST.get("origin", "")]
     try:
-        change_form(form, validate(FormChanges(data={"allowedOrigins": origins})))
+        change_form(form, **validate(FormChanges(data={"allowedOrigins": origins})))
     except ValidationFailed as failure:
         messages.error(request, failure.message)
     except ApiError as error:

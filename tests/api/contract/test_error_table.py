@@ -89,7 +89,7 @@ CASES = {
         400,
         failure(
             "empty_submission",
-            "The submission holds no values. Send at least one field beside the control fields.",
+            "The submission has no values. Send at least one field besides the control fields.",
         ),
     ),
     "invalid_access_key": Case(lambda api, tenant: api.get("/api/forms"), 401, INVALID_ACCESS_KEY),
@@ -256,7 +256,7 @@ def test_internal_error__of_a_bug__tells_the_request_id_and_no_more(
     answer = ask(api, make_tenant())
 
     request_id = answer.headers["X-Request-Id"]
-    message = f"Internal server error. Tell us this request id if it stays: {request_id}."
+    message = f"Internal server error. If it persists, report this request id: {request_id}."
     assert (answer.status, answer.json()) == (500, failure("internal_error", message))
     assert_headers(answer)
 

@@ -120,7 +120,7 @@ def test_create__unknown_query_parameter__is_refused(api: Client) -> None:
 
     answer = api.post("/api/forms?dryRun=1", tenant.key, json={"name": "Contact"})
 
-    message = "There is no query parameter of this name: dryRun. None is read here."
+    message = "There is no query parameter of this name: dryRun. This endpoint has no query parameters."
     assert (answer.status, answer.json()) == (400, invalid(("dryRun", "unknown_parameter", message)))
     assert api.get("/api/forms", tenant.key).json()["pagination"]["total"] == 1
 

@@ -135,7 +135,7 @@ REFUSALS: list[tuple[dict[str, Any], int, str]] = [
     ({"data": "x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "not a form as browsers send it"),
     ({"data": "&".join(f"f{n}=1" for n in range(1200)), "headers": URLENCODED}, 400, "at most 200 fields"),
     ({"data": "a=" + "x" * 70_000, "headers": URLENCODED}, 400, "a is longer than 65,536 characters."),
-    ({"data": "_subject=only", "headers": URLENCODED}, 400, "holds no values"),
+    ({"data": "_subject=only", "headers": URLENCODED}, 400, "has no values"),
 ]
 
 
