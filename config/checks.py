@@ -1,7 +1,6 @@
 """System checks: a missing or unsafe setting prevents the start, with a hint (docs/contract.md 8)."""
 
 import ipaddress
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -15,7 +14,7 @@ LONGEST_ATTEMPT_SECONDS = 30  # of one mail; a lease must last longer
 
 
 @register(TAG)
-def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_secret_key(**_arguments: object) -> list[CheckMessage]:
     """SECRET_KEY signs sessions and links, so it must be set and long."""
     try:
         key = settings.SECRET_KEY
@@ -28,7 +27,7 @@ def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_one_process_without_redis(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_one_process_without_redis(**_arguments: object) -> list[CheckMessage]:
     """Without Redis, rate limits are counted in the process, so there may be only one."""
     if settings.WEB_CONCURRENCY <= 1 or settings.REDIS_URL:
         return []
@@ -38,7 +37,7 @@ def check_one_process_without_redis(app_configs: Any, **kwargs: Any) -> list[Che
 
 
 @register(TAG)
-def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_public_url(**_arguments: object) -> list[CheckMessage]:
     """PUBLIC_URL is used in snippets, mails and cookie settings."""
     parts = urlsplit(settings.PUBLIC_URL)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
@@ -58,7 +57,7 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_events_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_events_url(**_arguments: object) -> list[CheckMessage]:
     """Browsers do not open an http stream from an https page."""
     if not settings.PUBLIC_URL.startswith("https://") or settings.EVENTS_URL.startswith("https://"):
         return []
@@ -68,7 +67,7 @@ def check_events_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_hosts(**_arguments: object) -> list[CheckMessage]:
     """With a wildcard, any client could put its own host into our links."""
     if "*" not in settings.ALLOWED_HOSTS or settings.DEBUG:
         return []
@@ -77,7 +76,7 @@ def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_webhook_settings(**_arguments: object) -> list[CheckMessage]:
     """Networks must be CIDR ranges; a lease shorter than an attempt would let two workers send the same delivery."""
     found: list[CheckMessage] = []
     for network in settings.WEBHOOK_ALLOWED_NETWORKS:
@@ -99,7 +98,7 @@ def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage
 
 
 @register(TAG)
-def check_mail(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_mail(**_arguments: object) -> list[CheckMessage]:
     """Mails that are printed to the terminal reach nobody."""
     if settings.DEBUG or settings.DEMO or "console" not in settings.EMAIL_BACKEND:
         return []

@@ -15,7 +15,7 @@ def _is_page(request: HttpRequest) -> bool:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler400`: a request that Django rejects, such as an unknown Host. Never a page: the host may not be ours."""
-    return errors.bad_request(request, exception)
+    return errors.bad_request()
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -26,7 +26,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler404`, also for objects of other organizations."""
-    return render(request, "errors/404.html", status=404) if _is_page(request) else errors.not_found(request, exception)
+    return render(request, "errors/404.html", status=404) if _is_page(request) else errors.not_found()
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
@@ -40,7 +40,7 @@ def internal_error(request: HttpRequest) -> HttpResponse:
     """`handler500`; Django has logged the traceback. The page uses no database, which may be what failed."""
     if _is_page(request):
         return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)
-    return errors.internal_error(request)
+    return errors.internal_error()
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
