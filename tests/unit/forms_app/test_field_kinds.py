@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config.api.serializers import validate
-from dashboard.html_forms.fields import Row, change_rows
+from dashboard.html_forms.fields import FieldRow, change_rows
 from forms_app.field_kinds import KINDS, Check, FieldKind, FieldType, find_kind, kind_of
 from forms_app.models import Form
 from forms_app.serializers import FormChanges
@@ -79,7 +79,7 @@ def test_new_type__with_a_row_alone__works_everywhere(monkeypatch: pytest.Monkey
     """The enumeration's member is the only thing missing here: in OpenAPI it is listed from the start."""
     monkeypatch.setitem(KINDS, "Colour", COLOUR)
     form = form_of(field("Colour"))
-    rows: list[Row] = []
+    rows: list[FieldRow] = []
 
     assert [detail.message for detail in check_values(form.fields, {"f": "red"}, {})] == ["The field must be a colour."]
     assert example_values(form) == {"f": "#0044cc"}
