@@ -37,7 +37,7 @@ def test_fields_in_error__say_so_and_the_first_has_the_focus__until_it_is_mended
     page.locator("[name=token]").evaluate("input => { input.value = 't' }")
     visitor.send(name="Ada", email="wrong")
     expect(name).not_to_have_attribute("aria-invalid", "true")
-    expect(visitor.error).to_have_text("Please check what is marked, then send again.")
+    expect(visitor.error).to_have_text("Please check the marked fields, then send again.")
     visitor.send(email="ada@example.com")
     expect(visitor.thanks).to_be_visible()
     expect(visitor.error).to_have_count(0)

@@ -1,30 +1,30 @@
 /*
- * Fieldpost's forms.js: sends the forms of a page to the service that it was loaded from (CONTRACT section 6).
+ * Fieldpost's forms.js: sends the forms of a page to the service that it was loaded from (docs/contract.md 6).
  *
  *     <script src="https://forms.example.com/forms.js" data-key="fp_pub_…" data-form-id="frm_…"></script>
  *
- * A submission is written to localStorage before it is sent and taken out when the service has answered for good. So
- * a closed tab, a dead line or a restarted service loses nothing: the next load, or `online`, sends it again under the
- * same idempotency key, and the service stores it once.
+ * A submission is saved in localStorage before it is sent and removed after a final response. So a closed tab, a lost
+ * connection or a restarted service loses nothing: the next page load, or `online`, sends it again with the same
+ * idempotency key, and the service stores it once.
  *
  * PROOF_FILE and PROOF_INTEGRITY stand for the name and the SRI hash of forms.proof.js; the build fills them in.
  */
 (() => {
   const script = document.currentScript;
   const STORE = `fieldpost:${new URL(".", script.src)}`;
-  const KEPT = 7 * 864e5; // milliseconds that an unsent submission is tried for
+  const KEPT = 7 * 864e5; // milliseconds during which an unsent submission is retried
   const PAUSES = [1e3, 3e3]; // milliseconds before the second and the third try
   const PATIENCE = 1e4; // milliseconds; a longer Retry-After is waited out in the store
   const LATER = 6e4; // milliseconds until the store is tried again while the page stays
   const QUEUED = "This could not be sent yet. It is saved and will be sent by itself.";
   const FAILED = "This could not be sent. Please try again.";
-  const MARKED = "Please check what is marked, then send again.";
+  const MARKED = "Please check the marked fields, then send again.";
   const NO_FILES = "Files cannot be sent with this form. Remove the file, then send again.";
   const fills = new WeakMap(); // form -> [body, id]: pressing again after a failure is the same fill
-  const slots = new WeakMap(); // form -> the elements that tell of success, error, queued
+  const slots = new WeakMap(); // form -> its elements for the messages success, error, queued
   const flagged = new WeakMap(); // input -> [the element with its message, its aria-describedby before]
   const underWay = new Set(); // ids being sent
-  const watchers = new Map(); // id -> [form that still shows what becomes of it, its values when it was sent]
+  const watchers = new Map(); // id -> [form that waits for the result, its values when it was sent]
   const proven = new Map(); // id -> body with its proof of work: pressing again is the same request
 
   // An input called "reset" or "elements" hides the form's own property; the prototype's is out of its reach.
@@ -35,7 +35,7 @@
     call(form, "getAttribute", `data-${name}`) || script.getAttribute(`data-${name}`) || "";
   const address = (path) => new URL(path, script.src);
   const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
-  /** Tells the page; gives false when a listener has cancelled what we would do. */
+  /** Dispatches an event; returns false when a listener has canceled the default action. */
   const emit = (form, name, detail) =>
     call(form, "dispatchEvent", new CustomEvent(`fieldpost:${name}`, { bubbles: true, cancelable: true, detail }));
 
@@ -47,21 +47,21 @@
       return []; // somebody else wrote there
     }
   };
-  /** Writes what `edit` makes of the list and gives it; an empty one where storage is forbidden or full. */
+  /** Stores the list as changed by `edit` and returns it; returns an empty list where storage is forbidden or full. */
   const change = (edit) => {
     try {
       const items = edit(read(localStorage.getItem(STORE)));
       localStorage.setItem(STORE, JSON.stringify(items));
       return items;
     } catch {
-      return []; // the submission is sent all the same, it just does not outlive the page
+      return []; // the submission is sent anyway, but does not outlive the page
     }
   };
   const drop = ({ id }) => change((items) => items.filter((one) => one.id !== id));
   const keep = (item) => change((items) => [...items.filter((one) => one.id !== item.id), item]).length > 0;
 
   // Sending ----------------------------------------------------------------------------------------------------------
-  /** Gives the service's answer {status, success, …}, or {wait} in milliseconds when it has to be tried again. */
+  /** Returns the service's response {status, success, …}, or {wait} in milliseconds when a retry is needed. */
   const attempt = async ({ url, key, id, body }, isFirst) => {
     try {
       const answer = await fetch(url, {
@@ -75,7 +75,7 @@
       if (status === 429 || (status > 501 && status < 505)) return { wait: answer.headers.get("Retry-After") * 1e3 };
       return { status, ...(await answer.json().catch(() => ({}))) };
     } catch {
-      return {}; // no network, no server, or the page is going away
+      return {}; // no network, no server, or the page is being closed
     }
   };
   const sendWithPatience = async (item) => {
@@ -87,7 +87,7 @@
       await new Promise((done) => setTimeout(done, answer.wait));
     }
   };
-  /** Loads the solver, only when a form asks for it, and gives a solution of a fresh challenge. */
+  /** Loads the solver, only for a form that needs it, and returns a solution of a fresh challenge. */
   const prove = () =>
     new Promise((done, failed) => {
       const tag = document.createElement("script");
@@ -111,7 +111,7 @@
       underWay.delete(item.id);
     }
   };
-  /** Sends what the store holds; where nobody looks any more, only what no later try could mend is dropped. */
+  /** Sends the stored submissions; without a form on the page, drops only those that no retry could fix. */
   const flush = async () => {
     for (const item of change((items) => items.filter(({ at }) => Date.now() - at < KEPT))) {
       if (underWay.has(item.id)) continue;
@@ -129,13 +129,13 @@
     setTimeout(flush, wait);
   };
 
-  // What is sent -----------------------------------------------------------------------------------------------------
+  // Collecting --------------------------------------------------------------------------------------------------------
   const controls = (form) => [...own(form, "elements")];
   const valuesOf = (form) => JSON.stringify([...new FormData(form)]);
-  /** Gives names to strings, or lists of them. Throws an answer like the service's when a file was chosen. */
+  /** Returns names mapped to strings, or lists of strings. Throws an error response when a file was chosen. */
   const collect = (form, button) => {
     const data = Object.create(null);
-    // By its purpose too: a button that shows a password makes a text input of it.
+    // By `autocomplete` too: a button that shows a password turns it into a text input.
     const secret = controls(form).map(
       ({ type, autocomplete, name }) => `${type} ${autocomplete}`.includes("password") && name,
     );
@@ -162,7 +162,7 @@
     const attribute = `data-fieldpost-${kind}`;
     const alone = document.forms.length < 2 && document.querySelector(`[${attribute}]`);
     const given = call(form, "querySelector", `[${attribute}]`) || alone;
-    // A form that stands directly in a table is not drawn, and neither would be what it holds.
+    // A form directly inside a table has no box, so its children would not be drawn either.
     const isDrawn = call(form, "getClientRects").length || !button;
     const place = (element) =>
       isDrawn ? call(form, "append", element) : (button.closest("table") || button).after(element);
@@ -170,7 +170,7 @@
     if (!slot.hasAttribute("role")) slot.setAttribute("role", kind === "error" ? "alert" : "status");
     return [slot, kind === "success" && slot.textContent.trim()];
   };
-  /** Shows one message; without a kind, none. A page's own words of thanks stay, those of errors would tell too little. */
+  /** Shows one message; without a kind, none. Keeps a page's own success text, but replaces its error text. */
   const say = (form, kind, text, button) => {
     if (!slots.has(form)) slots.set(form, {});
     const known = slots.get(form);
@@ -217,7 +217,7 @@
     say(form, "error", unplaced.join(" ") || (first && MARKED) || message || FAILED, button);
     first?.focus();
   };
-  /** Goes there, and tells whether it does. */
+  /** Navigates to the target; returns whether it is a web address. */
   const leave = (target) => {
     try {
       const url = new URL(target, location.href);
@@ -228,7 +228,7 @@
       return false; // not an address: the message that is shown is all there is to see
     }
   };
-  /** Shows an answer. Gives true when the page is being left for another. */
+  /** Shows a response. Returns true when the browser navigates to another page. */
   const finish = (form, answer, button, data = {}, isChanged = false) => {
     clear(form);
     if (!answer.success) {
@@ -304,9 +304,9 @@
     event.preventDefault();
     submit(form, event.submitter);
   };
-  // Last of all, so that a page's own checks come first and can say no.
+  // In the bubble phase, so that a page's own checks run first and can cancel.
   addEventListener("submit", (event) => event.defaultPrevented || take(event));
-  // Webflow's script takes its forms away from everybody, whether it can send them or not: there we come first.
+  // Webflow's script cancels every submit of its forms, even those it cannot send, so handle these in the capture phase.
   addEventListener(
     "submit",
     (event) => {

@@ -1,13 +1,13 @@
 /*
  * The solver of forms that ask for proof of work: ALTCHA's challenges of version 2 with SHA-256 (https://altcha.org/docs).
  *
- * Counts up until SHA-256(salt + nonce + counter) begins with the challenge's prefix. A hash of its own and not the
+ * Counts up until SHA-256(salt + nonce + counter) begins with the challenge's prefix. It has its own hash instead of the
  * browser's: `crypto.subtle` is missing on plain http, and a promise for each of a hundred thousand hashes is slow.
  * The loader finds `solve` on the script's own tag, so nothing global is made.
  */
 (() => {
   const ROUNDS = 64;
-  const BATCH = 4000; // hashes between two looks at the page, about 10 ms
+  const BATCH = 4000; // hashes before the page gets time to react, about 10 ms
   const power = (root) => (root - Math.floor(root)) * 2 ** 32;
   const primes = [];
   for (let number = 2; primes.length < ROUNDS; number++) {

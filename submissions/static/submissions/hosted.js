@@ -23,7 +23,7 @@ for (const form of document.querySelectorAll("form[data-proof-of-work]")) {
     try {
       proof.value = await solve();
     } catch {
-      // Sent without it: the service says what is missing, and keeps what was typed.
+      // Sent without it: the service says that the proof is missing, and keeps the typed values.
     }
     busy(false);
     HTMLFormElement.prototype.submit.call(form);
