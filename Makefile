@@ -25,6 +25,7 @@ check: .venv/.dev build/node/.installed
 	$(BIN)/python -m ruff check --quiet
 	$(BIN)/python -m ruff format --check --quiet
 	$(BIN)/djangofmt --check templates
+	$(BIN)/python -m tests.checks.lines
 	$(NPM_BIN)/biome ci --error-on-warnings --colors=off
 	$(BIN)/python -m mypy .
 	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run

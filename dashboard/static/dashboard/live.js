@@ -1,5 +1,5 @@
-/* The live list: what arrives appears at its top. A token opens the stream for a short while; when it ends, or the
-   connection does, a new token continues after the last submission that was seen. Values are set as text, never as HTML. */
+/* The live list: new submissions appear at its top. A token opens the stream for a limited time. When the token expires
+   or the connection ends, a new token continues after the last submission. Values are set as text, never as HTML. */
 const PAUSES = [1000, 2000, 5000, 10000, 30000];
 const PAGE_ROWS = 25;
 const MOST_ROWS = 100;
