@@ -24,7 +24,8 @@ SAFE = DATA_DIR=build/check EMAIL_URL=smtp://mail.example:587 SECRET_KEY=$$($(BI
 check: .venv/.dev build/node/.installed
 	$(BIN)/python -m ruff check --quiet
 	$(BIN)/python -m ruff format --check --quiet
-	$(BIN)/djangofmt --check --quiet templates
+	$(BIN)/djangofmt --check templates
+	$(BIN)/python -m tests.checks.lines
 	$(NPM_BIN)/biome ci --error-on-warnings --colors=off
 	$(BIN)/python -m mypy .
 	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run
