@@ -31,7 +31,7 @@ M = TypeVar("M", bound=Model)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class Member:
     """A user in one of their organizations."""
 
     user: User
@@ -53,29 +53,29 @@ class Place:
         return self.role == Role.OWNER
 
 
-class PlacedRequest(HttpRequest):
+class MemberRequest(HttpRequest):
     """A request that has passed `in_organization`."""
 
-    place: Place
+    member: Member
     htmx: HtmxDetails
 
 
-PlacedView = Callable[Concatenate[PlacedRequest, P], HttpResponseBase]
+MemberView = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
 
 
-def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Callable[..., HttpResponseBase]]:
+def in_organization(role: Role = Role.MEMBER) -> Callable[[MemberView[P]], Callable[..., HttpResponseBase]]:
     """
-    Require membership of the organization in the address with at least `role`; set `request.place`.
+    Require membership of the organization in the address with at least `role`; set `request.member`.
 
     Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404.
     """
 
-    def decorate(view: PlacedView[P]) -> Callable[..., HttpResponseBase]:
+    def decorate(view: MemberView[P]) -> Callable[..., HttpResponseBase]:
         @login_required
         @wraps(view)
-        def guarded(request: PlacedRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            request.place = find_place(request, slug)
-            if not request.place.is_at_least(role):
+        def guarded(request: MemberRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            request.member = find_member(request, slug)
+            if not request.member.is_at_least(role):
                 return render(request, "dashboard/not_allowed.html", {"needed": role.label.lower()}, status=403)
             response = view(request, *args, **kwargs)
             response.headers.setdefault("Cache-Control", "no-store")  # after logout the back button shows nothing
@@ -87,7 +87,7 @@ def in_organization(role: Role = Role.MEMBER) -> Callable[[PlacedView[P]], Calla
     return decorate
 
 
-def find_place(request: HttpRequest, slug: str) -> Place:
+def find_member(request: HttpRequest, slug: str) -> Member:
     """Return the user's membership of the organization. Raises Http404 for other organizations."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     membership = user.memberships.select_related("organization").filter(organization__slug=slug).first()
@@ -95,16 +95,18 @@ def find_place(request: HttpRequest, slug: str) -> Place:
         raise Http404
     if request.session.get(SESSION_KEY) != slug:
         request.session[SESSION_KEY] = slug
-    return Place(user, membership.organization, Role(membership.role))
+    return Member(user, membership.organization, Role(membership.role))
 
 
-def place(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `place`, and the user's other organizations as a lazy queryset."""
-    here = getattr(request, "place", None)
-    if here is None:
+def member(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: `member`, and the user's other organizations as a lazy queryset."""
+    current = getattr(request, "member", None)
+    if current is None:
         return {}
-    others = Organization.objects.filter(memberships__user=here.user).exclude(pk=here.organization.pk).order_by("name")
-    return {"place": here, "other_organizations": others}
+    others = (
+        Organization.objects.filter(memberships__user=current.user).exclude(pk=current.organization.pk).order_by("name")
+    )
+    return {"member": current, "other_organizations": others}
 
 
 def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organization: Any) -> M:
@@ -119,14 +121,14 @@ def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organizati
     return found
 
 
-def find_form(request: PlacedRequest, form_id: str) -> Form:
+def find_form(request: MemberRequest, form_id: str) -> Form:
     """Return a form of the organization, with its submission count. Raises Http404."""
     forms = Form.objects.select_related("organization").with_submission_count()
-    return find_own(forms, Prefix.FORM, form_id, organization=request.place.organization)
+    return find_own(forms, Prefix.FORM, form_id, organization=request.member.organization)
 
 
 @contextmanager
-def telling(request: HttpRequest, done: str) -> Iterator[None]:
+def reporting(request: HttpRequest, done: str) -> Iterator[None]:
     """Show the message `done` if the body succeeds, or the message of its ApiError."""
     try:
         yield

@@ -18,17 +18,17 @@ class FirstSteps:
     has_form: bool
     is_published: bool
     has_submission: bool
-    tells_somebody: bool
+    has_notification: bool
 
     @property
     def are_done(self) -> bool:
         """Whether the list of steps can be hidden."""
-        return self.has_submission and self.tells_somebody
+        return self.has_submission and self.has_notification
 
     @property
     def done(self) -> int:
         """The number of completed steps, of four."""
-        return sum([self.has_form, self.is_published, self.has_submission, self.tells_somebody])
+        return sum([self.has_form, self.is_published, self.has_submission, self.has_notification])
 
     @property
     def script_tag(self) -> str:
@@ -57,5 +57,5 @@ def first_steps(organization: Organization) -> FirstSteps:
         has_form=own is not None,
         is_published=own is not None and own.status == Form.Status.PUBLISHED,
         has_submission=Submission.objects.filter(organization=organization).exists(),
-        tells_somebody=has_notification,
+        has_notification=has_notification,
     )

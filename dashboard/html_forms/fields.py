@@ -35,7 +35,7 @@ class FieldRow:
 
     @property
     def kind(self) -> FieldKind:
-        """The kind to show: of a type that does not exist, a text."""
+        """The kind of the field; Text for an unknown type."""
         return find_kind(self.type) or kind_of(FieldType.TEXT)
 
     def definition(self) -> dict[str, Any]:

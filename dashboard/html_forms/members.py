@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.access import Place
+from dashboard.access import Member
 from forms_app.organizations import MAX_NAME
 from keys.members import may_give
 from keys.models import Organization, Role
@@ -16,9 +16,9 @@ ROLE_DESCRIPTIONS = {
 }
 
 
-def roles_for(place: Place) -> list[tuple[str, str]]:
+def roles_for(inviter: Member) -> list[tuple[str, str]]:
     """Return the roles that this user can give to others."""
-    return [(role.value, text) for role, text in ROLE_DESCRIPTIONS.items() if may_give(place.role, role)]
+    return [(role.value, text) for role, text in ROLE_DESCRIPTIONS.items() if may_give(inviter.role, role)]
 
 
 class InviteForm(forms.Form):
@@ -30,9 +30,9 @@ class InviteForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "off", "placeholder": "ada@example.com"}),
     )
 
-    def __init__(self, *args: Any, place: Place, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, inviter: Member, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"] = forms.ChoiceField(label="Role", choices=roles_for(place))
+        self.fields["role"] = forms.ChoiceField(label="Role", choices=roles_for(inviter))
 
 
 class OrganizationForm(forms.Form):

@@ -72,7 +72,7 @@ def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str,
     match = context["request"].resolver_match
     here = match.url_name or "" if match else ""
     is_current = any(fnmatchcase(here, pattern) for pattern in (name, *also))
-    address = reverse(f"dashboard:{name}", args=[context["place"].organization.slug])
+    address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug])
     return {"address": address, "label": label, "is_current": is_current}
 
 
@@ -80,5 +80,5 @@ def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str,
 def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
     """Show a tab of the pages of one form."""
     match = context["request"].resolver_match
-    address = reverse(f"dashboard:{name}", args=[context["place"].organization.slug, context["form"].public_id])
+    address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug, context["form"].public_id])
     return {"address": address, "label": label, "is_current": bool(match and match.url_name == name)}

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.access import PlacedRequest, in_organization
+from dashboard.access import MemberRequest, in_organization
 from keys.models import AuditEvent, Role
 
 PAGE_SIZE = 50
@@ -33,9 +33,9 @@ WORDS = {
 
 @in_organization(Role.ADMIN)
 @require_safe
-def audit(request: PlacedRequest) -> HttpResponse:
+def audit(request: MemberRequest) -> HttpResponse:
     """Show one page of the trail, newest first."""
-    rows = AuditEvent.objects.filter(organization=request.place.organization)
+    rows = AuditEvent.objects.filter(organization=request.member.organization)
     rows = rows.select_related("user", "access_key").order_by("-created_at", "-pk")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "dashboard/audit.html", {"events": [_described(event) for event in page], "trail": page})

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config.ids import Prefix
 from config.paging import NumberedPage, page_number
 from config.times import now
-from dashboard.access import PlacedRequest, find_own, in_organization, telling
+from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.html_forms.webhooks import DeliveriesFilterForm
 from keys.models import Role
 from submissions.models import Submission
@@ -71,16 +71,16 @@ def _newest_ids(parts: Sequence[QuerySet[Delivery]], start: int, count: int) -> 
     return sorted(ids, reverse=True)[start : start + count]
 
 
-def query_of(request: PlacedRequest, *names: str) -> str:
+def query_of(request: MemberRequest, *names: str) -> str:
     """Return those parameters of the address that are given."""
     return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})
 
 
 @in_organization()
 @require_safe
-def deliveries(request: PlacedRequest) -> HttpResponse:
+def deliveries(request: MemberRequest) -> HttpResponse:
     """Show every delivery of the organization, newest first."""
-    organization = request.place.organization
+    organization = request.member.organization
     filters = DeliveriesFilterForm(request.GET, organization=organization)
     log = filters.parts(Delivery.objects.filter(organization=organization))
     context = {
@@ -97,18 +97,18 @@ def deliveries(request: PlacedRequest) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
-def retry(request: PlacedRequest, delivery_id: str) -> HttpResponse:
+def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
     """Send one delivery again, now, and go back to where it was asked for."""
     rows = Delivery.objects.select_related("webhook", "submission")
-    found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.place.organization)
-    with telling(request, "It is being sent again."):
+    found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.member.organization)
+    with reporting(request, "It is being sent again."):
         retry_delivery(found)
     return redirect(_back(request, found))
 
 
-def _back(request: PlacedRequest, found: Delivery) -> str:
+def _back(request: MemberRequest, found: Delivery) -> str:
     """Return the page on which the button stood: never an address that was sent along."""
-    slug = request.place.organization.slug
+    slug = request.member.organization.slug
     if request.POST.get("submission") and found.submission is not None:
         return resolve_url("dashboard:submission", slug, found.submission.public_id)
     if request.POST.get("webhook") and found.webhook is not None:
@@ -121,10 +121,10 @@ def _back(request: PlacedRequest, found: Delivery) -> str:
 
 @in_organization()
 @require_safe
-def story(request: PlacedRequest, submission_id: str) -> HttpResponse:
+def story(request: MemberRequest, submission_id: str) -> HttpResponse:
     """Show what came of a submission, as the piece of its page that is fetched again until nothing is pending."""
     rows = Submission.objects.all()
-    found = find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.place.organization)
+    found = find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
     moments = tell_story(found)
     context = {"submission": found, "moments": moments, "settled": is_settled(found, moments)}
     return render(request, "dashboard/parts/timeline.html", context)

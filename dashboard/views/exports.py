@@ -10,7 +10,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
 from config.paging import whole_number
-from dashboard.access import PlacedRequest, in_organization
+from dashboard.access import MemberRequest, in_organization
 from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
@@ -31,9 +31,9 @@ REMEMBERED = 3600  # seconds that the progress of an export is kept after its la
 
 @in_organization()
 @require_safe
-def exports(request: PlacedRequest) -> HttpResponse:
+def exports(request: MemberRequest) -> HttpResponse:
     """Show the number of submissions that pass the filters, and ask for the format."""
-    organization = request.place.organization
+    organization = request.member.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
     context = {
@@ -50,25 +50,25 @@ def exports(request: PlacedRequest) -> HttpResponse:
 
 @in_organization()
 @require_POST
-def run_export(request: PlacedRequest) -> HttpResponseBase:
+def run_export(request: MemberRequest) -> HttpResponseBase:
     """Stream the export. The page polls its progress under the name that it sent as `run`."""
-    organization = request.place.organization
+    organization = request.member.organization
     narrowing = SubmissionsFilterForm(request.POST, organization=organization).narrowing()
     return _stream(request, narrowing.scope(organization).rows(), narrowing.form)
 
 
-def export_chosen(request: PlacedRequest, rows: QuerySet[Submission]) -> HttpResponseBase:
+def export_chosen(request: MemberRequest, rows: QuerySet[Submission]) -> HttpResponseBase:
     """Stream the selected rows."""
     forms = Form.objects.filter(pk__in=rows.order_by().values("form_id").distinct())[:2]
     return _stream(request, rows, forms[0] if len(forms) == 1 else None)
 
 
-def _stream(request: PlacedRequest, rows: QuerySet[Submission], form: Form | None) -> HttpResponseBase:
+def _stream(request: MemberRequest, rows: QuerySet[Submission], form: Form | None) -> HttpResponseBase:
     chosen = request.POST.get("format", "")
     if chosen not in EXPORTS:
         raise Http404
-    place = request.place
-    record_event(organization=place.organization, by=place.user, action="submissions.exported", subject=chosen)
+    member = request.member
+    record_event(organization=member.organization, by=member.user, action="submissions.exported", subject=chosen)
     key = _progress_key(request, request.POST.get("run", ""))
 
     def remember(written: int, is_whole: bool) -> None:
@@ -84,7 +84,7 @@ def _progress_key(request: HttpRequest, run: str) -> str:
 
 @in_organization()
 @require_safe
-def progress(request: PlacedRequest, run: str) -> HttpResponse:
+def progress(request: MemberRequest, run: str) -> HttpResponse:
     """Show the progress of an export, as the fragment that the page polls until the export is done."""
     written, is_whole = cache.get(_progress_key(request, run), (None, False))
     total = request.GET.get("total", "0")

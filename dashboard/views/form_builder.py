@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
 from config.times import format_time
-from dashboard.access import PlacedRequest, find_form, in_organization
+from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.html_forms.fields import FieldRow, change_rows, definitions, rows_entered, rows_of
 from forms_app.actions import change_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
@@ -22,7 +22,7 @@ CONFLICT = "Another user saved this form while you were editing. Save again to r
 
 
 @in_organization()
-def build(request: PlacedRequest, form_id: str) -> HttpResponse:
+def build(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show, add, move, remove and save fields."""
     form = find_form(request, form_id)
     if request.method != "POST":
@@ -34,7 +34,7 @@ def build(request: PlacedRequest, form_id: str) -> HttpResponse:
     return _save(request, form, rows)
 
 
-def _save(request: PlacedRequest, form: Form, rows: list[FieldRow]) -> HttpResponse:
+def _save(request: MemberRequest, form: Form, rows: list[FieldRow]) -> HttpResponse:
     if request.POST.get("seen") != format_time(form.updated_at):
         return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
     try:
@@ -46,11 +46,11 @@ def _save(request: PlacedRequest, form: Form, rows: list[FieldRow]) -> HttpRespo
     except ApiError as error:
         return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
     messages.success(request, "Saved. The form's page and the snippets show the new fields now.")
-    return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)
+    return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
 
 
 def _show(
-    request: PlacedRequest,
+    request: MemberRequest,
     form: Form,
     rows: list[FieldRow],
     *,
@@ -82,7 +82,7 @@ def preview_controls(rows: list[FieldRow]) -> list[Control]:
 
 @in_organization()
 @require_POST
-def preview(request: PlacedRequest, form_id: str) -> HttpResponse:
+def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show a preview of the entered fields, as a fragment of the page."""
     form = find_form(request, form_id)
     context = {"form": form, "controls": preview_controls(rows_entered(request.POST))}

@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
-from dashboard.access import PlacedRequest, find_form, in_organization, telling
+from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.html_forms.forms import RecipientsForm, SettingsForm
 from dashboard.html_forms.spam_protection import SpamProtectionForm
 from forms_app.actions import change_form, change_recipients, change_spam_protection
@@ -20,7 +20,7 @@ SHOWN_TESTS = 5
 
 
 @in_organization()
-def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
+def settings(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save name, origins, success message, redirect and retention."""
     form = find_form(request, form_id)
     entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
@@ -33,13 +33,13 @@ def settings(request: PlacedRequest, form_id: str) -> HttpResponse:
             entered.add_error(None, error.message)
         else:
             messages.success(request, "Saved. It applies from the next submission on.")
-            return redirect("dashboard:form-settings", request.place.organization.slug, form.public_id)
+            return redirect("dashboard:form-settings", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_settings.html", context, status=400 if entered.errors else 200)
 
 
 @in_organization()
-def spam(request: PlacedRequest, form_id: str) -> HttpResponse:
+def spam(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the spam protection."""
     form = find_form(request, form_id)
     entered = SpamProtectionForm(request.POST or None, protection=SpamProtection.of(form.spam_protection))
@@ -50,13 +50,13 @@ def spam(request: PlacedRequest, form_id: str) -> HttpResponse:
             entered.add_error(None, error.message)
         else:
             messages.success(request, "Saved. It applies from the next submission on.")
-            return redirect("dashboard:form-spam", request.place.organization.slug, form.public_id)
+            return redirect("dashboard:form-spam", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_spam.html", context, status=400 if entered.errors else 200)
 
 
 @in_organization(Role.ADMIN)
-def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
+def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the recipients, and show the newest test mails."""
     form = find_form(request, form_id)
     entered = RecipientsForm(request.POST or None, initial={"recipients": "\n".join(form.notification_recipients)})
@@ -67,8 +67,8 @@ def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
             entered.add_error("recipients", error.message)
         else:
             messages.success(request, "Saved. They get a mail for each new submission.")
-            return redirect("dashboard:form-notifications", request.place.organization.slug, form.public_id)
-    tests = Delivery.objects.filter(organization=request.place.organization, kind=Delivery.Kind.TEST, webhook=None)
+            return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
+    tests = Delivery.objects.filter(organization=request.member.organization, kind=Delivery.Kind.TEST, webhook=None)
     tests = tests.filter(recipient__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
     context = {
         "form": form,
@@ -83,13 +83,13 @@ def notifications(request: PlacedRequest, form_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
-def test_mail(request: PlacedRequest, form_id: str) -> HttpResponse:
+def test_mail(request: MemberRequest, form_id: str) -> HttpResponse:
     """Send a test mail to one recipient."""
     form = find_form(request, form_id)
     recipient = request.POST.get("recipient", "")
-    with telling(request, f"A test mail to {recipient} is on its way. The result is shown below."):
+    with reporting(request, f"A test mail to {recipient} is on its way. The result is shown below."):
         send_test_mail(form, recipient, request=request)
-    return redirect("dashboard:form-notifications", request.place.organization.slug, form.public_id)
+    return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 
 
 urlpatterns = [

@@ -8,7 +8,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from dashboard.access import PlacedRequest, find_form, in_organization, telling
+from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.html_forms.forms import ErasureForm, NewFormForm
 from forms_app import snippets
 from forms_app.actions import archive_form, create_form, publish_form, unpublish_form
@@ -20,10 +20,10 @@ from webhooks.models import Webhook
 
 @in_organization()
 @require_safe
-def forms(request: PlacedRequest) -> HttpResponse:
+def forms(request: MemberRequest) -> HttpResponse:
     """List the active forms, or the archived ones."""
     archived = request.GET.get("status") == "archived"
-    own = Form.objects.filter(organization=request.place.organization).with_submission_count()
+    own = Form.objects.filter(organization=request.member.organization).with_submission_count()
     in_use = own.exclude(status=Form.Status.ARCHIVED)
     shown = own.filter(status=Form.Status.ARCHIVED) if archived else in_use
     context = {
@@ -35,26 +35,26 @@ def forms(request: PlacedRequest) -> HttpResponse:
 
 
 @in_organization()
-def new_form(request: PlacedRequest) -> HttpResponse:
+def new_form(request: MemberRequest) -> HttpResponse:
     """Ask for a name and a starter form, create a draft, and continue with its fields."""
     entered = NewFormForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:
-            form = create_form(organization=request.place.organization, **entered.values())
+            form = create_form(organization=request.member.organization, **entered.values())
         except ApiError as error:
             entered.add_error("name", error.field_message)
         else:
             messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
-            return redirect("dashboard:form-build", request.place.organization.slug, form.public_id)
+            return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
     return render(request, "dashboard/form_new.html", {"form": entered}, status=400 if entered.errors else 200)
 
 
 @in_organization()
 @require_safe
-def form(request: PlacedRequest, form_id: str) -> HttpResponse:
+def form(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show the state of a form, and its snippets."""
     found = find_form(request, form_id)
-    key = snippets.publishable_key(request.place.organization)
+    key = snippets.publishable_key(request.member.organization)
     context = {
         "form": found,
         "has_key": bool(key),
@@ -78,49 +78,49 @@ def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
 
 @in_organization()
 @require_POST
-def publish(request: PlacedRequest, form_id: str) -> HttpResponse:
+def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Publish a form, so that it accepts submissions."""
     found = find_form(request, form_id)
-    with telling(request, "Published. It accepts submissions now: add it to a page."):
+    with reporting(request, "Published. It accepts submissions now: add it to a page."):
         publish_form(found)
-    return redirect("dashboard:form", request.place.organization.slug, found.public_id)
+    return redirect("dashboard:form", request.member.organization.slug, found.public_id)
 
 
 @in_organization()
 @require_POST
-def unpublish(request: PlacedRequest, form_id: str) -> HttpResponse:
+def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Make a form a draft again."""
     found = find_form(request, form_id)
-    with telling(request, "The form is a draft again and refuses submissions until you publish it."):
+    with reporting(request, "The form is a draft again and refuses submissions until you publish it."):
         unpublish_form(found)
-    return redirect("dashboard:form", request.place.organization.slug, found.public_id)
+    return redirect("dashboard:form", request.member.organization.slug, found.public_id)
 
 
 @in_organization()
-def archive(request: PlacedRequest, form_id: str) -> HttpResponse:
+def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     """Ask for confirmation, then archive a form."""
     found = find_form(request, form_id)
     if request.method != "POST":
         return render(request, "dashboard/form_archive.html", {"form": found})
-    with telling(request, f"“{found.name}” is archived. Its submissions are kept, under Archived."):
+    with reporting(request, f"“{found.name}” is archived. Its submissions are kept, under Archived."):
         archive_form(found)
-    return redirect("dashboard:forms", request.place.organization.slug)
+    return redirect("dashboard:forms", request.member.organization.slug)
 
 
 @in_organization(Role.OWNER)
-def erase(request: PlacedRequest, form_id: str) -> HttpResponse:
+def erase(request: MemberRequest, form_id: str) -> HttpResponse:
     """Ask for the name of the form, then erase it with all its submissions."""
     found = find_form(request, form_id)
     entered = ErasureForm(request.POST or None, name=found.name)
     if request.method == "POST" and entered.is_valid():
         try:
-            is_gone = erase_form(found, by=request.place.user)
+            is_gone = erase_form(found, by=request.member.user)
         except ApiError as error:
             messages.error(request, error.message)
-            return redirect("dashboard:form", request.place.organization.slug, found.public_id)
+            return redirect("dashboard:form", request.member.organization.slug, found.public_id)
         when = "is erased permanently" if is_gone else "is being erased. It is large, so this takes up to an hour"
         messages.success(request, f"“{found.name}” {when}.")
-        return redirect("dashboard:forms", request.place.organization.slug)
+        return redirect("dashboard:forms", request.member.organization.slug)
     context = {"form": found, "entered": entered}
     return render(request, "dashboard/form_erase.html", context, status=400 if entered.errors else 200)
 

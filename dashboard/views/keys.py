@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
-from dashboard.access import PlacedRequest, find_own, in_organization, telling
+from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.html_forms.keys import NewKeyForm
 from forms_app.snippets import environment_line
 from keys.access_keys import issue_key, regenerate_key, revoke_key
@@ -25,9 +25,9 @@ FORM_FIELDS = ("name", "kind", "permissions", "admin", "expires_on")
 
 
 @in_organization(Role.ADMIN)
-def keys(request: PlacedRequest) -> HttpResponse:
+def keys(request: MemberRequest) -> HttpResponse:
     """List the usable keys, and the revoked and expired ones."""
-    own = AccessKey.objects.filter(organization=request.place.organization).order_by("-id")
+    own = AccessKey.objects.filter(organization=request.member.organization).order_by("-id")
     moment = now()
     working = [key for key in own if key.is_usable]
     context = {
@@ -50,9 +50,9 @@ def _described(key: AccessKey, moment: dt.datetime) -> dict[str, object]:
 
 @in_organization(Role.ADMIN)
 @sensitive_variables("token")
-def new_key(request: PlacedRequest) -> HttpResponse:
+def new_key(request: MemberRequest) -> HttpResponse:
     """Ask for the settings of a key, create it, and show its secret once."""
-    organization = request.place.organization
+    organization = request.member.organization
     form = NewKeyForm(request.POST or None, terms=organization.terms)
     if request.method == "POST" and form.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
@@ -62,7 +62,7 @@ def new_key(request: PlacedRequest) -> HttpResponse:
             return redirect("dashboard:keys", organization.slug)
         values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
         try:
-            key, token = issue_key(organization=organization, by=request.place.user, **values)
+            key, token = issue_key(organization=organization, by=request.member.user, **values)
         except ApiError as error:
             form.add_error(None, error.message)
         else:
@@ -75,38 +75,38 @@ def new_key(request: PlacedRequest) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @sensitive_variables("token")
-def regenerate(request: PlacedRequest, key_id: str) -> HttpResponse:
+def regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
     """Ask for confirmation, then give the key a new secret and show it once."""
     key = _find_key(request, key_id)
     if request.method != "POST":
         return render(request, "dashboard/key_confirm.html", {"key": key, "act": "regenerate"})
     try:
-        token = regenerate_key(key, by=request.place.user)
+        token = regenerate_key(key, by=request.member.user)
     except ApiError as error:
         messages.error(request, error.message)
-        return redirect("dashboard:keys", request.place.organization.slug)
+        return redirect("dashboard:keys", request.member.organization.slug)
     key.refresh_from_db()
     return _show_secret(request, key, token, "Access key regenerated")
 
 
 @in_organization(Role.ADMIN)
-def revoke(request: PlacedRequest, key_id: str) -> HttpResponse:
+def revoke(request: MemberRequest, key_id: str) -> HttpResponse:
     """Ask for confirmation, then revoke the key permanently."""
     key = _find_key(request, key_id)
     if request.method != "POST":
         return render(request, "dashboard/key_confirm.html", {"key": key, "act": "revoke"})
-    with telling(request, f"“{key.name}” is revoked. Requests that still use it get 401 from now on."):
-        revoke_key(key, by=request.place.user)
-    return redirect("dashboard:keys", request.place.organization.slug)
+    with reporting(request, f"“{key.name}” is revoked. Requests that still use it get 401 from now on."):
+        revoke_key(key, by=request.member.user)
+    return redirect("dashboard:keys", request.member.organization.slug)
 
 
-def _find_key(request: PlacedRequest, key_id: str) -> AccessKey:
+def _find_key(request: MemberRequest, key_id: str) -> AccessKey:
     keys = AccessKey.objects.select_related("organization")
-    return find_own(keys, Prefix.ACCESS_KEY, key_id, organization=request.place.organization)
+    return find_own(keys, Prefix.ACCESS_KEY, key_id, organization=request.member.organization)
 
 
 @sensitive_variables("token")
-def _show_secret(request: PlacedRequest, key: AccessKey, token: str, heading: str) -> HttpResponse:
+def _show_secret(request: MemberRequest, key: AccessKey, token: str, heading: str) -> HttpResponse:
     context = {"key": key, "token": token, "heading": heading, "environment_line": environment_line(token)}
     return render(request, "dashboard/key_secret.html", context)
 

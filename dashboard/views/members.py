@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
-from dashboard.access import PlacedRequest, in_organization, telling
+from dashboard.access import MemberRequest, in_organization, reporting
 from dashboard.html_forms.members import InviteForm, roles_for
 from dashboard.invitation_mail import send_invitation
 from keys.invitations import invite, revoke_invitation
@@ -16,12 +16,12 @@ from keys.models import Invitation, Membership, Role
 
 
 @in_organization()
-def members(request: PlacedRequest) -> HttpResponse:
+def members(request: MemberRequest) -> HttpResponse:
     """List members and open invitations; owners and admins invite."""
-    place = request.place
-    entered = InviteForm(request.POST or None, place=place)
+    member = request.member
+    entered = InviteForm(request.POST or None, inviter=member)
     if request.method == "POST":
-        if not place.may_manage:
+        if not member.may_manage:
             return render(request, "dashboard/not_allowed.html", {"needed": "admin"}, status=403)
         if entered.is_valid():
             try:
@@ -29,24 +29,24 @@ def members(request: PlacedRequest) -> HttpResponse:
             except ApiError as error:
                 entered.add_error("email", error.message)
             else:
-                return redirect("dashboard:members", place.organization.slug)
-    rows = Membership.objects.filter(organization=place.organization).select_related("user")
+                return redirect("dashboard:members", member.organization.slug)
+    rows = Membership.objects.filter(organization=member.organization).select_related("user")
     context = {
         "members": [
-            {"membership": row, "may_change": may_change(place.role, row)} for row in rows.order_by("created_at", "pk")
+            {"membership": row, "may_change": may_change(member.role, row)} for row in rows.order_by("created_at", "pk")
         ],
         "invitations": [
-            {"invitation": row, "may_send": may_give(place.role, row.role)}
-            for row in Invitation.objects.filter(organization=place.organization).order_by("email")
+            {"invitation": row, "may_send": may_give(member.role, row.role)}
+            for row in Invitation.objects.filter(organization=member.organization).order_by("email")
         ],
         "form": entered,
-        "roles": [(role, Role(role).label) for role, _ in roles_for(place)],
+        "roles": [(role, Role(role).label) for role, _ in roles_for(member)],
     }
     return render(request, "dashboard/members.html", context, status=400 if entered.errors else 200)
 
 
-def _invite(request: PlacedRequest, email: str, role: Role) -> None:
-    invitation, token = invite(organization=request.place.organization, email=email, role=role, by=request.place.user)
+def _invite(request: MemberRequest, email: str, role: Role) -> None:
+    invitation, token = invite(organization=request.member.organization, email=email, role=role, by=request.member.user)
     if send_invitation(invitation, token):
         messages.success(request, f"An invitation is on its way to {invitation.email}. It is valid for 7 days.")
     else:
@@ -57,74 +57,74 @@ def _invite(request: PlacedRequest, email: str, role: Role) -> None:
 
 @in_organization(Role.ADMIN)
 @require_POST
-def change(request: PlacedRequest, member_id: int) -> HttpResponse:
+def change(request: MemberRequest, member_id: int) -> HttpResponse:
     """Change the role of a member."""
     membership = _find(request, member_id)
     role = request.POST.get("role", "")
     if role not in Role.values:
         raise Http404
-    with telling(request, f"{membership.user.email} is now {Role(role).label.lower()}."):
-        change_role(membership, Role(role), by=request.place.user)
-    return redirect("dashboard:members", request.place.organization.slug)
+    with reporting(request, f"{membership.user.email} is now {Role(role).label.lower()}."):
+        change_role(membership, Role(role), by=request.member.user)
+    return redirect("dashboard:members", request.member.organization.slug)
 
 
 @in_organization(Role.ADMIN)
-def remove(request: PlacedRequest, member_id: int) -> HttpResponse:
+def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     """Ask for confirmation, then remove a member."""
     membership = _find(request, member_id)
     if request.method != "POST":
         return render(request, "dashboard/member_remove.html", {"membership": membership})
-    with telling(request, f"{membership.user.email} is no longer a member, starting with their next request."):
-        remove_member(membership, by=request.place.user)
-    return redirect("dashboard:members", request.place.organization.slug)
+    with reporting(request, f"{membership.user.email} is no longer a member, starting with their next request."):
+        remove_member(membership, by=request.member.user)
+    return redirect("dashboard:members", request.member.organization.slug)
 
 
 @in_organization()
-def leave(request: PlacedRequest) -> HttpResponse:
+def leave(request: MemberRequest) -> HttpResponse:
     """Ask for confirmation, then leave the organization."""
     if request.method != "POST":
         return render(request, "dashboard/member_leave.html")
     try:
-        leave_organization(request.place.organization, request.place.user)
+        leave_organization(request.member.organization, request.member.user)
     except ApiError as error:
         messages.error(request, error.message)
-        return redirect("dashboard:members", request.place.organization.slug)
-    messages.success(request, f"You have left {request.place.organization.name}.")
+        return redirect("dashboard:members", request.member.organization.slug)
+    messages.success(request, f"You have left {request.member.organization.name}.")
     return redirect("dashboard:home")
 
 
 @in_organization(Role.ADMIN)
 @require_POST
-def resend(request: PlacedRequest, invitation_id: int) -> HttpResponse:
+def resend(request: MemberRequest, invitation_id: int) -> HttpResponse:
     """Mail an invitation again with a new link; the old link stops working."""
     found = _find_invitation(request, invitation_id)
     try:
         _invite(request, found.email, Role(found.role))
     except ApiError as error:
         messages.error(request, error.message)
-    return redirect("dashboard:members", request.place.organization.slug)
+    return redirect("dashboard:members", request.member.organization.slug)
 
 
 @in_organization(Role.ADMIN)
 @require_POST
-def take_back(request: PlacedRequest, invitation_id: int) -> HttpResponse:
+def take_back(request: MemberRequest, invitation_id: int) -> HttpResponse:
     """Revoke an invitation."""
     found = _find_invitation(request, invitation_id)
-    with telling(request, f"The invitation of {found.email} is taken back."):
-        revoke_invitation(found, by=request.place.user)
-    return redirect("dashboard:members", request.place.organization.slug)
+    with reporting(request, f"The invitation of {found.email} is taken back."):
+        revoke_invitation(found, by=request.member.user)
+    return redirect("dashboard:members", request.member.organization.slug)
 
 
-def _find(request: PlacedRequest, member_id: int) -> Membership:
+def _find(request: MemberRequest, member_id: int) -> Membership:
     rows = Membership.objects.select_related("user", "organization")
-    found = rows.filter(pk=member_id, organization=request.place.organization).first()
+    found = rows.filter(pk=member_id, organization=request.member.organization).first()
     if found is None:
         raise Http404
     return found
 
 
-def _find_invitation(request: PlacedRequest, invitation_id: int) -> Invitation:
-    found = Invitation.objects.filter(pk=invitation_id, organization=request.place.organization).first()
+def _find_invitation(request: MemberRequest, invitation_id: int) -> Invitation:
+    found = Invitation.objects.filter(pk=invitation_id, organization=request.member.organization).first()
     if found is None:
         raise Http404
     return found

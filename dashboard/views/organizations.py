@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import path
 
 from config.api.errors import ApiError
-from dashboard.access import PlacedRequest, in_organization
+from dashboard.access import MemberRequest, in_organization
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
 from forms_app.organizations import create_organization
 from keys.models import Role, User
@@ -16,13 +16,13 @@ from submissions.lifecycle.closing import end_organization
 
 
 @in_organization(Role.ADMIN)
-def organization(request: PlacedRequest) -> HttpResponse:
+def organization(request: MemberRequest) -> HttpResponse:
     """Show the settings of the organization, and rename it."""
-    own = request.place.organization
+    own = request.member.organization
     entered = OrganizationForm(request.POST or None, initial={"name": own.name})
     if request.method == "POST" and entered.is_valid():
         try:
-            rename_organization(own, entered.cleaned_data["name"], by=request.place.user)
+            rename_organization(own, entered.cleaned_data["name"], by=request.member.user)
         except ValueError as error:
             entered.add_error("name", str(error))
         else:
@@ -33,13 +33,13 @@ def organization(request: PlacedRequest) -> HttpResponse:
 
 
 @in_organization(Role.OWNER)
-def end(request: PlacedRequest) -> HttpResponse:
+def end(request: MemberRequest) -> HttpResponse:
     """Ask for the name of the organization, then delete it with everything in it."""
-    own = request.place.organization
+    own = request.member.organization
     entered = TypedNameForm(request.POST or None, expected=own.name, label="Type the name of the organization")
     if request.method == "POST" and entered.is_valid():
         try:
-            end_organization(own, by=request.place.user)
+            end_organization(own, by=request.member.user)
         except ApiError as error:
             entered.add_error(None, error.message)
         else:

@@ -9,7 +9,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
-from dashboard.access import PlacedRequest, in_organization
+from dashboard.access import MemberRequest, in_organization
 from dashboard.first_steps import first_steps
 from submissions.models import Submission
 from submissions.reading.analytics import DEFAULT_DAYS, summarize
@@ -20,9 +20,9 @@ LATEST = 6
 
 @in_organization()
 @require_safe
-def overview(request: PlacedRequest) -> HttpResponse:
+def overview(request: MemberRequest) -> HttpResponse:
     """Show the last 30 days, the health of deliveries, this hour's requests, and unfinished first steps."""
-    organization = request.place.organization
+    organization = request.member.organization
     today = dt.datetime.now(dt.UTC).date()
     first = today - dt.timedelta(days=DEFAULT_DAYS - 1)
     counts = summarize(organization.pk, None, first=first, last=today, interval="day")

@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
-from dashboard.access import PlacedRequest, in_organization
+from dashboard.access import MemberRequest, in_organization
 from dashboard.views.overview import share
 from keys.models import AccessKey
 from keys.plans import TERMS, Plan
@@ -15,9 +15,9 @@ from keys.plans import TERMS, Plan
 
 @in_organization()
 @require_safe
-def plan(request: PlacedRequest) -> HttpResponse:
+def plan(request: MemberRequest) -> HttpResponse:
     """Show the three plans, the current one, and the requests of this hour."""
-    organization = request.place.organization
+    organization = request.member.organization
     usage = ratelimit.peek_organization(request, str(organization.pk), organization.hourly_limit)
     context = {
         "plans": [

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
-from dashboard.access import PlacedRequest, find_form, in_organization
+from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.html_forms.refusals import RefusalsFilterForm
 from dashboard.refusal_advice import advise
 from forms_app.actions import change_form
@@ -20,9 +20,9 @@ SHOWN = 200
 
 @in_organization()
 @require_safe
-def refused(request: PlacedRequest) -> HttpResponse:
+def refused(request: MemberRequest) -> HttpResponse:
     """List refused submissions with the fix, similar ones of an hour grouped."""
-    organization = request.place.organization
+    organization = request.member.organization
     filters = RefusalsFilterForm(request.GET, organization=organization)
     rows = filters.narrow(recent_refusals(organization))
     context = {
@@ -36,12 +36,12 @@ def refused(request: PlacedRequest) -> HttpResponse:
 
 @in_organization()
 @require_POST
-def allow_origin(request: PlacedRequest, form_id: str) -> HttpResponse:
+def allow_origin(request: MemberRequest, form_id: str) -> HttpResponse:
     """Add a refused origin to the allowed origins of the form."""
     form = find_form(request, form_id)
     if not form.allowed_origins:  # a list of one would exclude all other sites
         messages.success(request, f"“{form.name}” already accepts submissions from every site.")
-        return redirect("dashboard:refused", request.place.organization.slug)
+        return redirect("dashboard:refused", request.member.organization.slug)
     origins = [*form.allowed_origins, request.POST.get("origin", "")]
     try:
         change_form(form, **validate(FormChanges(data={"allowedOrigins": origins})))
@@ -51,7 +51,7 @@ def allow_origin(request: PlacedRequest, form_id: str) -> HttpResponse:
         messages.error(request, error.message)
     else:
         messages.success(request, f"Pages of {origins[-1]} can send to “{form.name}” from now on.")
-    return redirect("dashboard:refused", request.place.organization.slug)
+    return redirect("dashboard:refused", request.member.organization.slug)
 
 
 urlpatterns = [

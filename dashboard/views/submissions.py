@@ -15,7 +15,7 @@ from config.api.errors import ApiError
 from config.ids import Prefix, encode_id, first_id_of
 from config.paging import page_number
 from config.times import now
-from dashboard.access import PlacedRequest, find_own, in_organization
+from dashboard.access import MemberRequest, find_own, in_organization
 from dashboard.html_forms.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
 from dashboard.views.exports import export_chosen
@@ -34,9 +34,9 @@ FARTHEST_PAGE = 10**9
 
 @in_organization()
 @require_safe
-def submissions(request: PlacedRequest) -> HttpResponse:
+def submissions(request: MemberRequest) -> HttpResponse:
     """Show one page of the list."""
-    organization = request.place.organization
+    organization = request.member.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
     number = page_number(request.GET.get("page", ""), farthest=FARTHEST_PAGE)
@@ -64,7 +64,7 @@ def _seen(rows: list[Submission]) -> str:
 
 @in_organization()
 @require_safe
-def submission(request: PlacedRequest, submission_id: str) -> HttpResponse:
+def submission(request: MemberRequest, submission_id: str) -> HttpResponse:
     """Show one submission and its deliveries."""
     found = _find(request, submission_id)
     story = tell_story(found)
@@ -87,14 +87,14 @@ def _neighbours(found: Submission) -> dict[str, Submission | None]:
     return {"newer": newer.first(), "older": older.first()}
 
 
-def _find(request: PlacedRequest, submission_id: str) -> Submission:
+def _find(request: MemberRequest, submission_id: str) -> Submission:
     rows = Submission.objects.select_related("form")
-    return find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.place.organization)
+    return find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
 
 
 @in_organization()
 @require_POST
-def act_on_chosen(request: PlacedRequest) -> HttpResponseBase:
+def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     """Apply one action to the selected rows: mark, delete (after a confirmation), export."""
     try:
         ids = parse_ids(request.POST.getlist("id"), most=MAX_SELECTED)
@@ -108,44 +108,44 @@ def act_on_chosen(request: PlacedRequest) -> HttpResponseBase:
     return act(request, ids, back)
 
 
-def _back(request: PlacedRequest) -> str:
+def _back(request: MemberRequest) -> str:
     """Return the address of the list. Its query is parsed and rebuilt, so that it cannot lead to another site."""
-    organization = request.place.organization
+    organization = request.member.organization
     filters = SubmissionsFilterForm(request.POST, organization=organization)
     query = filters.query()
     return f"{reverse('dashboard:submissions', args=[organization.slug])}{'?' if query else ''}{query}"
 
 
-def _mark_spam(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
-    count = mark_many(ids, organization_id=request.place.organization.pk, spam=True)
+def _mark_spam(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = mark_many(ids, organization_id=request.member.organization.pk, spam=True)
     messages.success(request, f"{_counted(count)} marked as spam. No notifications are sent.")
     return redirect(back)
 
 
-def _mark_not_spam(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
-    count = mark_many(ids, organization_id=request.place.organization.pk, spam=False)
+def _mark_not_spam(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = mark_many(ids, organization_id=request.member.organization.pk, spam=False)
     messages.success(request, f"{_counted(count)} marked as not spam and delivered like new ones.")
     return redirect(back)
 
 
-def _ask_to_delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
-    rows = Submission.objects.filter(organization=request.place.organization, pk__in=ids).select_related("form")
+def _ask_to_delete(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
+    rows = Submission.objects.filter(organization=request.member.organization, pk__in=ids).select_related("form")
     context = {"rows": rows.order_by("-id"), "back": back, "kept": _kept(request)}
     return render(request, "dashboard/submissions_delete.html", context)
 
 
-def _kept(request: PlacedRequest) -> list[tuple[str, str]]:
+def _kept(request: MemberRequest) -> list[tuple[str, str]]:
     return [(name, request.POST[name]) for name in NAMES if request.POST.get(name)]
 
 
-def _delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
-    count = delete_many(ids, organization_id=request.place.organization.pk)
+def _delete(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = delete_many(ids, organization_id=request.member.organization.pk)
     messages.success(request, f"{_counted(count)} deleted permanently.")
     return redirect(back)
 
 
-def _export(request: PlacedRequest, ids: list[Any], _back: str) -> HttpResponseBase:
-    rows = Submission.objects.filter(organization=request.place.organization, pk__in=ids)
+def _export(request: MemberRequest, ids: list[Any], _back: str) -> HttpResponseBase:
+    rows = Submission.objects.filter(organization=request.member.organization, pk__in=ids)
     return export_chosen(request, rows)
 
 
@@ -164,11 +164,11 @@ ACTS = {
 
 @in_organization()
 @require_safe
-def live(request: PlacedRequest) -> HttpResponse:
+def live(request: MemberRequest) -> HttpResponse:
     """Return the address of the live stream with a short-lived token. Access is checked here, not in the stream."""
-    organization = request.place.organization
+    organization = request.member.organization
     narrowing = SubmissionsFilterForm(request.GET, organization=organization).narrowing()
-    token = live_token(organization.pk, narrowing.form.pk if narrowing.form else None, request.place.user.pk)
+    token = live_token(organization.pk, narrowing.form.pk if narrowing.form else None, request.member.user.pk)
     return JsonResponse({"url": f"{settings.EVENTS_URL}/events?{urlencode({'token': token})}"})
 
 

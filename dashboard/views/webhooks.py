@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
-from dashboard.access import PlacedRequest, find_own, in_organization, telling
+from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
 from keys.models import Role
@@ -31,9 +31,9 @@ ONCE = "webhook_form"  # session key: the token of the form that may make one we
 
 @in_organization()
 @require_safe
-def webhooks(request: PlacedRequest) -> HttpResponse:
+def webhooks(request: MemberRequest) -> HttpResponse:
     """List the webhooks of all forms, those that wait for somebody first."""
-    own = Webhook.objects.filter(form__organization=request.place.organization).select_related("form")
+    own = Webhook.objects.filter(form__organization=request.member.organization).select_related("form")
     # As a range, and in the order of the index by webhook: told "equal", PostgreSQL walks the primary key backwards
     # until it meets one, past every delivery of the others.
     last = Delivery.objects.filter(webhook__gte=OuterRef("pk"), webhook__lte=OuterRef("pk"))
@@ -59,9 +59,9 @@ def _held_for(pending: Sequence[Webhook]) -> "Counter[uuid.UUID | None]":
 
 @in_organization(Role.ADMIN)
 @sensitive_variables("made")
-def new_webhook(request: PlacedRequest) -> HttpResponse:
+def new_webhook(request: MemberRequest) -> HttpResponse:
     """Ask for form and URL, register the webhook, show its secret this once."""
-    organization = request.place.organization
+    organization = request.member.organization
     entered = WebhookForm(
         request.POST or None, organization=organization, initial={"form": request.GET.get("form", "")}
     )
@@ -86,13 +86,13 @@ def new_webhook(request: PlacedRequest) -> HttpResponse:
 
 @in_organization()
 @require_safe
-def webhook(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Show a webhook, what can be done with it, and its log."""
     found = _find(request, webhook_id)
     return _show(request, found, UrlForm(initial={"url": found.url}))
 
 
-def _show(request: PlacedRequest, found: Webhook, url_form: UrlForm) -> HttpResponse:
+def _show(request: MemberRequest, found: Webhook, url_form: UrlForm) -> HttpResponse:
     filters = LogFilterForm(request.GET)
     log = filters.narrow(Delivery.objects.filter(webhook=found))
     context = {
@@ -102,7 +102,7 @@ def _show(request: PlacedRequest, found: Webhook, url_form: UrlForm) -> HttpResp
         "page": deliveries.page_of([log], request.GET.get("page", "")),
         "query": deliveries.query_of(request, "status"),
         "here": deliveries.query_of(request, "status", "page"),
-        "log_url": reverse("dashboard:webhook", args=[request.place.organization.slug, found.public_id]),
+        "log_url": reverse("dashboard:webhook", args=[request.member.organization.slug, found.public_id]),
         "of_webhook": True,
         "url_form": url_form,
     }
@@ -113,7 +113,7 @@ def _show(request: PlacedRequest, found: Webhook, url_form: UrlForm) -> HttpResp
 
 @in_organization(Role.ADMIN)
 @require_POST
-def change_url(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send to another URL from now on."""
     found = _find(request, webhook_id)
     entered = UrlForm(request.POST)
@@ -130,36 +130,36 @@ def change_url(request: PlacedRequest, webhook_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
-def activate(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Activate a pending or disabled webhook; what was held for it is sent now."""
     found = _find(request, webhook_id)
-    with telling(request, "Active. What waited for it is being sent."):
+    with reporting(request, "Active. What waited for it is being sent."):
         change_webhook(found, {"status": STATUS.ACTIVE.value})
     return _to(request, found)
 
 
 @in_organization(Role.ADMIN)
 @require_POST
-def disable(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send nothing more. What arrives meanwhile can be replayed."""
     found = _find(request, webhook_id)
-    with telling(request, "Disabled. What arrives meanwhile is noted, and can be replayed later."):
+    with reporting(request, "Disabled. What arrives meanwhile is noted, and can be replayed later."):
         change_webhook(found, {"status": STATUS.DISABLED.value})
     return _to(request, found)
 
 
 @in_organization(Role.ADMIN)
 @require_POST
-def test(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send a made-up submission, marked as a test."""
     found = _find(request, webhook_id)
-    with telling(request, "A test event is on its way: what came of it stands first in the log."):
+    with reporting(request, "A test event is on its way: what came of it stands first in the log."):
         send_test(found)
     return _to(request, found)
 
 
 @in_organization(Role.ADMIN)
-def rotate(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Ask, then make a new secret and show it this once."""
     found = _find(request, webhook_id)
     until = found.previous_secret_until
@@ -174,18 +174,18 @@ def rotate(request: PlacedRequest, webhook_id: str) -> HttpResponse:
 
 
 @in_organization(Role.ADMIN)
-def delete(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Ask, then delete the webhook with its log."""
     found = _find(request, webhook_id)
     if request.method != "POST":
         return render(request, "dashboard/webhook_confirm.html", {"webhook": found, "act": "delete"})
-    with telling(request, "The webhook and its log are deleted."):
+    with reporting(request, "The webhook and its log are deleted."):
         delete_webhook(found)
-    return redirect("dashboard:webhooks", request.place.organization.slug)
+    return redirect("dashboard:webhooks", request.member.organization.slug)
 
 
 @in_organization(Role.ADMIN)
-def replay_range(request: PlacedRequest, webhook_id: str) -> HttpResponse:
+def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Count what a range holds, and send it again when that is confirmed."""
     found = _find(request, webhook_id)
     entered = ReplayForm(request.POST or None)
@@ -210,17 +210,17 @@ def replay_range(request: PlacedRequest, webhook_id: str) -> HttpResponse:
     return render(request, "dashboard/webhook_replay.html", context, status=400 if entered.errors else 200)
 
 
-def _find(request: PlacedRequest, webhook_id: str) -> Webhook:
+def _find(request: MemberRequest, webhook_id: str) -> Webhook:
     own = Webhook.objects.select_related("form")
-    return find_own(own, Prefix.WEBHOOK, webhook_id, form__organization=request.place.organization)
+    return find_own(own, Prefix.WEBHOOK, webhook_id, form__organization=request.member.organization)
 
 
-def _to(request: PlacedRequest, found: Webhook) -> HttpResponse:
-    return redirect("dashboard:webhook", request.place.organization.slug, found.public_id)
+def _to(request: MemberRequest, found: Webhook) -> HttpResponse:
+    return redirect("dashboard:webhook", request.member.organization.slug, found.public_id)
 
 
 @sensitive_variables("made")
-def _show_secret(request: PlacedRequest, made: Webhook, heading: str) -> HttpResponse:
+def _show_secret(request: MemberRequest, made: Webhook, heading: str) -> HttpResponse:
     return render(request, "dashboard/webhook_secret.html", {"webhook": made, "heading": heading})
 
 

@@ -61,7 +61,7 @@ def test_new_form__from_each_start__is_a_draft_with_its_fields(tenant: Tenant, m
     form = Form.objects.get(organization=tenant.organization, name="Fresh")
     assert answer.headers["Location"] == place(tenant, f"forms/{form.public_id}/build")
     assert (form.status, form.fields) == ("draft", [dict(field) for field in STARTER_FORMS[start].fields])
-    assert "Look over its fields" in text_of(member.follow(answer))
+    assert "Review its fields" in text_of(member.follow(answer))
 
 
 def test_list__shows_state_counts_and_the_default__and_archived_ones_apart(tenant: Tenant, member: Browser) -> None:
