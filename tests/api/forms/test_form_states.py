@@ -1,4 +1,4 @@
-"""Changing forms and moving them between draft, published and archived (CONTRACT section 4)."""
+"""Changing forms and moving them between draft, published and archived (docs/contract.md 4)."""
 
 from typing import Any
 
