@@ -1,4 +1,4 @@
-"""What can be done with forms: create, change, publish, unpublish, archive. API and dashboard call the same."""
+"""Create, change, publish, unpublish and archive forms, for the API and the dashboard."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
@@ -14,12 +14,12 @@ from forms_app.spam_protection import SpamProtection
 from keys.models import Organization
 
 STATES = Form.Status
-MAX_RECIPIENTS = 20  # addresses of one form; each submission is a mail to every one of them
-MAX_ADDRESS = 254  # characters; a path of SMTP takes no more (RFC 5321, 4.5.3.1.3), nor does a delivery's recipient
+MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
+MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3) and of a delivery's recipient
 
 
 class FormValues(TypedDict, total=False):
-    """What a form's owner can set: columns of Form, as the serializers clean them."""
+    """The columns of Form that can be set, with values as the serializers return them."""
 
     name: str
     fields: Sequence[Mapping[str, Any]]  # field definitions, each with its name
@@ -34,7 +34,7 @@ class FormValues(TypedDict, total=False):
 def create_form(
     *, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Unpack[FormValues]
 ) -> Form:
-    """Make a form, a draft unless `status` says published."""
+    """Create a form, by default as a draft."""
     published_at = now() if status == STATES.PUBLISHED else None
     return Form.objects.create(
         organization=organization, status=status, is_default=is_default, published_at=published_at, **values
@@ -43,7 +43,7 @@ def create_form(
 
 def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
     """
-    Take over the given values.
+    Change the given columns.
 
     Raises Conflict for an archived form, ValidationFailed for a required field on the default form.
     """
@@ -51,7 +51,7 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
         form = Form.objects.select_for_update().get(pk=form.pk)
         _refuse_archived(form)
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
-            message = "The default form takes submissions that name no form, so none of its fields can be required."
+            message = "The default form receives submissions that name no form, so none of its fields can be required."
             raise invalid("fields", "required_on_default_form", message)
         for name, value in values.items():
             setattr(form, name, value)
@@ -61,15 +61,16 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
 
 
 def change_spam_protection(form: Form, protection: SpamProtection) -> Form:
-    """Set what a form does against spam. Raises Conflict for an archived form."""
+    """Set the spam protection of a form. Raises Conflict for an archived form."""
     return change_form(form, spam_protection=protection.stored())
 
 
 def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     """
-    Set who is mailed of each submission. Raises ValidationFailed for what is no address, and for too many.
+    Set the addresses that each submission is mailed to.
 
-    Addresses are kept once each, whatever the case of their domain.
+    Removes duplicates, ignoring the case of the domain. Raises ValidationFailed for an invalid address and for too
+    many, Conflict for an archived form.
     """
     wanted: dict[str, None] = {}
     for address in addresses:
@@ -90,18 +91,18 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
 
 
 def publish_form(form: Form) -> Form:
-    """Let a form take submissions. A published one stays as it is; an archived one raises Conflict."""
+    """Publish a form, so that it accepts submissions. Raises Conflict for an archived form."""
     return _move(form, STATES.PUBLISHED)
 
 
 def unpublish_form(form: Form) -> Form:
-    """Make a published form a draft again. Raises Conflict for the default and for archived forms."""
+    """Make a published form a draft again. Raises Conflict for the default form and for archived forms."""
     _refuse_default(form, "unpublished")
     return _move(form, STATES.DRAFT)
 
 
 def archive_form(form: Form) -> Form:
-    """Take a form out of use; its submissions stay. Raises Conflict for the default form."""
+    """Archive a form and keep its submissions. Raises Conflict for the default form."""
     _refuse_default(form, "archived")
     if form.status == STATES.ARCHIVED:
         return form
@@ -129,4 +130,4 @@ def _refuse_archived(form: Form) -> None:
 
 def _refuse_default(form: Form, done: str) -> None:
     if form.is_default:
-        raise Conflict(f"The default form takes what names no form, so it cannot be {done}.")
+        raise Conflict(f"The default form receives submissions that name no form, so it cannot be {done}.")

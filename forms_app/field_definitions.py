@@ -1,5 +1,5 @@
 """
-What a form's field is: types, names, options (CONTRACT section 4).
+Field definitions: names, limits, reserved names (docs/contract.md 4). Types are in `field_kinds`.
 
 Stored on the form as a list of `{name, label, type, required, options?, placeholder?}`.
 """
@@ -12,15 +12,15 @@ from django.utils.text import slugify
 from forms_app.field_kinds import FieldType
 
 MAX_FIELDS = 200
-MAX_NAME = 128  # characters of an input's name
+MAX_NAME = 128  # characters of a field's name
 
-# Names that steer a submission and are never data (CONTRACT section 5).
+# Names that control a submission and are never data (docs/contract.md 5).
 CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
 CAPTCHA_FIELDS = frozenset({"g-recaptcha-response", "h-captcha-response", "cf-turnstile-response", "altcha"})
 
 
 class FieldDefinition(TypedDict):
-    """One field of a form, as stored and as shown."""
+    """One field of a form, as stored and as in the API."""
 
     name: str
     label: str
@@ -30,7 +30,7 @@ class FieldDefinition(TypedDict):
     placeholder: NotRequired[str]
 
 
-# A form without fields takes any values; its page and its snippets ask for these.
+# A form without fields accepts any values; its hosted page and its snippets use these.
 GENERAL_FIELDS: list[FieldDefinition] = [
     {"name": "email", "label": "Email", "type": FieldType.EMAIL.value, "required": False},
     {"name": "message", "label": "Message", "type": FieldType.TEXTAREA.value, "required": True},
@@ -41,7 +41,7 @@ def fill_in_names(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     Return the fields with a name each: the given one, else a slug of the label, else `field_N`.
 
-    N is the field's place from 1, or the next number that is free. Names that are given win over those that are made.
+    N is the field's position from 1, or the next free number. Given names take precedence over generated ones.
     """
     taken = {field["name"] for field in fields if field.get("name")}
     named = []
@@ -53,7 +53,7 @@ def fill_in_names(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _free_name(slug: str, place: int, taken: set[str]) -> str:
-    if slug and slug not in taken and slug not in CAPTCHA_FIELDS:  # under such a name nothing would be stored
+    if slug and slug not in taken and slug not in CAPTCHA_FIELDS:  # values of captcha fields are not stored
         return slug
     while f"field_{place}" in taken:
         place += 1

@@ -1,4 +1,4 @@
-"""Filters of lists by form."""
+"""Filters of lists by form, for the API."""
 
 import uuid
 from typing import Any
@@ -13,15 +13,15 @@ from keys.authentication import caller_key
 
 
 class OwnFormFilter(IdFilter):
-    """`?formId=`: a foreign or unknown form is refused as everywhere, instead of giving an empty list."""
+    """`?formId=`: an unknown form is a 404 and one of another organization a 403, never an empty list."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(prefix=Prefix.FORM, field_name="form_id", **kwargs)
 
     def filter(self, qs: QuerySet[Any], value: uuid.UUID | None) -> QuerySet[Any]:
-        """Return the form's rows. Raises NotFound or Unauthorized."""
+        """Return the rows of the form. Raises NotFound or Unauthorized."""
         request = self.parent.request
-        if value is not None and request is not None:  # a command has no caller
+        if value is not None and request is not None:  # the schema's generator has no caller
             find_owned(Form.objects.all(), value, caller_key(request).organization_id)
         filtered: QuerySet[Any] = super().filter(qs, value)
         return filtered

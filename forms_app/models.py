@@ -1,4 +1,4 @@
-"""What a form is."""
+"""Forms."""
 
 import uuid
 
@@ -12,22 +12,20 @@ from keys.models import Organization
 
 
 class FormQuerySet(models.QuerySet["Form"]):
-    """Forms by what can be done with them."""
-
     def with_submission_count(self) -> "FormQuerySet":
-        """Add `submission_count`: what is stored and not spam."""
+        """Add `submission_count`: the number of stored submissions without spam."""
         return self.annotate(submission_count=submission_count())
 
 
 class Form(models.Model):
     """
-    A form of an organization: draft, published or archived (CONTRACT section 4).
+    A form of an organization: draft, published or archived (docs/contract.md 4).
 
-    One form of each organization is its default: it takes the submissions that name none.
+    One form of each organization is the default: it receives submissions that name no form.
     """
 
     class Status(models.TextChoices):
-        """Only published forms take submissions."""
+        """Only published forms accept submissions."""
 
         DRAFT = "draft", "Draft"
         PUBLISHED = "published", "Published"
@@ -79,15 +77,15 @@ class Form(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id as the API shows it."""
+        """The id in the API."""
         return encode_id(Prefix.FORM, self.id)
 
     @property
     def url(self) -> str:
-        """Address of the hosted page."""
+        """The URL of the hosted page."""
         return form_url(self.id)
 
 
 def form_url(form_id: uuid.UUID) -> str:
-    """Return the address of a form's hosted page."""
+    """Return the URL of a form's hosted page."""
     return f"{settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"

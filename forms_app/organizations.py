@@ -1,4 +1,4 @@
-"""The one function that makes an organization, whoever asks: a command, a sign-up, an operator."""
+"""Creates organizations, for the command and for sign-up."""
 
 from itertools import count
 
@@ -20,21 +20,21 @@ PUBLISHABLE_KEY_NAME = "For web pages"
 
 
 class SlugTaken(ValueError):
-    """Another organization has this slug already."""
+    """Another organization has this slug."""
 
 
 def create_organization(
     *, name: str, owner: User, plan: Plan = Plan.FREE, by: Actor = None, number_taken_slugs: bool = False
 ) -> Organization:
     """
-    Make an organization with its owner, its published default form and one publishable key.
+    Create an organization with its owner, a published default form and one publishable key.
 
-    Raises SlugTaken when the slug made from the name belongs to another one, unless `number_taken_slugs` gives it a
-    free one, such as `acme-2`.
+    The slug is made from the name. If it is taken, adds a number, such as `acme-2`, with `number_taken_slugs`, else
+    raises SlugTaken. Raises ValueError for a name that is empty or too long.
     """
     name = clean_name(name).strip()
     if not 0 < len(name) <= MAX_NAME:
-        raise ValueError(f"An organization's name has 1 to {MAX_NAME} characters.")
+        raise ValueError(f"An organization's name must have 1 to {MAX_NAME} characters.")
     slug = slugify(name)[:MAX_SLUG] or "organization"
     if number_taken_slugs:
         slug = _free_slug(slug)
@@ -49,13 +49,13 @@ def create_organization(
             record_event(organization=organization, by=by, action="organization.created", subject=name)
     except IntegrityError:
         if Organization.objects.filter(slug=slug).exists():
-            raise SlugTaken(f"An organization with the slug {slug!r} exists already. Choose another name.") from None
+            raise SlugTaken(f"An organization with the slug {slug!r} already exists. Choose another name.") from None
         raise
     return organization
 
 
 def _free_slug(slug: str) -> str:
-    """Return the slug, or the first with a number after it that is free. Two at once: one is told to try again."""
+    """Return the slug, else the first free one with a number. Of two callers at once, one gets SlugTaken."""
     start = f"{slug[: MAX_SLUG - 8]}-"
     taken = set(Organization.objects.filter(slug__startswith=start).values_list("slug", flat=True))
     if not Organization.objects.filter(slug=slug).exists():

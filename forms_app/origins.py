@@ -1,7 +1,7 @@
 """
-Origins of pages: parsed strictly, compared exactly by scheme, host and port (CONTRACT section 5, RFC 6454).
+Origins of pages: parsed strictly, compared exactly by scheme, host and port (docs/contract.md 5, RFC 6454).
 
-`https://*.example.com` stands for every subdomain, at any depth, but not for example.com itself.
+`https://*.example.com` matches every subdomain, at any depth, but not example.com itself.
 """
 
 import re
@@ -13,7 +13,7 @@ _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
 class InvalidOrigin(ValueError):
-    """The text is not an origin; the message says what one looks like."""
+    """The text is not an origin. The message describes the format."""
 
 
 def parse_origin_pattern(text: str) -> str:
@@ -28,7 +28,7 @@ def parse_origin_pattern(text: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Return the origin of a page's address (a Referer), or an empty string."""
+    """Return the origin of a URL, such as a Referer, or an empty string."""
     try:
         parts = urlsplit(url)
         return parse_origin_pattern(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
@@ -37,10 +37,10 @@ def origin_of(url: str) -> str:
 
 
 def is_allowed(origin: str, allowed: Sequence[str]) -> bool:
-    """Tell whether a page's origin matches one of a form's patterns."""
+    """Return whether a page's origin matches one of a form's patterns."""
     try:
         origin = parse_origin_pattern(origin)
-    except InvalidOrigin:  # `null`, an extension's scheme
+    except InvalidOrigin:  # `null`, or the scheme of a browser extension
         return False
     return any(origin == pattern or _matches_wildcard(origin, pattern) for pattern in allowed)
 

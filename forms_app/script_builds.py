@@ -1,8 +1,8 @@
 """
-Builds what `/forms.js` serves from the hand-written sources: `make forms.js`, or `python -m forms_app.script_builds`.
+Builds the files of `/forms.js` from their sources: `make forms.js`, or `python -m forms_app.script_builds`.
 
-esbuild only minifies. A build is named by its hash and stays in `builds/` for ever: pages that pinned it with SRI keep
-working after an upgrade. `current.json` says which ones are served at the stable addresses.
+esbuild only minifies. A build is named by its hash and stays in `builds/` permanently, so that pages that pin it with
+SRI work after an upgrade. `current.json` lists the builds that are served at the stable URLs.
 """
 
 import base64
@@ -20,7 +20,7 @@ HASH_DIGITS = 12
 
 
 def minify(source: Path, *, esbuild: Path = ESBUILD, **constants: str) -> bytes:
-    """Return a source minified, with these names replaced by these texts."""
+    """Return a minified source, with each name in `constants` replaced by its value."""
     defined = [f"--define:{name}={json.dumps(value)}" for name, value in constants.items()]
     command = [
         str(esbuild),
@@ -35,14 +35,14 @@ def minify(source: Path, *, esbuild: Path = ESBUILD, **constants: str) -> bytes:
 
 
 def describe(name: str, text: bytes) -> dict[str, str]:
-    """Return `{file, integrity}` of a build of `name` (`forms.js`)."""
+    """Return `{file, integrity}` of a build of `name`, such as `forms.js`."""
     stem, digits = name.removesuffix(".js"), hashlib.sha256(text).hexdigest()[:HASH_DIGITS]
     integrity = base64.b64encode(hashlib.sha384(text).digest()).decode()
     return {"file": f"{stem}.{digits}.js", "integrity": f"sha384-{integrity}"}
 
 
 def build_all(*, esbuild: Path = ESBUILD) -> dict[str, bytes]:
-    """Return every file of a build by its name in `builds/`, `current.json` too."""
+    """Return every file of a build, including `current.json`, by its name in `builds/`."""
     proof = minify(SOURCES / "forms.proof.js", esbuild=esbuild)
     known = {"forms.proof.js": describe("forms.proof.js", proof)}
     solver = known["forms.proof.js"]

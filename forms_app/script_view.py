@@ -1,4 +1,4 @@
-"""Serves `/forms.js` and its companions, at stable addresses and at those with a hash (CONTRACT section 6)."""
+"""Serves `/forms.js` and its further files, at stable URLs and at URLs with a hash (docs/contract.md 6)."""
 
 import functools
 import hashlib
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from forms_app.script_builds import BUILDS, CURRENT
 
-SHORT = "public, max-age=300, stale-while-revalidate=86400"  # five minutes until a new version is on every page
+SHORT = "public, max-age=300, stale-while-revalidate=86400"  # pages get a new version within five minutes
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -29,10 +29,10 @@ def _content(file_name: str) -> tuple[bytes, str]:
     return text, f'"{hashlib.sha256(text).hexdigest()[:32]}"'
 
 
-@csrf_exempt  # a POST is told 405 and not asked for a token
+@csrf_exempt  # so that a POST gets 405, not a CSRF error
 @require_safe
 def serve_script(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer with a script, or 304 to who has it. Open to every origin (config.api.cors)."""
+    """Return a script, or 304 if the client has it. Open to every origin (`config.api.cors`)."""
     stable = current_builds().get(name)
     try:
         text, etag = _content(stable["file"] if stable else name)

@@ -1,4 +1,4 @@
-"""How forms are read and shown (CONTRACT section 4)."""
+"""Bodies and records of forms (docs/contract.md 4)."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from forms_app.origins import InvalidOrigin, parse_origin_pattern
 MAX_ORIGINS = 50
 MAX_OPTIONS = 200
 MAX_RETENTION_DAYS = 3650  # ten years
-# How an origin may be written, for the schema; `parse_origin_pattern` is what decides.
+# The format of an origin, for the schema; `parse_origin_pattern` is authoritative.
 ORIGIN = r"^[Hh][Tt][Tt][Pp][Ss]?://(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:([0-9]{1,4}|[1-5][0-9]{4}))?$"
 NEED_OPTIONS = [name for name, kind in KINDS.items() if kind.needs_options]
 MAY_HAVE_OPTIONS = [name for name, kind in KINDS.items() if kind.takes_options and not kind.needs_options]
@@ -34,7 +34,7 @@ WITHOUT_OPTIONS = [name for name, kind in KINDS.items() if not kind.takes_option
 
 
 class FieldTypeField(serializers.ChoiceField):
-    """A field type in any case; answered in the specification's spelling."""
+    """A field type in any case; its value has the spelling of the table."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(choices=[(name, name) for name in KINDS], **kwargs)
@@ -67,13 +67,13 @@ class FieldDefinitionSerializer(StrictSerializer):
     placeholder = TextField(max_length=500, required=False, allow_blank=True)
 
     def validate_name(self, name: str) -> str:
-        """Refuse names that steer submissions: their values would never be stored."""
+        """Reject control fields: their values are not stored as data."""
         if name in CONTROL_FIELDS or name in CAPTCHA_FIELDS:
             raise serializers.ValidationError(f"{name} is a control field. Choose another name.", code="reserved")
         return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require options where the type needs them, and refuse them where it takes none."""
+        """Require options for a type that needs them, and reject them for a type without."""
         kind, has_options = kind_of(attrs["type"]), "options" in attrs
         if kind.needs_options and not has_options:
             message = f"A {kind.name} needs a list of options."
@@ -85,7 +85,7 @@ class FieldDefinitionSerializer(StrictSerializer):
 
 
 class NamesFields(serializers.Serializer[Any]):
-    """Shows the attribute `fields_` under the name `fields`, which would hide the serializer's own."""
+    """Names the attribute `fields_` `fields` in JSON; as an attribute, `fields` belongs to DRF."""
 
     def get_fields(self) -> dict[str, Any]:
         """Return the serializer's fields by their names in JSON."""
@@ -100,11 +100,11 @@ class NamesFields(serializers.Serializer[Any]):
     }
 )
 class FormChanges(NamesFields, StrictSerializer):
-    """The body of `PATCH /api/forms/{id}`. Not DRF's `partial`: that would make fields of fields optional as well."""
+    """The body of `PATCH /api/forms/{id}`. Not DRF's `partial`, which makes members of nested objects optional too."""
 
     name = NameField(required=False)
-    # The bound stands here and not in a method: that would look at eighty thousand fields before it counts them.
-    # (Ignored, since the stubs do not know that `many=True` takes the arguments of a ListSerializer.)
+    # `max_length` instead of a check in a method, which would validate eighty thousand fields before it counts them.
+    # (Ignored, since the stubs do not know that `many=True` accepts the arguments of a ListSerializer.)
     fields_ = FieldDefinitionSerializer(many=True, required=False, max_length=MAX_FIELDS)  # type: ignore[call-arg]
     allowedOrigins = serializers.ListField(
         child=TextField(max_length=300), source="allowed_origins", required=False, max_length=MAX_ORIGINS
@@ -118,21 +118,21 @@ class FormChanges(NamesFields, StrictSerializer):
     )
 
     def validate_fields(self, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the fields, each with a name that is its own."""
+        """Return the fields, each with a unique name."""
         duplicate = first_duplicate(field["name"] for field in fields if field.get("name"))
         if duplicate is not None:
             raise serializers.ValidationError(f"Two fields have the name {duplicate}.", code="duplicate")
         return fill_in_names([dict(field) for field in fields])
 
     def validate_allowedOrigins(self, origins: list[str]) -> list[str]:
-        """Return the origins in the spelling that browsers send, each once."""
+        """Return the origins in the spelling of browsers, without duplicates."""
         try:
             return list(dict.fromkeys(parse_origin_pattern(origin) for origin in origins))
         except InvalidOrigin as error:
             raise serializers.ValidationError(str(error), code="invalid_origin") from None
 
     def validate_redirectUrl(self, url: str | None) -> str:
-        """Return an http or https address, or nothing."""
+        """Return an http or https URL, or an empty string."""
         if url and not is_web_address(url):
             raise serializers.ValidationError("Must be a URL that begins with http:// or https://.", code="invalid_url")
         return url or ""
@@ -143,7 +143,7 @@ class FormChanges(NamesFields, StrictSerializer):
 
 
 class NewForm(FormChanges):
-    """The body of `POST /api/forms`. A form without fields takes any values."""
+    """The body of `POST /api/forms`. A form without fields accepts any values."""
 
     name = NameField()
     status = serializers.ChoiceField([Form.Status.DRAFT, Form.Status.PUBLISHED], default=Form.Status.DRAFT)
@@ -151,11 +151,11 @@ class NewForm(FormChanges):
 
 @extend_schema_field(FieldDefinitionSerializer(many=True))
 class FieldsField(serializers.JSONField):
-    """The definitions as they are stored."""
+    """Field definitions, as stored."""
 
 
 class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
-    """A form as the API shows it."""
+    """A form in responses."""
 
     id = PublicIdField(Prefix.FORM)
     isDefault = serializers.BooleanField(source="is_default")

@@ -1,4 +1,4 @@
-"""What a site owner pastes: ready to use, with a publishable key, never with a secret one (CONTRACT section 3)."""
+"""Snippets for the owner of a site: ready to paste, with a publishable key, never a secret one (docs/contract.md 3)."""
 
 import json
 from html import escape
@@ -13,14 +13,14 @@ from keys.models import AccessKey, Organization
 
 
 def publishable_key(organization: Organization) -> str:
-    """Return the oldest publishable key in use, or "" when there is none."""
+    """Return the oldest usable publishable key, or an empty string."""
     keys = AccessKey.objects.usable().filter(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
     key = keys.order_by("id").first()
     return key.publishable_token if key else ""
 
 
 def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
-    """Return the script tag; `pinned` to this very version, which the browser then checks by its hash (SRI)."""
+    """Return the script tag; with `pinned`, of exactly this version, which the browser checks by its hash (SRI)."""
     build = current_builds()["forms.js"]
     attributes = {"src": f"{settings.PUBLIC_URL}/{build['file'] if pinned else 'forms.js'}"}
     if pinned:
@@ -29,7 +29,7 @@ def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
 
 
 def plain_html(form: Form) -> str:
-    """Return a form that posts to its hosted address, without any script or key."""
+    """Return an HTML form that posts to the hosted page, without a script or key."""
     rows = [_row(field) for field in form.fields or GENERAL_FIELDS]
     opening = f"<form{_attributes({'action': form.url, 'method': 'post'})}>"
     return "\n".join([opening, *rows, "  <button>Send</button>", "</form>"])
@@ -60,13 +60,13 @@ def _attributes(values: dict[str, str]) -> str:
     """
     Return HTML attributes, as plain text.
 
-    Not Django's `format_html`: what it makes is taken for safe, and a page that shows a snippet would run it.
+    Not Django's `format_html`: its result is marked as safe, so a page that shows a snippet would run it.
     """
     return "".join(f' {name}="{escape(value)}"' for name, value in values.items())
 
 
 def fetch_call(form: Form, key: str) -> str:
-    """Return JavaScript that submits."""
+    """Return JavaScript that submits example values."""
     body = json.dumps(example_values(form), ensure_ascii=False)
     return (
         f'await fetch("{settings.PUBLIC_URL}/api/submit?formId={form.public_id}", {{\n'
@@ -78,7 +78,7 @@ def fetch_call(form: Form, key: str) -> str:
 
 
 def curl_command(form: Form, key: str) -> str:
-    """Return one line for a shell."""
+    """Return a shell command, in one line, that submits example values."""
     body = json.dumps(example_values(form), ensure_ascii=False).replace("'", "'\\''")
     return (
         f"curl '{settings.PUBLIC_URL}/api/submit?formId={form.public_id}'"
@@ -87,7 +87,7 @@ def curl_command(form: Form, key: str) -> str:
 
 
 def example_values(form: Form) -> dict[str, str]:
-    """Return values that the form would take."""
+    """Return an example value for each field, which the form accepts."""
     values = {}
     for field in form.fields or GENERAL_FIELDS:
         options = field.get("options") or [kind_of(field["type"]).example]
@@ -96,5 +96,5 @@ def example_values(form: Form) -> dict[str, str]:
 
 
 def environment_line(token: str) -> str:
-    """Return the line that keeps a secret key in an environment variable and out of the code (SPEC section 5.6)."""
+    """Return the line for an `.env` file, which keeps a secret key out of the code."""
     return f"FIELDPOST_ACCESS_KEY={token}"

@@ -1,7 +1,8 @@
 """
-What a form does against spam beside the honeypot, which is always on. Stored on the form as JSON; `{}` is the default.
+The spam protection of a form, in addition to the honeypot, which is always on. Stored as JSON; `{}` is the default.
 
-Rules (links, words, time) mark a submission as spam, which its sender never sees. Proof of work and captchas refuse.
+Rules (links, words, time) mark a submission as spam, without the submitter's knowledge. Proof of work and captchas
+reject it.
 """
 
 import dataclasses
@@ -10,12 +11,12 @@ from typing import Any, Self
 
 from django.db import models
 
-MINIMUM_SECONDS = 2  # between opening our page and sending it; people need longer, scripts do not
-MAX_WORDS = 200  # blocked words of a form
+MINIMUM_SECONDS = 2  # between opening the hosted page and sending it; people need longer, scripts do not
+MAX_WORDS = 200  # blocked words per form
 
 
 class Captcha(models.TextChoices):
-    """Services that check for people. Off by default: they load code of theirs into the page."""
+    """Captcha services. Off by default, because they load their code into the page."""
 
     NONE = "", "None"
     TURNSTILE = "turnstile", "Cloudflare Turnstile"
@@ -25,11 +26,11 @@ class Captcha(models.TextChoices):
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpamProtection:
     """
-    `minimum_seconds`: sent faster than this after our page was opened is spam; 0 is off.
-    `max_links`: more links than this in all values are spam; None is off.
-    `blocked_words`: words and phrases, in any case, that make spam.
-    `proof_of_work`: the sender's machine has to compute a while first (ALTCHA).
-    `captcha`: a Captcha, with the site's key and secret at that service.
+    `minimum_seconds`: spam if sent sooner after the hosted page was opened; 0: off.
+    `max_links`: spam if all values together have more links; None: off.
+    `blocked_words`: spam if a value contains one of these words or phrases, in any case.
+    `proof_of_work`: the submitter's browser must solve a challenge first (ALTCHA).
+    `captcha`: the service, with the site key and secret of the account there.
     """
 
     minimum_seconds: int = MINIMUM_SECONDS
@@ -42,7 +43,7 @@ class SpamProtection:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the settings of a form; what it does not say is the default."""
+        """Return the stored settings of a form, with defaults for the others."""
         if not stored:
             return cls()
         known = {field.name for field in dataclasses.fields(cls)}
@@ -50,7 +51,7 @@ class SpamProtection:
         return cls(**{**values, "blocked_words": tuple(values.get("blocked_words", ()))})
 
     def stored(self) -> dict[str, Any]:
-        """Return what is stored: only what differs from the defaults."""
+        """Return the JSON to store: settings that differ from the defaults."""
         values, defaults = dataclasses.asdict(self), dataclasses.asdict(type(self)())
         changed = {name: value for name, value in values.items() if value != defaults[name]}
         return changed | ({"blocked_words": list(self.blocked_words)} if self.blocked_words else {})

@@ -1,8 +1,8 @@
 """
-How many submissions a form has: asked here, answered by a higher room.
+The number of submissions of a form, which a higher app provides.
 
-The form's record carries `submissionCount`, and what was received is the submissions' room, which builds on this one.
-So this room states the question and the submissions' AppConfig answers it at start-up; nothing here imports it.
+A form's record has `submissionCount`, but submissions are an app above this one. Their AppConfig registers the
+expression at start-up, so that nothing here imports them.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ _providers: list[Provider] = []
 
 
 def answer_submission_count(provider: Provider) -> None:
-    """Register the expression, over a Form queryset, that counts what is stored and not spam."""
+    """Register the expression, over a Form queryset, that counts submissions without spam."""
     _providers[:] = [provider]
 
 
 def submission_count() -> Expression | Combinable:
-    """Return the registered expression; 0 in a project without the submissions' app."""
+    """Return the registered expression, or 0 if there is none."""
     return _providers[0]() if _providers else Value(0, output_field=IntegerField())

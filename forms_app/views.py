@@ -19,7 +19,7 @@ EVERY_STATUS = "all"
 
 
 class FormFilters(django_filters.FilterSet):
-    """`?status=`: archived forms are shown only when asked for."""
+    """`?status=`: archived forms are listed only on request."""
 
     status = django_filters.ChoiceFilter(
         choices=[*Form.Status.choices, (EVERY_STATUS, "All")], method="by_status", empty_label=None
@@ -30,11 +30,11 @@ class FormFilters(django_filters.FilterSet):
         fields: list[str] = []
 
     def by_status(self, queryset: QuerySet[Form], name: str, value: str) -> QuerySet[Form]:
-        """Return the forms of one state, or of all."""
+        """Return the forms with this status, or all."""
         return queryset if value == EVERY_STATUS else queryset.filter(status=value)
 
     def filter_queryset(self, queryset: QuerySet[Form]) -> QuerySet[Form]:
-        """Leave archived forms out unless a status is named."""
+        """Leave out archived forms unless a status is given."""
         if not self.form.cleaned_data["status"]:
             queryset = queryset.exclude(status=Form.Status.ARCHIVED)
         filtered: QuerySet[Form] = super().filter_queryset(queryset)
@@ -56,12 +56,12 @@ class FormViewSet(KeyedViewSet):
     }
 
     def show_form(self, form: Form, message: str, *, status: int = 200) -> Response:
-        """Return the record as the database has it now, with its count."""
+        """Return the current record, with its submission count."""
         return self.show(Form.objects.with_submission_count().get(pk=form.pk), message, status=status)
 
     @extend_schema(request=NewForm, responses={201: enveloped(FormRecord)})
     def create(self, request: Request) -> Response:
-        """Create a form, as a draft unless its status says published."""
+        """Create a form, by default as a draft."""
         values = self.read(NewForm)
         form = create_form(organization=caller_key(request).organization, **values)
         return self.show_form(form, "Form created.", status=201)
@@ -74,7 +74,7 @@ class FormViewSet(KeyedViewSet):
 
     @extend_schema(request=None, responses=enveloped(FormRecord))
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Let a form take submissions."""
+        """Publish a form, so that it accepts submissions."""
         return self.show_form(publish_form(self.act()), "Form published.")
 
     @extend_schema(request=None, responses=enveloped(FormRecord))

@@ -1,4 +1,4 @@
-"""What can be done with access keys: issue, regenerate, revoke. Each acts on the very next request, everywhere."""
+"""Issue, regenerate and revoke access keys. Each takes effect with the next request, on every host."""
 
 import datetime as dt
 import uuid
@@ -27,16 +27,16 @@ def issue_key(
     expires_on: dt.date | None = None,
 ) -> tuple[AccessKey, str]:
     """
-    Make a key and return its record and its token, which is shown this once.
+    Create a key and return its record and its token, which is not stored and so is shown only once.
 
-    A publishable key has no permissions whatever is asked for. Raises ValidationFailed for a date in the past,
-    Unauthorized when `by` is a key and the new one would be stronger, and PlanRequired when a person asks for a scoped
-    key that the plan does not include (through the API every key counts as one, and its view says so first).
+    A publishable key has no permissions, whatever `permissions` says. Raises ValidationFailed for a date in the past,
+    Unauthorized if `by` is a key with fewer rights than the new one, and PlanRequired if a person creates a scoped key
+    that the plan does not include. (The view of the API requires the plan for every key.)
     """
     if not 0 < len(name.strip()) <= MAX_NAME:
         raise invalid("name", "invalid", f"must have 1 to {MAX_NAME} characters.")
     if expires_on is not None and expires_on < dt.datetime.now(dt.UTC).date():
-        raise invalid("expiresAt", "in_the_past", "the date lies in the past (UTC). Choose today or later.")
+        raise invalid("expiresAt", "in_the_past", "the date is in the past (UTC). Choose today or later.")
     is_publishable = kind == AccessKey.Kind.PUBLISHABLE
     key = AccessKey(
         organization=organization,
@@ -48,7 +48,7 @@ def issue_key(
     )
     refuse_stronger(key, by)
     if isinstance(by, User) and is_scoped(key) and not organization.terms.scoped_keys:
-        raise PlanRequired("A key with fewer permissions or an expiry date is part of the Enterprise plan.")
+        raise PlanRequired("Keys with fewer permissions or an expiry date require the Enterprise plan.")
     token = tokens.make_token(publishable=is_publishable)
     key.set_token(token)
     with transaction.atomic():
@@ -58,15 +58,15 @@ def issue_key(
 
 
 def is_scoped(key: AccessKey) -> bool:
-    """Tell whether a key is limited: some permissions only, or an end (SPEC section 5.5)."""
+    """Return whether a key is scoped: an expiry date, or not all permissions (docs/contract.md 3)."""
     return key.expires_on is not None or not (key.is_publishable or set(key.permissions) == set(ALL_PERMISSIONS))
 
 
 def regenerate_key(key: AccessKey, *, by: Actor) -> str:
     """
-    Give a key a new secret and return it; the old one stops at once.
+    Replace the token of a key and return the new one; the old one stops working immediately.
 
-    Raises Conflict for a revoked or expired key, Unauthorized when `by` is a weaker key.
+    Raises Conflict for a revoked or expired key, Unauthorized if `by` is a key with fewer rights.
     """
     refuse_stronger(key, by)
     token = tokens.make_token(publishable=key.is_publishable)
@@ -74,7 +74,7 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
         key = AccessKey.objects.select_for_update().get(pk=key.pk)
         if not key.is_usable:
             state = "revoked" if key.revoked_at else "expired"
-            raise Conflict(f"This key is {state} and stays so. Make a new key instead.")
+            raise Conflict(f"This key is {state} and cannot be used again. Create a new key instead.")
         key.set_token(token)
         key.save(update_fields=["digest", "hint", "publishable_token", "secret_made_at"])
         record_event(organization=key.organization, by=by, action="key.regenerated", subject=str(key))
@@ -82,7 +82,7 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
 
 
 def revoke_key(key: AccessKey, *, by: Actor) -> None:
-    """Stop a key for good. Revoking it again changes nothing."""
+    """Revoke a key permanently. Does nothing if it is revoked already."""
     with transaction.atomic():
         if AccessKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now()):
             record_event(organization=key.organization, by=by, action="key.revoked", subject=str(key))
@@ -90,9 +90,9 @@ def revoke_key(key: AccessKey, *, by: Actor) -> None:
 
 def refuse_stronger(key: AccessKey, by: Actor) -> None:
     """
-    Raise Unauthorized when `by` is a key that has less than `key`: permissions, the admin flag, or days to live.
+    Raise Unauthorized if `by` is a key with fewer rights than `key`: permissions, the admin flag, or an earlier expiry.
 
-    Days count because a key that ends tomorrow could otherwise make itself a successor without an end.
+    Expiry counts, because a key that expires tomorrow could otherwise create a successor without an expiry date.
     """
     if not isinstance(by, AccessKey) or by.pk == key.pk:
         return
@@ -102,7 +102,7 @@ def refuse_stronger(key: AccessKey, by: Actor) -> None:
 
 
 def note_use(key_id: uuid.UUID, *, from_browser: bool) -> None:
-    """Write when a key was last used, and that a secret one came from a browser. Callers decide how often."""
+    """Store the time of a key's last use, and of a secret key's use in a browser. Callers limit the frequency."""
     moment = now()
     seen = {"browser_seen_at": moment} if from_browser else {}
     AccessKey.objects.filter(pk=key_id).update(last_used_at=moment, **seen)

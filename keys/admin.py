@@ -1,4 +1,4 @@
-"""The operators' admin: organizations with plan and limit, people, members, the audit trail, keys."""
+"""The operators' admin: organizations, plans and limits, members, users, access keys, the audit trail."""
 
 from functools import partial
 from typing import Any
@@ -19,13 +19,14 @@ from keys.organizations import rename_organization, set_plan
 from keys.plans import Plan
 
 admin.site.site_header = admin.site.site_title = "Fieldpost operators"
-admin.site.index_title = "Organizations, people, trail"
-admin.site.unregister([EmailAddress, Authenticator, Group])  # theirs would show secrets, and addresses out of step
+admin.site.index_title = "Organizations, users, audit trail"
+# allauth's own pages show secrets, and let an operator change an address without changing the user's.
+admin.site.unregister([EmailAddress, Authenticator, Group])
 
 
 def operator(request: HttpRequest) -> User:
-    """Return who is logged in: the admin lets nobody else in."""
-    user: User = request.user  # type: ignore[assignment]  # staff, so not anonymous
+    """Return the current user."""
+    user: User = request.user  # type: ignore[assignment]  # the admin requires staff, so never anonymous
     return user
 
 
@@ -33,23 +34,20 @@ class ReadOnly:
     """No adding, changing or deleting."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
         return False
 
 
 class MembershipFormSet(BaseInlineFormSet):
-    """The members of one organization, as an operator changes them."""
+    """The members of one organization."""
 
     def clean(self) -> None:
-        """Somebody always owns an organization, whoever changes its members."""
+        """Require at least one owner."""
         super().clean()
         kept = [form for form in self.forms if form.cleaned_data and not form.cleaned_data.get("DELETE")]
         if not any(form.cleaned_data.get("role") == Role.OWNER for form in kept):
@@ -57,8 +55,6 @@ class MembershipFormSet(BaseInlineFormSet):
 
 
 class MembershipInline(admin.TabularInline):
-    """Who belongs to an organization."""
-
     model = Membership
     formset = MembershipFormSet
     extra = 0
@@ -67,23 +63,23 @@ class MembershipInline(admin.TabularInline):
 
 
 class OrganizationForm(ModelForm):
-    """Name, plan and the limit of an Enterprise organization."""
+    """Name, plan and custom rate limit of an organization."""
 
     class Meta:
         model = Organization
         fields = ("name", "plan", "rate_limit")
 
     def clean(self) -> dict[str, Any]:
-        """A limit of its own is for Enterprise alone, as `set_plan` has it."""
+        """Allow a custom rate limit only for Enterprise, as `set_plan` does."""
         values = super().clean() or self.cleaned_data
         if values.get("rate_limit") is not None and values.get("plan") != Plan.ENTERPRISE:
-            self.add_error("rate_limit", "A rate limit of its own is for the Enterprise plan alone. Leave it empty.")
+            self.add_error("rate_limit", "A custom rate limit requires the Enterprise plan. Leave it empty.")
         return values
 
 
 @admin.register(Organization)
 class OrganizationAdmin(admin.ModelAdmin):
-    """Plans and limits; made by sign-up or `create_organization`, which make them whole."""
+    """Plans and limits. Sign-up and `create_organization` create organizations, with their form and key."""
 
     form = OrganizationForm
     list_display = ("name", "slug", "plan", "rate_limit", "created_at")
@@ -94,22 +90,22 @@ class OrganizationAdmin(admin.ModelAdmin):
     ordering = ("-created_at",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: a half organization would have no default form and no key."""
+        """Never: it would have no default form and no key."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: deleting millions of rows is not a click's work."""
+        """Never: deleting millions of rows takes too long for a request."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
-        """Rename, and move the plan, by the functions that also write the trail."""
+        """Save through the functions that also write the audit trail."""
         stored = Organization.objects.get(pk=obj.pk)
         rename_organization(stored, obj.name, by=operator(request))
         if {"plan", "rate_limit"} & set(form.changed_data):
             set_plan(stored, Plan(obj.plan), by=operator(request), rate_limit=obj.rate_limit)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """Save members, and write what an operator did to them into the organization's trail."""
+        """Save members and record the changes in the organization's audit trail."""
         super().save_formset(request, form, formset, change)
         note = partial(record_event, organization=form.instance, by=operator(request))
         for membership in formset.new_objects:
@@ -122,7 +118,7 @@ class OrganizationAdmin(admin.ModelAdmin):
 
 @admin.register(User)
 class UserAdmin(admin.ModelAdmin):
-    """People. Passwords are theirs: they set them by mail."""
+    """Users. They set their passwords themselves, by mail."""
 
     list_display = ("email", "is_active", "is_staff", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff")
@@ -131,22 +127,22 @@ class UserAdmin(admin.ModelAdmin):
     ordering = ("-date_joined",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Nobody makes themselves or others more than they are."""
+        """Only a superuser can change `is_staff` and `is_superuser`."""
         fixed = ("email", "date_joined", "last_login")
         return fixed if operator(request).is_superuser else (*fixed, "is_staff", "is_superuser")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: people sign up, or are made by a command."""
+        """Never: people sign up, or a command creates them."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: people delete their accounts, and see first what goes with them."""
+        """Never: people delete their accounts themselves, and see first what is deleted with them."""
         return False
 
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
-    """Second steps and passkeys, to be deleted for somebody who has lost theirs. What they hold is not shown."""
+    """Second factors and passkeys. An operator can delete those that a user has lost. Secrets are not shown."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type",)
@@ -156,13 +152,13 @@ class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
     ordering = ("-created_at",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may delete them by Django's permissions."""
+        """Decide by Django's permissions."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
 
 @admin.register(AccessKey)
 class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
-    """Keys, to be revoked when they leak."""
+    """Access keys. An operator can revoke those that leaked."""
 
     list_display = ("name", "organization", "kind", "admin", "hint", "last_used_at", "revoked_at")
     list_filter = ("kind", "admin")
@@ -172,12 +168,12 @@ class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
     actions = ["revoke"]
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Whoever may change keys may stop them; looking is not enough."""
+        """Require the permission to change keys; the one to view them is not enough."""
         return operator(request).has_perm("keys.change_accesskey")
 
-    @admin.action(description="Revoke for good", permissions=["revoke"])
+    @admin.action(description="Revoke permanently", permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessKey]) -> None:
-        """Stop the chosen keys."""
+        """Revoke the selected keys."""
         for key in queryset.select_related("organization"):
             revoke_key(key, by=operator(request))
         self.message_user(request, "Revoked.", messages.SUCCESS)
@@ -185,11 +181,11 @@ class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnly, admin.ModelAdmin):
-    """The trail of every organization."""
+    """The audit trail of every organization."""
 
     list_display = ("created_at", "organization", "actor", "action", "subject")
     list_filter = ("action",)
     search_fields = ("organization__slug", "user__email", "subject")
     list_select_related = ("organization",)
     date_hierarchy = "created_at"
-    show_full_result_count = False  # of all organizations together: a count would read the whole table
+    show_full_result_count = False  # a count over all organizations would read the whole table

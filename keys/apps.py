@@ -6,5 +6,5 @@ class KeysConfig(AppConfig):
     verbose_name = "Organizations, people and keys"
 
     def ready(self) -> None:
-        """Register the system checks of the whole project, from its lowest app."""
+        """Register the system checks of the project."""
         from config import checks  # noqa: F401 - importing registers

@@ -1,12 +1,12 @@
-"""The audit trail: one function that writes to it."""
+"""Writes the audit trail."""
 
 from keys.models import AccessKey, AuditEvent, Organization, User
 
-Actor = User | AccessKey | None  # None: a management command at the operator's terminal
+Actor = User | AccessKey | None  # None: a management command, run by an operator
 
 
 def record_event(*, organization: Organization, by: Actor, action: str, subject: str) -> AuditEvent:
-    """Note what `by` did, such as `key.created` on a key's name and hint."""
+    """Record an action of `by`, such as `key.created`; `subject` names its object, such as a key with its hint."""
     return AuditEvent.objects.create(
         organization=organization,
         user=by if isinstance(by, User) else None,

@@ -1,4 +1,4 @@
-"""The `x-access-key` header (SPEC section 5, CONTRACT section 3)."""
+"""Authentication by the `x-access-key` header (docs/contract.md 3)."""
 
 import datetime as dt
 import logging
@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class AccessKeyAuthentication(BaseAuthentication):
-    """Gives `(AnonymousUser(), AccessKey)`; None without the header. Cookies mean nothing here."""
+    """Returns `(AnonymousUser(), AccessKey)`, or None without the header. Ignores cookies."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, AccessKey] | None:
-        """Return the caller. Raises AuthenticationFailed for a key that is malformed, unknown, revoked or expired."""
+        """Raise AuthenticationFailed for a key that is malformed, unknown, revoked or expired."""
         token = request._request.META.get(META_NAME)
         if token is None:
             return None
@@ -40,36 +40,35 @@ class AccessKeyAuthentication(BaseAuthentication):
         return AnonymousUser(), key
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge; without one DRF would answer 403 instead of 401."""
+        """Return the challenge; without one DRF would respond with 403 instead of 401."""
         return "AccessKey"
 
 
 def caller_key(request: Request) -> AccessKey:
-    """Return the key of a request that has passed the gates."""
+    """Return the access key of an authenticated request."""
     return cast(AccessKey, request.auth)
 
 
 def find_key(token: str) -> AccessKey | None:
-    """Return the usable key of a token with its organization, or None. A wrong checksum costs no query."""
+    """Return the usable key with this token, and its organization, or None. A wrong checksum costs no query."""
     if not tokens.is_well_formed(token):
         return None
     return AccessKey.objects.usable().select_related("organization").filter(digest=tokens.digest(token)).first()
 
 
 def note_use_safely(key_id: uuid.UUID, *, from_browser: bool = False) -> None:
-    """Note a use; failing at it never fails a request. Callers do so at most every ten minutes."""
+    """Store a use; a database error is only logged. Callers do so at most every ten minutes."""
     try:
         note_use(key_id, from_browser=from_browser)
     except DatabaseError as error:
-        logger.warning("could not note a key's use: %s", error)
+        logger.warning("could not store the use of a key: %s", error)
 
 
 class AccessKeyScheme(OpenApiAuthenticationExtension):
-    """How the OpenAPI schema tells about the header."""
+    """The header in the OpenAPI schema."""
 
     target_class = AccessKeyAuthentication
     name = "accessKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """Return the OpenAPI security scheme."""
         return {"type": "apiKey", "in": "header", "name": HEADER}

@@ -1,4 +1,4 @@
-"""Inviting people by mail. The token in the link is known to the mail alone; here stands its hash."""
+"""Invitations by mail. Only the mail has the token of the link; the database has its hash."""
 
 import datetime as dt
 import hashlib
@@ -15,16 +15,16 @@ from keys.members import may_give
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 
 GOOD_FOR = dt.timedelta(days=7)
-MOST_OPEN = 50  # invitations of an organization: it is no way to mail strangers
-MOST_A_DAY = 100  # mails that one person may have sent, over all their organizations and repeats
-INVITED = "member.invited"  # in the audit trail
+MOST_OPEN = 50  # open invitations per organization, so that nobody uses them to mail strangers
+MOST_A_DAY = 100  # invitation mails per person, over all organizations, including repeats
+INVITED = "member.invited"  # action in the audit trail
 
 
 def invite(*, organization: Organization, email: str, role: Role, by: User) -> tuple[Invitation, str]:
     """
-    Invite somebody and return the invitation with the token of its link; inviting again replaces the earlier one.
+    Invite a person and return the invitation with the token of its link. A second one replaces the first.
 
-    Raises ValidationFailed for what is no address, Conflict for a member and for too many at once, Forbidden where an
+    Raises ValidationFailed for an invalid address, Conflict for a member and for too many invitations, Forbidden if an
     admin invites an owner.
     """
     email = email.strip().lower()
@@ -36,11 +36,11 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")
-        roles = dict(members.values_list("user_id", "role"))  # locked: limits hold for two who invite at once
+        roles = dict(members.values_list("user_id", "role"))  # locked, so that limits hold for concurrent invitations
         if not may_give(roles.get(by.pk, ""), role):
             raise Forbidden("Only an owner can invite an owner.")
         if User.objects.filter(email=email, pk__in=list(roles)).exists():
-            raise Conflict(f"{email} is a member already.")
+            raise Conflict(f"{email} is already a member.")
         _refuse_too_many(organization, email, by)
         values = {"role": role, "digest": digest(token), "invited_by": by, "created_at": now()}
         invitation, _ = Invitation.objects.update_or_create(
@@ -54,31 +54,31 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
 def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
     others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
     if others.count() >= MOST_OPEN:
-        raise Conflict(f"At most {MOST_OPEN} invitations can be open at once. Take back some that nobody accepts.")
+        raise Conflict(f"At most {MOST_OPEN} invitations can be open at once. Revoke some that are no longer needed.")
     yesterday = now() - dt.timedelta(days=1)
     if AuditEvent.objects.filter(user=by, action=INVITED, created_at__gt=yesterday).count() >= MOST_A_DAY:
-        raise Conflict(f"You have sent {MOST_A_DAY} invitations within a day. Go on tomorrow.")
+        raise Conflict(f"You have sent {MOST_A_DAY} invitations within a day. Try again tomorrow.")
 
 
 def digest(token: str) -> str:
-    """Return what is stored of a token."""
+    """Return the hash of a token, as stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def find_invitation(token: str) -> Invitation | None:
-    """Return the open invitation of a link, or None."""
+    """Return the open invitation with this token, or None."""
     found = Invitation.objects.select_related("organization", "invited_by").filter(digest=digest(token)).first()
     return found if found is not None and found.is_open else None
 
 
 def accept_invitation(invitation: Invitation, user: User) -> Membership:
-    """Make the invited person a member. Raises Forbidden for another address, Conflict when it was taken back."""
+    """Make the invited person a member. Raises Forbidden for another address, Conflict for a revoked invitation."""
     if user.email != invitation.email:
         raise Forbidden(f"This invitation is for {invitation.email}.")
     with transaction.atomic():
         deleted, _ = Invitation.objects.filter(pk=invitation.pk, digest=invitation.digest).delete()
         if not deleted:
-            raise Conflict("This invitation was accepted or taken back in the meantime.")
+            raise Conflict("This invitation was accepted or revoked in the meantime.")
         membership, is_new = Membership.objects.get_or_create(
             organization=invitation.organization, user=user, defaults={"role": invitation.role}
         )
@@ -89,7 +89,7 @@ def accept_invitation(invitation: Invitation, user: User) -> Membership:
 
 
 def revoke_invitation(invitation: Invitation, *, by: User) -> None:
-    """Take an invitation back. Its link leads nowhere from now on."""
+    """Delete an invitation, so that its link no longer works."""
     with transaction.atomic():
         if Invitation.objects.filter(pk=invitation.pk).delete()[0]:
             record_event(

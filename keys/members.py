@@ -1,4 +1,4 @@
-"""Who belongs to an organization, and as what: change, remove, leave. Somebody always owns it."""
+"""Members of an organization: change roles, remove, leave. An organization always has an owner."""
 
 from django.db import transaction
 
@@ -6,7 +6,7 @@ from config.api.errors import Conflict, Forbidden
 from keys.audit import record_event
 from keys.models import Membership, Organization, Role, User
 
-LAST_OWNER = "An organization needs an owner. Make somebody else an owner first."
+LAST_OWNER = "An organization needs an owner. Make another member an owner first."
 
 
 def may_give(by: str, role: str) -> bool:
@@ -21,9 +21,9 @@ def may_change(by: str, membership: Membership) -> bool:
 
 def change_role(membership: Membership, role: Role, *, by: User) -> None:
     """
-    Give a member another role.
+    Change the role of a member.
 
-    Raises Forbidden where an admin reaches for owners, Conflict when nobody would own the organization.
+    Raises Forbidden if an admin adds an owner or changes one, Conflict if the organization would have no owner.
     """
     with transaction.atomic():
         membership, actor = _locked(membership, by)
@@ -40,7 +40,7 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
 
 
 def remove_member(membership: Membership, *, by: User) -> None:
-    """Take somebody out of an organization. Raises as `change_role` does."""
+    """Remove a member from the organization. Raises Forbidden and Conflict as `change_role` does."""
     with transaction.atomic():
         membership, actor = _locked(membership, by)
         if not may_change(actor.role, membership):
@@ -49,7 +49,7 @@ def remove_member(membership: Membership, *, by: User) -> None:
 
 
 def leave_organization(organization: Organization, user: User) -> None:
-    """Leave. Raises Conflict for the last owner."""
+    """Remove the user from the organization. Raises Conflict for the last owner."""
     with transaction.atomic():
         membership, _ = _locked(Membership.objects.get(organization=organization, user=user), user)
         _take_out(membership, by=user, action="member.left")
@@ -63,11 +63,11 @@ def _take_out(membership: Membership, *, by: User, action: str) -> None:
 
 
 def _locked(membership: Membership, by: User) -> tuple[Membership, Membership]:
-    """Return the membership and the actor's, with all of the organization locked: two owners cannot both step down."""
+    """Return the membership and the actor's. Locks all members, so that two owners cannot both step down."""
     rows = Membership.objects.select_for_update().filter(organization=membership.organization_id)
     everybody = {row.user_id: row for row in rows.select_related("user", "organization").order_by("pk")}
     if membership.user_id not in everybody or by.pk not in everybody:
-        raise Conflict("Somebody changed the members in the meantime. Look at the list again.")
+        raise Conflict("The members have changed in the meantime. Reload the list.")
     return everybody[membership.user_id], everybody[by.pk]
 
 

@@ -1,4 +1,4 @@
-"""Who is calling, for whom, and what their plan allows."""
+"""Users, organizations, memberships, access keys, the audit trail, invitations."""
 
 import datetime as dt
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from keys import plans, tokens
 
 
 class Permission(models.TextChoices):
-    """What a key may do (SPEC section 2)."""
+    """The permissions of a key (docs/contract.md 3)."""
 
     FORMS_READ = "forms:read", "Read form data"
     FORMS_WRITE = "forms:write", "Create and modify forms"
@@ -24,26 +24,26 @@ class Permission(models.TextChoices):
 
 
 class UserManager(BaseUserManager["User"]):
-    """Users are found by e-mail address, whatever its case."""
+    """Finds users by email address, in any case."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the user of an address. Raises User.DoesNotExist."""
+        """Return the user with this address. Raises User.DoesNotExist."""
         return self.get(email=(username or "").lower())
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        """Create a person; without a password they can set one by mail."""
-        user = self.model(email=email.lower(), **extra)  # one spelling, so that the plain index finds it
+        """Create a user, who can set a password by mail if there is none."""
+        user = self.model(email=email.lower(), **extra)  # lower case, so that the plain index finds it
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        """Create an operator of the whole installation."""
+        """Create an operator of the installation."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person who logs in by e-mail address."""
+    """A person, who logs in by email address."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     email = models.EmailField(max_length=254, unique=True)
@@ -64,7 +64,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Organization(models.Model):
-    """Who owns forms, keys and webhooks, and pays for a plan."""
+    """The owner of forms, keys and webhooks, with a plan."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=200)
@@ -90,12 +90,12 @@ class Organization(models.Model):
 
     @property
     def hourly_limit(self) -> int:
-        """Requests an hour."""
+        """Requests per hour."""
         return plans.hourly_limit(self.plan, self.rate_limit)
 
     @property
     def terms(self) -> plans.Terms:
-        """What the plan includes."""
+        """The terms of the plan."""
         return plans.TERMS[plans.Plan(self.plan)]
 
 
@@ -128,23 +128,21 @@ class Membership(models.Model):
 
 
 class AccessKeyQuerySet(models.QuerySet["AccessKey"]):
-    """Keys by what they can do now."""
-
     def usable(self) -> "AccessKeyQuerySet":
-        """Keys that are neither revoked nor past their last day."""
+        """Return the keys that are neither revoked nor expired."""
         today = dt.datetime.now(dt.UTC).date()
         return self.filter(revoked_at=None).exclude(expires_on__lt=today)
 
 
 class AccessKey(models.Model):
     """
-    A key of an organization: secret (its hash is stored) or publishable (public by nature, stored readable).
+    An access key of an organization: secret (only its hash is stored) or publishable (public, stored in plain text).
 
-    `admin` is not a permission but a flag beside them: the key may manage keys (CONTRACT section 3).
+    `admin` is a flag and not a permission: the key can manage keys (docs/contract.md 3).
     """
 
     class Kind(models.TextChoices):
-        """Secret keys are for servers; publishable ones stand in pages and can only submit."""
+        """Secret keys are for servers; publishable keys are for pages and can only submit."""
 
         SECRET = "secret", "Secret"
         PUBLISHABLE = "publishable", "Publishable"
@@ -183,31 +181,31 @@ class AccessKey(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id as the API shows it."""
+        """The id in the API."""
         return encode_id(Prefix.ACCESS_KEY, self.id)
 
     @property
     def hourly_limit(self) -> int:
-        """Requests an hour of the organization's plan."""
+        """Requests per hour of the organization's plan."""
         return self.organization.hourly_limit
 
     @property
     def is_publishable(self) -> bool:
-        """Tell whether this key may stand in a page."""
+        """Return whether the key is for pages."""
         return self.kind == self.Kind.PUBLISHABLE
 
     @property
     def is_expired(self) -> bool:
-        """Tell whether the last day on which the key works is over."""
+        """Return whether the key's last day (UTC) is over."""
         return self.expires_on is not None and self.expires_on < dt.datetime.now(dt.UTC).date()
 
     @property
     def is_usable(self) -> bool:
-        """Tell whether the key opens anything now."""
+        """Return whether the key is neither revoked nor expired."""
         return self.revoked_at is None and not self.is_expired
 
     def set_token(self, token: str) -> None:
-        """Take over what is stored of a token."""
+        """Set the columns that derive from a token."""
         self.secret_made_at = now()
         self.digest = tokens.digest(token)
         self.hint = tokens.hint(token)
@@ -215,7 +213,7 @@ class AccessKey(models.Model):
 
 
 class AuditEvent(models.Model):
-    """Who did what to keys, members, plans and exports, and when. Never holds a secret."""
+    """An action on keys, members, plans or exports: actor, action, subject, time. Never contains a secret."""
 
     organization = models.ForeignKey(
         Organization, on_delete=models.CASCADE, related_name="audit_events", db_index=False
@@ -237,7 +235,7 @@ class AuditEvent(models.Model):
 
 
 class Invitation(models.Model):
-    """A person asked into an organization by mail. Of the link's token only the hash is stored."""
+    """An invitation to an organization, sent by mail. Only the hash of the link's token is stored."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     email = models.EmailField(max_length=254)
@@ -260,5 +258,5 @@ class Invitation(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it can still be accepted."""
+        """Return whether it has not expired."""
         return self.expires_at > now()

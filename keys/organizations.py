@@ -1,4 +1,4 @@
-"""Plans of organizations and the people in them. Making an organization whole is `forms_app.organizations`' work."""
+"""Names, plans and people of organizations. `forms_app.organizations` creates them."""
 
 from django.db import transaction
 
@@ -9,11 +9,11 @@ from keys.plans import Plan
 
 
 class UnknownPlan(ValueError):
-    """No plan has this name; the message lists those that exist."""
+    """No plan has this name. The message lists the plans."""
 
 
 def parse_plan(text: str) -> Plan:
-    """Return the plan of a name in any case. Raises UnknownPlan."""
+    """Return the plan with this name, in any case. Raises UnknownPlan."""
     try:
         return Plan(text.strip().lower())
     except ValueError:
@@ -21,9 +21,9 @@ def parse_plan(text: str) -> Plan:
 
 
 def set_plan(organization: Organization, plan: Plan, *, by: Actor, rate_limit: int | None = None) -> None:
-    """Move an organization to a plan; `rate_limit` is the custom number of an Enterprise one, requests an hour."""
+    """Change the plan of an organization; `rate_limit`: custom requests per hour, for Enterprise only."""
     if rate_limit is not None and (rate_limit < 1 or plan != Plan.ENTERPRISE):
-        raise ValueError("A rate limit of its own is 1 or more, and for the Enterprise plan alone.")
+        raise ValueError("A custom rate limit must be at least 1 and requires the Enterprise plan.")
     organization.plan = plan
     organization.rate_limit = rate_limit
     with transaction.atomic():
@@ -32,20 +32,20 @@ def set_plan(organization: Organization, plan: Plan, *, by: Actor, rate_limit: i
 
 
 def find_or_create_person(email: str) -> User:
-    """Return the user of an address; an unknown one is made without a password and can set one by mail."""
+    """Return the user with this address. Creates an unknown one, who can set a password by mail."""
     return User.objects.filter(email=email.lower()).first() or User.objects.create_user(email)
 
 
 def rename_organization(organization: Organization, name: str, *, by: Actor) -> None:
     """
-    Call an organization something else. Its slug stays, so that links keep leading to it.
+    Rename an organization. Its slug does not change, so that links to it keep working.
 
     Raises ValueError for a name that is empty or too long.
     """
     name = clean_name(name).strip()
     longest = Organization._meta.get_field("name").max_length or 0
     if not 0 < len(name) <= longest:
-        raise ValueError(f"An organization's name has 1 to {longest} characters.")
+        raise ValueError(f"An organization's name must have 1 to {longest} characters.")
     if name == organization.name:
         return
     old, organization.name = organization.name, name

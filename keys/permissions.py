@@ -1,7 +1,7 @@
 """
-Which permission each operation needs, and the two ways to lack it (SPEC section 5, CONTRACT sections 1 and 3).
+The permission that each operation needs, and the two ways to lack it (docs/contract.md 1 and 3).
 
-A viewset names its `resource` and, for each action, the permission: `permission_for = {"list": "forms:read", ...}`.
+A viewset has a `resource` and the permission of each action: `permission_for = {"list": "forms:read", ...}`.
 """
 
 from typing import Any
@@ -13,21 +13,20 @@ from config.api.errors import Forbidden, Unauthorized
 from keys.authentication import caller_key
 from keys.models import AccessKey
 
-ADMIN = "admin"  # the flag, where a permission's name would stand
+ADMIN = "admin"  # the flag, in place of a permission's name
 
 
 class HasAccessKeyPermission(BasePermission):
-    """Raises Forbidden when the key has nothing to do with the resource, Unauthorized when only this is missing."""
+    """Raises Forbidden if the key has no permission of the resource, Unauthorized if it has only others."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Return True, or raise."""
         needed = view.permission_for.get(view.action)
         check_permission(caller_key(request), resource=view.resource, needed=needed)
         return True
 
 
 def check_permission(key: AccessKey, *, resource: str, needed: str | None) -> None:
-    """Raise Forbidden or Unauthorized. `needed` is None for a method that the resource does not have (405 follows)."""
+    """Raise Forbidden or Unauthorized. `needed` is None for a method that the resource lacks: 405 follows."""
     if key.is_publishable:
         raise Forbidden
     if resource == ADMIN:

@@ -1,4 +1,4 @@
-"""The three plans and what each includes (SPEC sections 1.6 and 8, CONTRACT section 2)."""
+"""The plans and their terms (docs/contract.md 2)."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Plan(models.TextChoices):
-    """What an organization pays for."""
+    """The plan of an organization."""
 
     FREE = "free", "Free"
     PRO = "pro", "Pro"
@@ -15,7 +15,7 @@ class Plan(models.TextChoices):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Terms:
-    """`hourly_requests`: the plan's limit; `scoped_keys`: may it make keys with a permission list and an expiry."""
+    """`hourly_requests`: requests per hour; `scoped_keys`: keys can have fewer permissions or an expiry date."""
 
     hourly_requests: int
     scoped_keys: bool
@@ -29,6 +29,6 @@ TERMS = {
 
 
 def hourly_limit(plan: str, custom: int | None) -> int:
-    """Return an organization's requests an hour; only Enterprise can have a custom one."""
+    """Return an organization's requests per hour; only Enterprise can have a custom limit."""
     terms = TERMS[Plan(plan)]
     return custom if custom and plan == Plan.ENTERPRISE else terms.hourly_requests

@@ -1,4 +1,4 @@
-"""How access keys are read and shown (CONTRACT section 3)."""
+"""Bodies and records of access keys (docs/contract.md 3)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from keys.models import AccessKey, Permission
 
 
 class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
-    """A key as the API shows it; its secret is not part of it."""
+    """An access key in responses, without its token."""
 
     id = PublicIdField(Prefix.ACCESS_KEY)
     permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
@@ -39,7 +39,7 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
 
 
 class AccessKeyRecordWithKey(AccessKeyRecord):
-    """The answer of create and regenerate: the only time that a secret key is shown."""
+    """The response of create and regenerate: only here is the token shown."""
 
     key = serializers.CharField()
 
@@ -59,10 +59,10 @@ class NewAccessKey(StrictSerializer):
     kind = serializers.ChoiceField(AccessKey.Kind.choices, default=AccessKey.Kind.SECRET)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the permissions: all six for a secret key, none for a publishable one."""
+        """Fill in the default permissions: all for a secret key, none for a publishable one."""
         publishable = attrs["kind"] == AccessKey.Kind.PUBLISHABLE
         if publishable and attrs.get("permissions"):
-            message = "A publishable key can only submit; leave the permissions out."
+            message = "A publishable key can only submit. Leave out the permissions."
             raise serializers.ValidationError({"permissions": [message]}, code="not_for_publishable")
         attrs.setdefault("permissions", [] if publishable else list(ALL_PERMISSIONS))
         return attrs

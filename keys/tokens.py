@@ -1,8 +1,8 @@
 """
-The text of access keys: made, checked without a database, hashed for storage.
+Tokens of access keys: create, check without a database, hash for storage (docs/contract.md 3).
 
-`fp_` or `fp_pub_`, 40 random base62 characters, and 6 that hold the CRC32 of those 40, as npm's tokens do. A typing
-error or a stranger's guess fails the checksum and costs no query. Source: CONTRACT section 3.
+`fp_` or `fp_pub_`, 40 random base62 characters, and 6 for their CRC32, as in npm's tokens. A typing error or a guess
+fails the checksum and costs no query.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _SHAPE = re.compile(rf"(?:{PUBLISHABLE_MARK})?([0-9A-Za-z]{{{BODY_LENGTH}}})([0-
 
 
 def checksum(body: str) -> str:
-    """Return the CRC32 of an ASCII text in 6 base62 characters."""
+    """Return the CRC32 of an ASCII text, in 6 base62 characters."""
     number = zlib.crc32(body.encode("ascii"))
     digits = []
     for _ in range(CHECKSUM_LENGTH):
@@ -31,14 +31,14 @@ def checksum(body: str) -> str:
 
 
 def make_token(*, publishable: bool = False) -> str:
-    """Return a new access key."""
+    """Return a new random token."""
     body = "".join(secrets.choice(ALPHABET) for _ in range(BODY_LENGTH))
     mark = PUBLISHABLE_MARK if publishable else ""
     return f"{settings.ACCESS_KEY_PREFIX}_{mark}{body}{checksum(body)}"
 
 
 def is_well_formed(token: str) -> bool:
-    """Tell whether a text has the shape of an access key and its checksum is right."""
+    """Return whether a text has the format of a token and a correct checksum."""
     head, _, tail = token.partition("_")
     match = _SHAPE.fullmatch(tail) if head == settings.ACCESS_KEY_PREFIX else None
     return match is not None and checksum(match[1]) == match[2]
@@ -46,15 +46,15 @@ def is_well_formed(token: str) -> bool:
 
 def digest(token: str) -> str:
     """
-    Return the SHA-256 of a key in hexadecimal: all that is stored of a secret one.
+    Return the SHA-256 of a token, in hexadecimal: the only form in which a secret key is stored.
 
-    Plain and fast on purpose: 238 random bits need no stretching, and keying it with SECRET_KEY would end every
-    customer's keys when that is rotated.
+    Fast and unkeyed on purpose: 238 random bits need no stretching, and with SECRET_KEY as a key, its rotation would
+    invalidate every access key.
     """
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def hint(token: str) -> str:
-    """Return what may be shown of a key: its prefix and last four characters."""
+    """Return the part of a token that can be shown: its prefix and last four characters."""
     head = token[: -(BODY_LENGTH + CHECKSUM_LENGTH)]
     return f"{head}…{token[-4:]}"

@@ -1,4 +1,4 @@
-"""`/api/keys`: only for administrative keys."""
+"""`/api/keys`, for administrative keys only."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -26,24 +26,24 @@ class AccessKeyViewSet(KeyedViewSet):
 
     @extend_schema(request=NewAccessKey, responses={201: enveloped(AccessKeyRecordWithKey)})
     def create(self, request: Request) -> Response:
-        """Make a key, with a permission list and an expiry date if wanted. Enterprise only."""
+        """Create a key, optionally with a list of permissions and an expiry date. Requires the Enterprise plan."""
         key = caller_key(request)
         if not key.organization.terms.scoped_keys:
-            raise PlanRequired("Making keys through the API needs the Enterprise plan.")
+            raise PlanRequired("Creating keys through the API requires the Enterprise plan.")
         values = self.read(NewAccessKey)
         made, token = issue_key(organization=key.organization, by=key, **values)
         return self.show(made, "Access key created. Copy it now: it is not shown again.", status=201, key=token)
 
     @extend_schema(request=None, responses=enveloped(AccessKeyRecordWithKey))
     def regenerate(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Give a key a new secret; the old one stops at once."""
+        """Replace the token of a key; the old one stops working immediately."""
         found: AccessKey = self.act()
         token = regenerate_key(found, by=caller_key(request))
         found.refresh_from_db()
         return self.show(found, "Access key regenerated. The old one no longer works.", key=token)
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Revoke a key for good."""
+        """Revoke a key permanently."""
         found: AccessKey = self.act()
         revoke_key(found, by=caller_key(request))
         return deleted(Prefix.ACCESS_KEY, found.pk, "Access key revoked.")

@@ -100,7 +100,7 @@ def test_key__scoped_without_enterprise__is_told_in_plain_words_and_not_made(api
 def test_key__last_day_in_the_past__is_refused_at_its_field(tenant: Tenant, browser: Browser) -> None:
     answer = generate(browser, tenant, name="Old", expires_on="2020-01-01")
     assert answer.status == 400
-    assert "lies in the past" in text_of(answer)
+    assert "is in the past" in text_of(answer)
     assert not AccessKey.objects.filter(organization=tenant.organization, name="Old").exists()
 
 
@@ -118,7 +118,7 @@ def test_key__revoked__is_listed_as_ended(api: Client, tenant: Tenant, browser: 
     assert "“Ended” is revoked" in text_of(page)
     assert api.get("/api/forms", token).status == 401
     refused = browser.follow(browser.send(place(tenant, f"keys/{key.public_id}/regenerate")))
-    assert "revoked and stays so" in text_of(refused)
+    assert "revoked and cannot be used again" in text_of(refused)
 
 
 def test_keys__old_or_seen_in_a_page__say_so(api: Client, tenant: Tenant, browser: Browser) -> None:

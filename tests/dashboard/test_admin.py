@@ -157,7 +157,7 @@ def test_person__operator_who_is_no_superuser__cannot_make_one(api: Client) -> N
     assert (staff.name, staff.is_superuser) == ("Me", False)
     # Whoever may look at keys may not stop them.
     key = AccessKey.objects.filter(organization=make_tenant().organization)[0]
-    assert "Revoke for good" not in browser.get("/admin/keys/accesskey/").text
+    assert "Revoke permanently" not in browser.get("/admin/keys/accesskey/").text
     browser.send("/admin/keys/accesskey/", action="revoke", _selected_action=str(key.pk))
     assert AccessKey.objects.get(pk=key.pk).revoked_at is None
 

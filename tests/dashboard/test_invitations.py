@@ -191,7 +191,7 @@ def test_invitation__of_a_member__is_refused(api: Client) -> None:
     tenant = make_tenant()
     member = member_of(tenant.organization, "member")
     answer = send_invitation(logged_in(api, person_of(tenant)), tenant, member.email.upper())
-    assert (answer.status, "is a member already" in answer.text) == (400, True)
+    assert (answer.status, "is already a member" in answer.text) == (400, True)
 
 
 def test_invitation__beyond_the_most_that_may_be_open__is_refused(api: Client) -> None:
@@ -208,7 +208,7 @@ def test_invitation__person_who_has_sent_too_many_in_a_day__is_stopped(api: Clie
     note = {"organization": tenant.organization, "user": person_of(tenant), "action": "member.invited"}
     AuditEvent.objects.bulk_create(AuditEvent(**note) for _ in range(MOST_A_DAY))
     answer = send_invitation(logged_in(api, tenant.owner), tenant, new_email())
-    assert (answer.status, "Go on tomorrow" in answer.text) == (400, True)
+    assert (answer.status, "Try again tomorrow" in answer.text) == (400, True)
     AuditEvent.objects.filter(**note).update(created_at=now() - dt.timedelta(days=1))
     assert send_invitation(logged_in(api, tenant.owner), tenant, new_email()).status == 302
 

@@ -150,7 +150,7 @@ def test_member__last_owner_leaving__is_told_what_to_do(api: Client) -> None:
     owner = person_of(tenant)
     browser = logged_in(api, owner)
     answer = browser.follow(browser.send(place(tenant, "members/leave")))
-    assert "Make somebody else an owner first" in text_of(answer)
+    assert "Make another member an owner first" in text_of(answer)
     assert is_member(tenant, owner)
 
 

@@ -12,20 +12,20 @@ from keys.organizations import find_or_create_person, parse_plan
 
 
 class Command(BaseCommand):
-    help = "Make an organization with its default form and a publishable key."
+    help = "Create an organization with its default form and a publishable key."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments of CONTRACT section 8."""
+        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("name")
         parser.add_argument("--plan", default="free", help="Free, Pro or Enterprise, in any case")
         parser.add_argument("--owner", required=True, metavar="EMAIL", help="an unknown address gets an account")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the organization and print its slug."""
+        """Create the organization and print its slug."""
         try:
             validate_email(options["owner"])
             plan = parse_plan(options["plan"])
-            with transaction.atomic():  # a name that is taken leaves no account behind
+            with transaction.atomic():  # if the name is taken, no account is created
                 owner = find_or_create_person(options["owner"])
                 organization = create_organization(name=options["name"], plan=plan, owner=owner)
         except ValidationError:

@@ -13,7 +13,7 @@ from keys.models import AccessKey, Organization, Permission
 
 
 def day(text: str) -> dt.date:
-    """Return the day of `YYYY-MM-DD`, for argparse."""
+    """Return the date of `YYYY-MM-DD`, for argparse."""
     parsed = parse_date(text)
     if parsed is None:
         raise ArgumentTypeError(f"{text!r} is not a date in the form YYYY-MM-DD.")
@@ -21,26 +21,25 @@ def day(text: str) -> dt.date:
 
 
 class Command(BaseCommand):
-    help = "Make an access key and print it, alone, on standard output."
+    help = "Create an access key and print only the key on standard output."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options of CONTRACT section 8."""
+        """Add the options (docs/contract.md 8)."""
         parser.add_argument("--organization", required=True, metavar="SLUG")
         parser.add_argument("--name", required=True)
         parser.add_argument(
-            "--permission", action="append", choices=Permission.values, help="repeat it; all six unless named"
+            "--permission", action="append", choices=Permission.values, help="can be repeated; default: all permissions"
         )
-        parser.add_argument("--admin", action="store_true", help="the key may manage keys")
-        parser.add_argument("--publishable", action="store_true", help="a key for pages: it can only submit")
-        parser.add_argument("--expires", type=day, metavar="YYYY-MM-DD", help="the last day it works")
+        parser.add_argument("--admin", action="store_true", help="the key can manage keys")
+        parser.add_argument("--publishable", action="store_true", help="a key for pages, which can only submit")
+        parser.add_argument("--expires", type=day, metavar="YYYY-MM-DD", help="the last day (UTC) on which it works")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the key."""
         organization = Organization.objects.filter(slug=options["organization"]).first()
         if organization is None:
             raise CommandError(f"There is no organization with the slug {options['organization']!r}.")
         if options["publishable"] and (options["admin"] or options["permission"]):
-            raise CommandError("A publishable key can only submit: leave --admin and --permission out.")
+            raise CommandError("A publishable key can only submit: leave out --admin and --permission.")
         try:
             _, token = issue_key(
                 organization=organization,

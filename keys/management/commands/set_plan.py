@@ -9,16 +9,15 @@ from keys.organizations import parse_plan, set_plan
 
 
 class Command(BaseCommand):
-    help = "Move an organization to a plan."
+    help = "Change the plan of an organization."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments of CONTRACT section 8."""
+        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("slug")
         parser.add_argument("plan", help="Free, Pro or Enterprise, in any case")
-        parser.add_argument("--rate-limit", type=int, metavar="N", help="requests an hour, Enterprise only")
+        parser.add_argument("--rate-limit", type=int, metavar="N", help="requests per hour, Enterprise only")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Change the plan."""
         organization = Organization.objects.filter(slug=options["slug"]).first()
         if organization is None:
             raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
@@ -27,4 +26,4 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{organization.slug}: {organization.get_plan_display()}, ", ending="")
-        self.stdout.write(f"{organization.hourly_limit:,} requests an hour.")
+        self.stdout.write(f"{organization.hourly_limit:,} requests per hour.")

@@ -112,7 +112,7 @@ CASES = {
     "plan_required": Case(
         lambda api, tenant: api.post("/api/keys", make_tenant(Plan.PRO).key, json=NAME),
         403,
-        failure("plan_required", "Making keys through the API needs the Enterprise plan."),
+        failure("plan_required", "Creating keys through the API requires the Enterprise plan."),
     ),
     "form_not_published": Case(
         lambda api, tenant: submit(api, tenant.key, tenant.form(published=False)),
@@ -145,7 +145,7 @@ CASES = {
     "conflict": Case(
         conflicting,
         409,
-        failure("conflict", "The default form takes what names no form, so it cannot be archived."),
+        failure("conflict", "The default form receives submissions that name no form, so it cannot be archived."),
     ),
     "payload_too_large": Case(
         lambda api, tenant: api.post("/api/forms", tenant.key, json={"name": "n" * 2**19}),

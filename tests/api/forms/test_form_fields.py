@@ -1,4 +1,4 @@
-"""The fields of a form: types, names, options (CONTRACT section 4)."""
+"""The fields of a form: types, names, options (docs/contract.md 4)."""
 
 from typing import Any
 

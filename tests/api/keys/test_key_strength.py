@@ -1,4 +1,4 @@
-"""Nobody makes or regenerates through a key anything stronger than that key (CONTRACT section 3)."""
+"""Nobody makes or regenerates through a key anything stronger than that key (docs/contract.md 3)."""
 
 import datetime as dt
 from typing import Any

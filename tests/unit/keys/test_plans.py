@@ -1,4 +1,4 @@
-"""What each plan includes (SPEC section 8, CONTRACT section 2)."""
+"""What each plan includes (docs/contract.md 2)."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The text of access keys: its shape, its checksum, its digest (CONTRACT section 3)."""
+"""The text of access keys: its shape, its checksum, its digest (docs/contract.md 3)."""
 
 import re
 from itertools import pairwise
