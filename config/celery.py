@@ -12,7 +12,7 @@ app.autodiscover_tasks()
 
 
 @app.on_after_configure.connect
-def schedule(sender: Celery, **kwargs: object) -> None:
+def schedule(sender: Celery, **_kwargs: object) -> None:
     """Sweep for what no nudge announced; clean up once an hour."""
     from django.conf import settings
 

@@ -1,7 +1,6 @@
 """System checks: a missing or unsafe setting stops the start with a hint (CONTRACT section 8)."""
 
 import ipaddress
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -15,7 +14,7 @@ LONGEST_ATTEMPT_SECONDS = 30  # a mail; a lease must outlast it
 
 
 @register(TAG)
-def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_secret_key(**_arguments: object) -> list[CheckMessage]:
     """SECRET_KEY signs sessions and links; it must exist and be long."""
     try:
         key = settings.SECRET_KEY
@@ -28,7 +27,7 @@ def check_secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_one_process_without_redis(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_one_process_without_redis(**_arguments: object) -> list[CheckMessage]:
     """Rate limits live in the process where there is no Redis, so there may be only one."""
     if settings.WEB_CONCURRENCY <= 1 or settings.REDIS_URL:
         return []
@@ -38,7 +37,7 @@ def check_one_process_without_redis(app_configs: Any, **kwargs: Any) -> list[Che
 
 
 @register(TAG)
-def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_public_url(**_arguments: object) -> list[CheckMessage]:
     """PUBLIC_URL stands in snippets, mails and cookies' rules."""
     parts = urlsplit(settings.PUBLIC_URL)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
@@ -58,7 +57,7 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_events_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_events_url(**_arguments: object) -> list[CheckMessage]:
     """Browsers open no plain http stream from an https page."""
     if not settings.PUBLIC_URL.startswith("https://") or settings.EVENTS_URL.startswith("https://"):
         return []
@@ -68,7 +67,7 @@ def check_events_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_hosts(**_arguments: object) -> list[CheckMessage]:
     """A Host header that anybody may invent ends up in links."""
     if "*" not in settings.ALLOWED_HOSTS or settings.DEBUG:
         return []
@@ -77,7 +76,7 @@ def check_hosts(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_webhook_settings(**_arguments: object) -> list[CheckMessage]:
     """Networks must be CIDR ranges; a lease must outlast an attempt or two workers send the same."""
     found: list[CheckMessage] = []
     for network in settings.WEBHOOK_ALLOWED_NETWORKS:
@@ -97,7 +96,7 @@ def check_webhook_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage
 
 
 @register(TAG)
-def check_mail(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_mail(**_arguments: object) -> list[CheckMessage]:
     """Mails that go to the terminal reach nobody."""
     if settings.DEBUG or settings.DEMO or "console" not in settings.EMAIL_BACKEND:
         return []

@@ -28,7 +28,7 @@ def start_error_reports(dsn: str) -> None:
     )
 
 
-def without_rows(event: dict[str, Any], hint: object) -> dict[str, Any]:
+def without_rows(event: dict[str, Any], _hint: object) -> dict[str, Any]:
     """Take PostgreSQL's DETAIL, which quotes the failing row, out of every exception of a report."""
     for exception in event.get("exception", {}).get("values", []):
         exception["value"] = without_detail(str(exception.get("value", "")))

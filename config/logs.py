@@ -23,7 +23,7 @@ def without_detail(text: str) -> str:
     return _DETAIL.sub("DETAIL: (left out)", text)
 
 
-def leave_out_rows(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def leave_out_rows(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Structlog's processor that does this to tracebacks."""
     if "exception" in event:
         event["exception"] = without_detail(event["exception"])

@@ -5,7 +5,6 @@ https://docs.allauth.org/en/latest/account/adapter.html
 """
 
 import logging
-from smtplib import SMTPException
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -56,7 +55,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Send a mail now. A failure is shown on the page instead of failing it: users can request every mail again."""
         try:
             super().send_mail(template_prefix, email, {**values, "public_url": settings.PUBLIC_URL})
-        except (OSError, SMTPException) as error:
+        except OSError as error:  # SMTPException is one
             logger.warning("a mail about an account could not be sent: %s", error)
             if self.request:
                 messages.error(self.request, "We could not send the mail. Request it again in a minute.")

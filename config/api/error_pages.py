@@ -15,7 +15,7 @@ def _is_page(request: HttpRequest) -> bool:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler400`: a request that Django itself refuses, such as an unknown Host, whose pages are not ours to show."""
-    return errors.bad_request(request, exception)
+    return errors.bad_request()
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -27,7 +27,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler404`. Of what belongs to another organization nothing more is said."""
-    return render(request, "errors/404.html", status=404) if _is_page(request) else errors.not_found(request, exception)
+    return render(request, "errors/404.html", status=404) if _is_page(request) else errors.not_found()
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
@@ -41,7 +41,7 @@ def internal_error(request: HttpRequest) -> HttpResponse:
     """`handler500`; Django has logged the traceback. The page asks the database nothing: it may be what failed."""
     if _is_page(request):
         return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)
-    return errors.internal_error(request)
+    return errors.internal_error()
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -192,7 +192,7 @@ def as_api_error(error: BaseException) -> ApiError:
     return InternalError()
 
 
-def handle_exception(error: Exception, context: Mapping[str, Any]) -> Response:
+def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response:
     """DRF's EXCEPTION_HANDLER."""
     failure = as_api_error(error)
     return Response(failure.body(), status=failure.status, headers=failure.headers)
@@ -204,17 +204,17 @@ def error_response(error: BaseException) -> HttpResponse:
     return JsonResponse(failure.body(), status=failure.status, headers=failure.headers)
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+def not_found() -> HttpResponse:
     """`handler404` of the URL configuration."""
     return error_response(NotFound())
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+def bad_request() -> HttpResponse:
     """`handler400`: a request that Django itself refuses, such as an unknown Host."""
     message = "The request is malformed or its Host is unknown here."
     return error_response(invalid("host", "invalid", message, has_subject=True))
 
 
-def internal_error(request: HttpRequest) -> HttpResponse:
+def internal_error() -> HttpResponse:
     """`handler500`; Django has logged the traceback already."""
     return error_response(InternalError())

@@ -91,4 +91,4 @@ def _count(request: HttpRequest, group: str, value: str, rate: str, *, increment
 
 
 def _constant(value: str) -> Callable[[str, HttpRequest], str]:
-    return lambda group, request: value
+    return lambda _group, _request: value

@@ -178,12 +178,14 @@ class EnvelopeAutoSchema(AutoSchema):
         return "_".join([*parts, action]) if action not in parts else "_".join(parts)
 
 
-def only_documented_paths(endpoints: list[tuple[str, str, str, Any]], **kwargs: Any) -> list[tuple[str, str, str, Any]]:
+def only_documented_paths(
+    endpoints: list[tuple[str, str, str, Any]], **_kwargs: Any
+) -> list[tuple[str, str, str, Any]]:
     """Keep the API's own paths: not the schema, its page, or the pages of the dashboard."""
     return [e for e in endpoints if e[0].startswith("/api/") and e[0] not in ("/api/schema", "/api/docs")]
 
 
-def finish_schema(result: Schema, **kwargs: Any) -> Schema:
+def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
     """Add what every operation has: error answers, headers, the kinds of ids. Tell that answers are whole."""
     components = result["components"]
     for name, schema in components["schemas"].items():

@@ -144,7 +144,7 @@ def _delete(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponse:
     return redirect(back)
 
 
-def _export(request: PlacedRequest, ids: list[Any], back: str) -> HttpResponseBase:
+def _export(request: PlacedRequest, ids: list[Any], _back: str) -> HttpResponseBase:
     rows = Submission.objects.filter(organization=request.place.organization, pk__in=ids)
     return export_chosen(request, rows)
 
