@@ -21,7 +21,7 @@ SAVE_AT_THE_END = f"addEventListener('beforeunload', () => window.saveCoverage(J
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _running(service: Application) -> Iterator[None]:
+def _running(service: Application) -> Iterator[None]:  # noqa: ARG001  # the service is there first
     """
     The service, and with it the schema, is there before anything is arranged.
 

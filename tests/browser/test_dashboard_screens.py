@@ -13,7 +13,7 @@ EXPECTED = ["404 (Not Found)"]  # of the screen that says so
 
 
 @pytest.fixture(scope="module")
-def furnished(service: Application) -> Furnished:
+def furnished(service: Application) -> Furnished:  # noqa: ARG001  # the service is there first
     return furnish()
 
 

@@ -96,7 +96,8 @@ def test_builder__handle_dragged__puts_the_field_where_it_is_dropped(builder: Bu
     page = builder.page
     handle, last = page.locator(".handle").first, page.locator(".row-card").nth(2)
     start, end = handle.bounding_box(), last.bounding_box()
-    assert start and end
+    assert start
+    assert end
     page.mouse.move(start["x"] + 5, start["y"] + 20)
     page.mouse.down()
     page.mouse.move(start["x"] + 5, end["y"] + end["height"] - 5, steps=8)

@@ -43,7 +43,8 @@ def test_answer_lost_after_the_proof__the_retry_is_the_same_request(visitor: Vis
     visitor.open()
     visitor.send(name="Ada")
     expect(visitor.thanks).to_be_visible()
-    assert len(seen) == 3 and len(set(seen)) == 1
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
     assert len(visitor.stored()) == 1
 
 

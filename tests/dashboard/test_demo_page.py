@@ -29,4 +29,5 @@ def test_demo_page__has_two_forms_the_tag_and_what_arrives(
         values = {"name": "Ada", "email": "ada@example.com", "message": "<i>Hello</i>"}
         assert api.post(f"/api/submit?formId={tag[2]}", tag[1], json=values).status == 201
         latest = api.get("/demo/latest").text
-    assert "&lt;i&gt;Hello&lt;/i&gt;" in latest and "ada@example.com" in latest
+    assert "&lt;i&gt;Hello&lt;/i&gt;" in latest
+    assert "ada@example.com" in latest

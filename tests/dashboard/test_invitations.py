@@ -81,7 +81,7 @@ def test_invitation__new_person__signs_up_without_an_organization_and_joins(
     assert Organization.objects.filter(memberships__user__email=email).count() == 1
 
 
-def test_invitation__person_with_an_account__logs_in_and_joins(api: Client, smtp: MailReceiver) -> None:
+def test_invitation__person_with_an_account__logs_in_and_joins(api: Client) -> None:
     tenant, guest = make_tenant(), person_of(make_tenant())
     path = invited(tenant, guest.email)
     browser = Browser(api)

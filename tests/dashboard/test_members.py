@@ -154,7 +154,8 @@ def test_member__last_owner_leaving__is_told_what_to_do(api: Client) -> None:
     assert is_member(tenant, owner)
 
 
-def test_role__actor_who_was_removed_meanwhile__changes_nothing(api: Client) -> None:
+@pytest.mark.usefixtures("service")
+def test_role__actor_who_was_removed_meanwhile__changes_nothing() -> None:
     tenant = make_tenant()
     admin, member = member_of(tenant.organization, "admin"), member_of(tenant.organization, "member")
     row = membership(tenant, member)

@@ -83,7 +83,8 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     receiver.wait_for(1)
     detail = place(tenant, f"submissions/{pk}")
     page = eventually(lambda: "Next attempt" in (seen := owner.get(detail)).text and seen, 10)
-    assert "down for lunch" in page.text and "<script>alert(1)" not in page.text
+    assert "down for lunch" in page.text
+    assert "<script>alert(1)" not in page.text
     assert "Not taken: the answer was not a 2xx status" in text_of(page)
     assert pk in owner.get(place(tenant, "submissions?undelivered=on")).text
     assert "Pending" in text_of(owner.get(place(tenant, "deliveries?status=undelivered")))
@@ -120,7 +121,9 @@ def test_webhook__rotated__shows_the_new_secret_and_both_sign(
     old = SECRET.search(create(owner, tenant, form_id, receiver.url("/hook")).text)
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
     new = SECRET.search(owner.send(f"{page}/rotate").text)
-    assert old and new and old[0] != new[0]
+    assert old
+    assert new
+    assert old[0] != new[0]
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     assert len(receiver.wait_for(1)[0].headers["webhook-signature"].split()) == 2
 
@@ -230,7 +233,8 @@ def test_webhook__answer_of_a_rotation_loaded_again__does_not_drop_the_secret_in
     assert again.status == 302
     assert "rotated already" in text_of(owner.follow(again))
     webhook = only_webhook(tenant)
-    assert first and webhook.previous_secret == first[0]
+    assert first
+    assert webhook.previous_secret == first[0]
     for path in (page, place(tenant, "webhooks"), f"{page}/rotate", place(tenant, "deliveries"), place(tenant)):
         assert "whsec_" not in owner.get(path).text
 

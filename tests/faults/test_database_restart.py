@@ -48,7 +48,7 @@ def test_postgresql__restarted__costs_503_meanwhile_and_nothing_after(
         def submit(number: int) -> int:
             return client.post("/api/submit", key, json={"number": str(number)}).status
 
-        def read(number: int) -> int:
+        def read(_number: int) -> int:
             return client.get("/api/submissions", key).status
 
         accepted = list(pool.map(submit, range(REQUESTS)))

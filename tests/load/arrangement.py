@@ -51,7 +51,8 @@ def capture(token: str, form_id: str) -> tuple[list[str], uuid.UUID]:
     """The SQL of one submission with its values in it, and the id that the row got."""
     with CaptureQueriesContext(connection) as queries:
         found = find_key_and_form(digest=digest(token), form_id=decode_id(Prefix.FORM, form_id))
-        assert found is not None and found.form is not None
+        assert found is not None
+        assert found.form is not None
         meta = {"ip": "127.0.0.1", "userAgent": USER_AGENT, "origin": None, "referer": None}
         stored = store(found.form, take_in(parse_object(BODY, numbers_as_text=True)), meta)
     return [query["sql"] for query in queries], stored.id

@@ -42,7 +42,10 @@ def live_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def service(
-    backend: str, smtp: MailReceiver, live_database: None, tmp_path_factory: pytest.TempPathFactory
+    backend: str,
+    smtp: MailReceiver,
+    live_database: None,  # noqa: ARG001  # the schema is there first
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Application]:
     """The running service: `base_url`, `port`, `processes` by role, `manage(...)`, `logs()`."""
     environment = {**os.environ, "EMAIL_URL": smtp.url}

@@ -149,14 +149,14 @@ class MailReceiver:
 
     # The two names below are aiosmtpd's.
     async def handle_RCPT(
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
     ) -> str:
         if address in self.refusals:
             return self.refusals[address]
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         message = email.message_from_bytes(envelope.original_content or b"", policy=modern)
         self.mails.append(Mail(envelope.mail_from or "", list(envelope.rcpt_tos), message))
         return "250 OK"

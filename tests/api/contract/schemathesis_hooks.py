@@ -42,14 +42,14 @@ schemathesis.openapi.format("uri", st.from_regex(r"http://127\.0\.0\.1:9/[a-z0-9
 
 
 @schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
+def before_call(_context: schemathesis.HookContext, case: schemathesis.Case, _kwargs: dict[str, Any]) -> None:
     """Never revoke the key that all cases use."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
 
 
 @schemathesis.hook
-def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> schemathesis.Case:
+def map_case(_context: schemathesis.HookContext, case: schemathesis.Case) -> schemathesis.Case:
     """Make a request that is valid by the schema valid by what a schema cannot say, too."""
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return case

@@ -35,7 +35,7 @@ every_endpoint_with_an_id = pytest.mark.parametrize("endpoint", [one for one in 
 
 
 @pytest.fixture(scope="module")
-def house(service: Application) -> House:
+def house(service: Application) -> House:  # noqa: ARG001  # the service is there first
     """For requests that are refused, and so change nothing."""
     return furnish(make_tenant())
 
@@ -56,7 +56,7 @@ def page_key(house: House) -> str:
 
 
 @pytest.fixture(scope="module")
-def foreigner(service: Application) -> Tenant:
+def foreigner(service: Application) -> Tenant:  # noqa: ARG001  # the service is there first
     """Another organization, whose key may do everything there."""
     return make_tenant()
 

@@ -63,7 +63,7 @@ def test_redis_away__requests_and_submissions__answer_in_time_and_the_log_says_s
         assert lines_about_redis(service) == []
         fail(own_redis)
 
-        def ask(number: int) -> tuple[list[int], float]:
+        def ask(_number: int) -> tuple[list[int], float]:
             """Three requests that count, each in its way; how they were answered and how many seconds it took."""
             start = time.monotonic()
             answers = [

@@ -163,9 +163,7 @@ def test_limits__burst_and_the_plans_hour__are_told_apart(api: Client) -> None:
     assert "The plan includes 1 requests an hour." in advise(row).fix
 
 
-def test_limits__address_that_was_refused_too_often__is_not_blamed_on_the_plan(
-    api: Client, service: Application
-) -> None:
+def test_limits__address_that_was_refused_too_often__is_not_blamed_on_the_plan(service: Application) -> None:
     tenant = make_tenant()
     form_id = tenant.form(allowed_origins=[SHOP])
     with lasting_client(service.port) as client:  # it has counted one request

@@ -103,4 +103,5 @@ def test_hosted_page__loads_the_widget_and_its_policy_admits_it__never_the_secre
 def test_hosted_page__of_every_other_form__loads_nothing_from_elsewhere(api: Client) -> None:
     answer = api.get(f"/f/{make_tenant().form()}")
 
-    assert "https://" not in answer.text and "https://" not in answer.headers["Content-Security-Policy"]
+    assert "https://" not in answer.text
+    assert "https://" not in answer.headers["Content-Security-Policy"]

@@ -170,7 +170,7 @@ def test_burst__of_one_address_and_form__leaves_other_addresses_forms_and_server
     assert submit(api, tenant.key, form_id).status == 201
 
 
-def test_burst__sixty_first_of_a_form_in_a_minute__is_refused_to_any_address(api: Client, service: Application) -> None:
+def test_burst__sixty_first_of_a_form_in_a_minute__is_refused_to_any_address(service: Application) -> None:
     tenant = make_tenant()
     form_id = tenant.form()
     clients = [Client(service.port) for _ in range(7)]

@@ -31,13 +31,12 @@ FRAGMENTS = st.lists(
 @example(b'{"a": "\\ud800"}', False)
 @example(b"\xef\xbb\xbf", False)
 def test_parse__any_bytes__give_a_dict_or_invalid_json(body: bytes, numbers_as_text: bool) -> None:
+    result: dict[str, Any] | str
     try:
-        value = parse_object(body, numbers_as_text=numbers_as_text)
+        result = parse_object(body, numbers_as_text=numbers_as_text)
     except InvalidJson as error:
-        assert error.message
-        assert len(error.message) < 300
-    else:
-        assert isinstance(value, dict)
+        result = error.message
+    assert isinstance(result, dict) or 0 < len(result) < 300
 
 
 @settings(deadline=None)
@@ -69,8 +68,8 @@ def test_parse__number_that_no_database_holds__is_invalid(text: str, numbers_as_
         parse_object(b'{"n": %s}' % text.encode(), numbers_as_text=numbers_as_text)
 
 
-@pytest.mark.parametrize("opening, closing", [(b"[", b"]"), (b'{"a":', b"}")], ids=["lists", "objects"])
-@pytest.mark.parametrize("inner, fits", [(MAX_DEPTH - 1, True), (MAX_DEPTH, False), (5000, False)])
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")], ids=["lists", "objects"])
+@pytest.mark.parametrize(("inner", "fits"), [(MAX_DEPTH - 1, True), (MAX_DEPTH, False), (5000, False)])
 def test_parse__nesting__is_taken_to_32_levels(opening: bytes, closing: bytes, inner: int, fits: bool) -> None:
     body = b'{"a": ' + opening * inner + b"1" + closing * inner + b"}"
 
