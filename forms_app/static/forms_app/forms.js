@@ -306,7 +306,7 @@
   };
   // In the bubble phase, so that a page's own checks run first and can cancel.
   addEventListener("submit", (event) => event.defaultPrevented || take(event));
-  // Webflow's script cancels every submit of its forms, even those it cannot send, so handle these in the capture phase.
+  // Webflow's script cancels every submit of its forms, even those it cannot send: take these in the capture phase.
   addEventListener(
     "submit",
     (event) => {

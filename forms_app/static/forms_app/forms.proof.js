@@ -1,8 +1,8 @@
 /*
- * The solver of forms that ask for proof of work: ALTCHA's challenges of version 2 with SHA-256 (https://altcha.org/docs).
+ * The solver for forms with proof of work: ALTCHA's challenges of version 2 with SHA-256 (https://altcha.org/docs).
  *
- * Counts up until SHA-256(salt + nonce + counter) begins with the challenge's prefix. It has its own hash instead of the
- * browser's: `crypto.subtle` is missing on plain http, and a promise for each of a hundred thousand hashes is slow.
+ * Counts up until SHA-256(salt + nonce + counter) begins with the challenge's prefix. It has its own hash instead of
+ * the browser's: `crypto.subtle` is missing on plain http, and a promise for each of a hundred thousand hashes is slow.
  * The loader finds `solve` on the script's own tag, so nothing global is made.
  */
 (() => {
