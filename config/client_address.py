@@ -1,4 +1,4 @@
-"""The IP address of a client, behind any number of our own proxies (docs/contract.md 2)."""
+"""The IP address of a client behind our proxies (docs/contract.md 2)."""
 
 import ipaddress
 

@@ -51,7 +51,7 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Django logs every 4xx as a warning with its path; the response has already told the client.
+            # Django logs every 4xx as a warning with its path; the client knows it from the response.
             "django.request": {"level": "ERROR"},
             "django.server": {"level": "ERROR"},
             # Quotes the URL of a receiver with malformed headers, and such a URL can contain a customer's token.

@@ -51,7 +51,7 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
         form = Form.objects.select_for_update().get(pk=form.pk)
         _refuse_archived(form)
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
-            message = "The default form receives submissions that name no form, so none of its fields can be required."
+            message = "The default form receives submissions without a form id, so none of its fields can be required."
             raise invalid("fields", "required_on_default_form", message)
         for name, value in values.items():
             setattr(form, name, value)
@@ -130,4 +130,4 @@ def _refuse_archived(form: Form) -> None:
 
 def _refuse_default(form: Form, done: str) -> None:
     if form.is_default:
-        raise Conflict(f"The default form receives submissions that name no form, so it cannot be {done}.")
+        raise Conflict(f"The default form receives submissions without a form id, so it cannot be {done}.")

@@ -30,7 +30,7 @@ class FieldType(models.TextChoices):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Check:
-    """What a value must look like: the error `code`, the predicate of the message, and the test of one value."""
+    """The format of a value: the error `code`, the predicate of the message, and the test of one value."""
 
     code: str
     advice: str

@@ -21,7 +21,7 @@ class Form(models.Model):
     """
     A form of an organization: draft, published or archived (docs/contract.md 4).
 
-    One form of each organization is the default: it receives submissions that name no form.
+    One form of each organization is the default: it receives submissions without a form id.
     """
 
     class Status(models.TextChoices):
@@ -40,12 +40,14 @@ class Form(models.Model):
     allowed_origins = models.JSONField(default=list, blank=True, help_text="Empty: every origin.")
     redirect_url = models.CharField(max_length=2048, blank=True)
     success_message = models.CharField(max_length=1000, blank=True)
+    # words: allow for ever because landed migrations contain this help_text
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")
     spam_protection = models.JSONField(default=dict, blank=True, help_text="See SpamProtection; empty: its defaults.")
     notification_recipients = models.JSONField(default=list, blank=True, help_text="Addresses mailed per submission.")
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)
     published_at = models.DateTimeField(null=True, blank=True)
+    # words: allow for good because landed migrations contain this help_text
     erase_requested_at = models.DateTimeField(null=True, blank=True, help_text="Set: it is being erased for good.")
 
     objects = FormQuerySet.as_manager()

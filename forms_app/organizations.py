@@ -55,7 +55,7 @@ def create_organization(
 
 
 def _free_slug(slug: str) -> str:
-    """Return the slug, else the first free one with a number. Of two callers at once, one gets SlugTaken."""
+    """Return the slug, else the first free one with a number. Of two concurrent callers, one gets SlugTaken."""
     start = f"{slug[: MAX_SLUG - 8]}-"
     taken = set(Organization.objects.filter(slug__startswith=start).values_list("slug", flat=True))
     if not Organization.objects.filter(slug=slug).exists():

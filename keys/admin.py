@@ -136,7 +136,7 @@ class UserAdmin(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: people delete their accounts themselves, and see first what is deleted with them."""
+        """Never: people delete their accounts themselves, and see first which data that deletes."""
         return False
 
 

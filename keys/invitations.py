@@ -54,7 +54,7 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
 def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
     others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
     if others.count() >= MOST_OPEN:
-        raise Conflict(f"At most {MOST_OPEN} invitations can be open at once. Revoke some that are no longer needed.")
+        raise Conflict(f"At most {MOST_OPEN} invitations can be open. Revoke some that are no longer needed.")
     yesterday = now() - dt.timedelta(days=1)
     if AuditEvent.objects.filter(user=by, action=INVITED, created_at__gt=yesterday).count() >= MOST_A_DAY:
         raise Conflict(f"You have sent {MOST_A_DAY} invitations within a day. Try again tomorrow.")

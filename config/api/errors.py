@@ -50,7 +50,7 @@ class ApiError(Exception):
     status = 500
     code = "internal_error"
     message = "Something went wrong."
-    reason = ""  # tells apart causes that share a code, for the dashboard; never sent
+    reason = ""  # distinguishes causes that share a code, for the dashboard; never sent
 
     def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message or self.message)

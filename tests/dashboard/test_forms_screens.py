@@ -93,7 +93,7 @@ def test_default_form__unpublished_or_archived__stays_and_says_why(tenant: Tenan
     path = place(tenant, f"forms/{tenant.default_form_id}")
     for act in ("unpublish", "archive"):
         page = member.follow(member.post(f"{path}/{act}", form=path))
-        assert "The default form receives submissions that name no form" in text_of(page)
+        assert "The default form receives submissions without a form id" in text_of(page)
     assert form_of(tenant, tenant.default_form_id).status == "published"
 
 

@@ -145,7 +145,7 @@ CASES = {
     "conflict": Case(
         conflicting,
         409,
-        failure("conflict", "The default form receives submissions that name no form, so it cannot be archived."),
+        failure("conflict", "The default form receives submissions without a form id, so it cannot be archived."),
     ),
     "payload_too_large": Case(
         lambda api, tenant: api.post("/api/forms", tenant.key, json={"name": "n" * 2**19}),

@@ -175,7 +175,7 @@ def test_default_form__out_of_use__is_a_conflict(api: Client, action: str, done:
 
     answer = act(api, tenant, tenant.default_form_id, action)
 
-    message = f"The default form receives submissions that name no form, so it cannot be {done}."
+    message = f"The default form receives submissions without a form id, so it cannot be {done}."
     assert (answer.status, answer.json()) == (409, failure("conflict", message))
     assert read(api, tenant, tenant.default_form_id) == before
 
@@ -199,7 +199,7 @@ def test_default_form__required_field__is_refused(api: Client) -> None:
         f"/api/forms/{tenant.default_form_id}", tenant.key, json={"fields": [text_field("a", required=True)]}
     )
 
-    message = "The default form receives submissions that name no form, so none of its fields can be required."
+    message = "The default form receives submissions without a form id, so none of its fields can be required."
     assert (answer.status, answer.json()) == (
         400,
         invalid(("fields", "required_on_default_form", f"fields: {message}")),

@@ -1,4 +1,4 @@
-"""`/api/forms`: create, read, list. Fields, settings and states have files of their own beside this one."""
+"""`/api/forms`: create, read, list. Fields, settings and states are tested in the files next to this one."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ def weak_key(tenant: Tenant) -> str:
         {"expiresAt": str(TOMORROW)},  # all six
         {"permissions": ["forms:read", "forms:write"], "expiresAt": str(TOMORROW)},
         {"permissions": ["webhooks:write"], "expiresAt": str(TOMORROW)},
-        {"permissions": ["forms:read"]},  # for ever
+        {"permissions": ["forms:read"]},  # without an expiry date
         {"permissions": [], "expiresAt": str(TOO_LATE)},
     ],
 )

@@ -148,7 +148,7 @@ def test_revoke__key_in_use__stops_it_on_the_very_next_request_everywhere(tenant
     assert api.get("/api/forms", key).status == 200
     answer = api.delete(f"/api/keys/{key_id}", tenant.key)
     assert (answer.status, answer.json()) == (200, success({"id": key_id, "deleted": True}))
-    refused = [api.get("/api/forms", key) for _ in range(5)]  # whichever process answers
+    refused = [api.get("/api/forms", key) for _ in range(5)]  # from any process
     refused.append(api.post("/api/submit", key, json={"message": "Hello"}))
     assert [(one.status, one.json()) for one in refused] == [(401, INVALID_ACCESS_KEY)] * 6
     shown = api.get(f"/api/keys/{key_id}", tenant.key).json()

@@ -1,4 +1,4 @@
-"""How many requests an hour: whose they are, what counts, and what the headers tell."""
+"""Hourly limits: the organization or address that a request counts against, and the headers."""
 
 import itertools
 import secrets
@@ -33,7 +33,7 @@ def stranger(service: Application) -> Iterator[Client]:
 
 
 def left_of(tenant: Tenant, api: Client) -> int:
-    """What this very question leaves of the organization's hour."""
+    """Return the rest of the organization's hour, after this request."""
     return remaining(api.get("/api/forms", tenant.key))
 
 
@@ -147,7 +147,7 @@ def test_address__hundred_requests_without_a_valid_key__is_refused_the_next(stra
     assert [remaining(one) for one in answers] == list(range(FREE - 2, -1, -1))
     for refused in (stranger.get("/api/forms"), stranger.post("/api/submit", json=SOME_BODY)):
         assert over(refused, FREE) == OVER
-    # Who has a key is still let in from there, and the organization's hour is as it was.
+    # Requests with a key still pass from there, and the organization's hour is unchanged.
     assert stranger.get("/api/forms", tenant.key).status == 200
     assert left_of(tenant, api) == before - 2
 
@@ -197,7 +197,7 @@ def test_preflight__of_a_browser__counts_nowhere(stranger: Client, api: Client) 
 
 
 def unheard_of() -> str:
-    """An address in a /64 network, which is what is counted, that no earlier run has used."""
+    """Return an address in a /64 network, the unit that is counted, that no earlier run has used."""
     return "2001:db8:" + ":".join(secrets.token_hex(2) for _ in range(2)) + "::1"
 
 
@@ -218,4 +218,4 @@ def test_forwarded_address__behind_one_trusted_proxy__is_the_one_that_the_proxy_
             assert remaining(proxy.get("/api/forms", headers={"X-Forwarded-For": claim})) == next(numbers)
         elsewhere = proxy.get("/api/forms", headers={"X-Forwarded-For": f"{address}, {unheard_of()}"})
         assert remaining(elsewhere) == FREE - 1
-        assert remaining(proxy.get("/api/forms")) == FREE - 1  # no header: who stands at the socket
+        assert remaining(proxy.get("/api/forms")) == FREE - 1  # no header: the address of the socket

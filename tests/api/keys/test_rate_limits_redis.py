@@ -19,7 +19,7 @@ from tests.support.rate_windows import OVER, lasting_tenant, over, remaining
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # the other backend is the one without Redis
 
 FIRST_SECONDS = 3.0  # before the outage of Redis is noticed
-LATER_SECONDS = 1.0  # afterwards it is left alone; far above what a request needs, far below its time-outs
+LATER_SECONDS = 1.0  # afterwards Redis is not called; far above what a request needs, far below its time-outs
 AT_ONCE = 6  # requests
 LOG_LINE = "redis unavailable"
 

@@ -1,4 +1,4 @@
-"""What must never stand in a log line."""
+"""Values that a log line must never contain."""
 
 import io
 import json

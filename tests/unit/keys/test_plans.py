@@ -1,4 +1,4 @@
-"""What each plan includes (docs/contract.md 2)."""
+"""The terms of each plan (docs/contract.md 2)."""
 
 import dataclasses
 
@@ -20,7 +20,7 @@ def test_terms__of_every_plan__are_those_promised() -> None:
 
 def test_terms__changed_at_run_time__refuse() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        TERMS[Plan.FREE].hourly_requests = 1_000_000  # type: ignore[misc]  # that is what is tried
+        TERMS[Plan.FREE].hourly_requests = 1_000_000  # type: ignore[misc]  # on purpose
 
 
 @pytest.mark.parametrize(
