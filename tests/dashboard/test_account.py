@@ -1,4 +1,4 @@
-"""A person's own page: address, password, second step, organizations, and the end of the account."""
+"""The pages of an account: address, password, second step, organizations, deletion."""
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -24,7 +24,7 @@ def exists(user: User) -> bool:
 
 
 def certain(api: Client, user: User) -> Browser:
-    """Return a browser in which this person has just given the password once more."""
+    """Return a browser in which this person has just entered the password again."""
     browser = logged_in(api, user)
     reauthenticate(browser)
     return browser
@@ -69,7 +69,7 @@ def test_email__changed__counts_once_the_new_address_is_verified(api: Client, sm
     person.refresh_from_db()
     assert person.email == new
     assert EmailAddress.objects.get(user=person).email == new
-    assert "was changed" in smtp.wait_for(old)[0].message["Subject"]  # the old address is told
+    assert "was changed" in smtp.wait_for(old)[0].message["Subject"]  # the old address is notified
     assert log_in(Browser(api), person).status == 302
     assert "are not correct" in Browser(api).send(LOGIN, login=old, password=PASSWORD).text
 
@@ -104,7 +104,7 @@ def test_two_step_login__turned_on__shows_recovery_codes_that_work_once(api: Cli
     assert 'src="data:image/svg+xml' in page.text
     wrong = browser.post(ACTIVATE, form=ACTIVATE, code="abcdef")
     assert (wrong.status, "That code is not correct" in wrong.text) == (200, True)
-    secret = secret_on(browser)  # every look at the page makes another
+    secret = secret_on(browser)  # every request of the page creates another
     done = browser.post(ACTIVATE, form="/account/logout/", code=code_of(secret))
     assert done.headers["Location"] == CODES
     codes = [word for word in text_of(browser.get(CODES)).split() if word.isdigit() and len(word) == 8]

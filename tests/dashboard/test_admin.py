@@ -1,4 +1,4 @@
-"""The operators' admin: for staff alone, behind the same login, and nothing in it goes past the audit trail."""
+"""The operators' admin: only for staff, behind the same login, with every change in the audit trail."""
 
 import secrets
 
@@ -155,7 +155,7 @@ def test_person__operator_who_is_no_superuser__cannot_make_one(api: Client) -> N
     assert browser.send(path, name="Me", is_active="on", is_staff="on", is_superuser="on").status == 302
     staff.refresh_from_db()
     assert (staff.name, staff.is_superuser) == ("Me", False)
-    # Whoever may look at keys may not stop them.
+    # The permission to view keys does not include revoking them.
     key = AccessKey.objects.filter(organization=make_tenant().organization)[0]
     assert "Revoke permanently" not in browser.get("/admin/keys/accesskey/").text
     browser.send("/admin/keys/accesskey/", action="revoke", _selected_action=str(key.pk))

@@ -1,4 +1,4 @@
-"""The audit trail: who did what, in words, also when they are gone; for admins and owners of the organization alone."""
+"""The audit trail: users and their actions, even after they are deleted; only for admins and owners."""
 
 from keys.audit import record_event
 from keys.models import AuditEvent

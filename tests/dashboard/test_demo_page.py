@@ -1,4 +1,4 @@
-"""`/demo/`: only on a laptop (CONTRACT section 8), with two forms, the tag and what arrives."""
+"""`/demo/`: only on a development machine (docs/contract.md 8), with two forms, the tag and new submissions."""
 
 import re
 from collections.abc import Callable

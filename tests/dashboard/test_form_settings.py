@@ -1,4 +1,4 @@
-"""What a form is told beside its fields: origins, redirect, message, retention (CONTRACT section 4)."""
+"""The settings of a form besides its fields: origins, redirect, message, retention (docs/contract.md 4)."""
 
 from typing import Any
 

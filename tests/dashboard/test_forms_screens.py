@@ -71,7 +71,7 @@ def test_list__shows_state_counts_and_the_default__and_archived_ones_apart(tenan
     assert "Busy Published 11 3" in page
     assert "Inbox takes what names no form Published any 0" in page
     member.send(place(tenant, f"forms/{form_id}/archive"))
-    member.get(place(tenant, "forms"))  # what was said is said once
+    member.get(place(tenant, "forms"))  # a message is shown once
     assert "Busy" not in text_of(member.get(place(tenant, "forms")))
     assert "Busy Archived" in text_of(member.get(place(tenant, "forms?status=archived")))
 
@@ -132,7 +132,7 @@ def test_snippets__without_a_publishable_key__lead_to_making_one(tenant: Tenant,
 
 
 class Builder:
-    """The builder without scripts: what stands on the page is sent with the button that is pressed."""
+    """The builder without scripts: all inputs of the page are sent with the pressed button."""
 
     def __init__(self, browser: Browser, path: str) -> None:
         self.browser, self.path = browser, path
@@ -204,11 +204,11 @@ def test_builder__mistakes__are_told_and_nothing_entered_is_lost(
     form_id = tenant.form(fields=[text_field(name, required=False) for name in ("one", "two")])
     builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
     first, second = builder.keys()
-    entered = {f"{name}-{first}": value for name, value in changes.items()} | {f"label-{second}": "Kept all the same"}
+    entered = {f"{name}-{first}": value for name, value in changes.items()} | {f"label-{second}": "Kept anyway"}
     answer = builder.press("save", **entered)
     assert answer.status == 400
     assert words in text_of(answer)
-    assert builder.values()[f"label-{second}"] == ["Kept all the same"]
+    assert builder.values()[f"label-{second}"] == ["Kept anyway"]
     assert form_of(tenant, form_id).fields[1]["label"] == "Two"
 
 

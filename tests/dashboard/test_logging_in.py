@@ -213,7 +213,7 @@ def test_second_step__code_that_was_used__opens_nothing(api: Client) -> None:
 
 
 def test_second_step__guesses_from_many_addresses__are_limited_together(service: Application) -> None:
-    """Whoever knows the password must not try a million codes from a thousand addresses."""
+    """An attacker with the password must not be able to try a million codes from a thousand addresses."""
     person = person_of(make_tenant())
     with_authenticator_app(person)
     texts = []

@@ -41,7 +41,7 @@ def test_sign_up__before_the_code__opens_nothing(api: Client, smtp: MailReceiver
     wrong = verify(browser, "AAAA-AAAA")
     assert (wrong.status, "That code is not correct" in wrong.text) == (200, True)
     assert browser.get("/dashboard/").headers["Location"] == f"{LOGIN}?next=/dashboard/"
-    # Logging in instead leads to the same question, with a code of its own.
+    # Logging in instead leads to the same question, with a new code.
     other = Browser(api)
     assert log_in(other, User.objects.get(email=email)).headers["Location"] == CONFIRM
     assert verify(other, mailed_code(smtp, email, count=2)).status == 302

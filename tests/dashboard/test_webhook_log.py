@@ -1,4 +1,4 @@
-"""Test events, secrets, the delivery log, retry and replay (CONTRACT section 7)."""
+"""Test events, secrets, the delivery log, retry and replay (docs/contract.md 7)."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Webhooks in the dashboard: made, tried, told again, rotated, replayed; a pending one activated."""
+"""Webhooks in the dashboard: create, test, resend, rotate, replay; activate a pending one."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""What `serve` sets up before granian takes over."""
+"""The setup of `serve` before granian takes over."""
 
 import multiprocessing
 
