@@ -8,6 +8,7 @@ from django.db import models
 
 from config.api.ratelimit import ANONYMOUS_LIMIT
 from forms_app.field_definitions import MAX_FIELDS, MAX_NAME
+from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from forms_app.origins import InvalidOrigin, is_allowed, parse_origin_pattern
 from submissions.models import Refusal
@@ -136,7 +137,7 @@ UNKNOWN_KEYS = {
 }
 
 
-def _foreign_form(refusal: Refusal) -> Advice:
+def _foreign_form(_refusal: Refusal) -> Advice:
     fix = "Send the ID of one of your forms, or use a key of the organization that owns the form."
     return Advice(Gate.KEY, "The form belongs to another organization", fix)
 
@@ -170,7 +171,7 @@ def _rate(rate: str) -> str:
     return f"{count} {article} {name}" if name else f"{count} in {period}"
 
 
-def _size(refusal: Refusal) -> Advice:
+def _size(_refusal: Refusal) -> Advice:
     fix = f"Send at most {settings.MAX_BODY_BYTES // 1024} KiB. Instead of a file, send a link to it."
     return Advice(Gate.SIZE, "The body is too large", fix)
 
@@ -191,7 +192,7 @@ def _json(refusal: Refusal) -> Advice:
     return Advice(Gate.VALIDATION, _answered(refusal, "The JSON is malformed"), fix)
 
 
-def _empty(refusal: Refusal) -> Advice:
+def _empty(_refusal: Refusal) -> Advice:
     fix = "Send at least one value. Browsers leave out inputs without a name attribute."
     return Advice(Gate.VALIDATION, "The submission has no values", fix)
 
@@ -244,13 +245,16 @@ ROBOT_CHECKS = {
         "Send with our script or from the form's page, which compute it, or turn off the proof of work of {form}.",
     ),
 }
-OR_ITS_TYPE = ", or change the field's type in the form."
-FIXES = {
+FORMAT_FIXES = {
+    kind.check.code: (
+        f"Send {kind.check.advice.removeprefix('must be ')}, such as {kind.example}, as {{field}}, "
+        "or change the field's type in the form."
+    )
+    for kind in KINDS.values()
+    if kind.check
+}
+FIXES = FORMAT_FIXES | {
     "required": "Send a value for the field {field}. The name of the input must be exactly the same.",
-    "invalid_email": "Send an email address, such as ada@example.com, as {field}" + OR_ITS_TYPE,
-    "invalid_url": "Send an address that starts with http:// or https:// as {field}" + OR_ITS_TYPE,
-    "invalid_number": "Send a number, such as 12.5, as {field}" + OR_ITS_TYPE,
-    "invalid_date": "Send a date, such as 2026-01-31, as {field}" + OR_ITS_TYPE,
     "invalid_choice": "Send one of the options of {field}, spelled as in the form, or add the option to the form.",
     "invalid_type": "Send {field} as a text, a number, true, false, null or a list of these, not as an object.",
     "file_not_allowed": "Remove the file input {field} from the page: files are not accepted.",
@@ -260,7 +264,7 @@ FIXES = {
 }
 
 
-def _conflict(refusal: Refusal) -> Advice:
+def _conflict(_refusal: Refusal) -> Advice:
     fix = "Use a new Idempotency-Key for each submission, and repeat it only with exactly the same body."
     return Advice(Gate.RETRY, "The same Idempotency-Key was sent with two different bodies", fix)
 

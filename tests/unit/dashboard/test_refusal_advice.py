@@ -243,7 +243,13 @@ def test_advice__for_each_refusal__says_the_exact_thing(
 
 
 def test_advice__for_every_type_of_field__has_words_of_its_own() -> None:
-    assert {kind.check.code for kind in KINDS.values() if kind.check} | {"required", "invalid_choice"} <= FIXES.keys()
+    codes = {kind.check.code for kind in KINDS.values() if kind.check}
+
+    assert {"required", "invalid_choice"} <= FIXES.keys()
+    assert len({said("validation_error", code, field="a")[2] for code in codes}) == len(codes)
+    assert said("validation_error", "invalid_email", field="a")[2] == (
+        "Send an email address, such as ada@example.com, as “a”, or change the field's type in the form."
+    )
 
 
 TEXTS = st.text(max_size=20)
