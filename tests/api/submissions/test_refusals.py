@@ -78,7 +78,7 @@ def test_submit__origin_off_the_list__names_origin_form_and_the_pages_key(api: C
 def test_submit__state_conflict_and_robot_check__are_told(api: Client) -> None:
     tenant = make_tenant()
     draft, form_id = tenant.form(published=False), tenant.form()
-    guarded = tenant.form(spam_protection=SpamProtection(proof_of_work=True).key_of())
+    guarded = tenant.form(spam_protection=SpamProtection(proof_of_work=True).stored())
     submit(api, tenant.key, draft)
     submit(api, tenant.publishable, guarded, Origin=SHOP)
     for value in "12":
