@@ -22,7 +22,7 @@ def submit_raw(api: Client, tenant: Tenant, form_id: str, body: Any, **headers: 
     return api.post(_path(form_id), tenant.key, data=body, headers=JSON | _named(headers))
 
 
-def submit_and_get_id(api: Client, tenant: Tenant, form_id: str = "", **values: Any) -> str:
+def submit_and_get_id(api: Client, tenant: Tenant, form_id: str = "", values: Mapping[str, Any] | None = None) -> str:
     """Submit values that must be accepted, one field unless given; return the submission's id."""
     answer = submit(api, tenant.key, form_id, values or {"message": "Hello"})
     assert answer.status == 201, answer.text
