@@ -13,6 +13,8 @@ from forms_app.field_kinds import FieldType
 
 MAX_FIELDS = 200
 MAX_NAME = 128  # characters of a field's name
+MAX_LABEL = 200  # characters
+MAX_PLACEHOLDER = 500  # characters
 
 # Names that control a submission and are never data (docs/contract.md 5).
 CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})

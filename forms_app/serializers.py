@@ -14,7 +14,9 @@ from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     CONTROL_FIELDS,
     MAX_FIELDS,
+    MAX_LABEL,
     MAX_NAME,
+    MAX_PLACEHOLDER,
     fill_in_names,
     first_duplicate,
 )
@@ -60,11 +62,11 @@ class FieldDefinitionSerializer(StrictSerializer):
     """One field of a form."""
 
     name = NameField(max_length=MAX_NAME, required=False)
-    label = NameField()  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
+    label = NameField(max_length=MAX_LABEL)  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
     type = FieldTypeField()
     required = FlagField(default=False)  # type: ignore[assignment]  # likewise
     options = serializers.ListField(child=NameField(), required=False, allow_empty=False, max_length=MAX_OPTIONS)
-    placeholder = TextField(max_length=500, required=False, allow_blank=True)
+    placeholder = TextField(max_length=MAX_PLACEHOLDER, required=False, allow_blank=True)
 
     def validate_name(self, name: str) -> str:
         """Reject control fields: their values are not stored as data."""

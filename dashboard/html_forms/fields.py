@@ -15,6 +15,7 @@ from django.http import QueryDict
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.html_forms.forms import lines
+from dashboard.html_forms.row_form import RowForm
 from forms_app.field_definitions import MAX_FIELDS
 from forms_app.field_kinds import FieldKind, FieldType, find_kind, kind_of
 from forms_app.serializers import FormChanges
@@ -37,6 +38,11 @@ class FieldRow:
     def kind(self) -> FieldKind:
         """The kind of the field; Text for an unknown type."""
         return find_kind(self.type) or kind_of(FieldType.TEXT)
+
+    @property
+    def inputs(self) -> RowForm:
+        """The row's inputs, for the template."""
+        return RowForm(self.key, dataclasses.asdict(self), self.errors)
 
     def definition(self) -> dict[str, Any]:
         """Return the field in the format of the API."""

@@ -12,9 +12,9 @@ from config.api.errors import ApiError, ValidationFailed
 from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.html_forms.fields import FieldRow, change_rows, definitions, rows_entered, rows_of
+from dashboard.html_forms.row_form import NewFieldForm
 from forms_app.actions import change_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
-from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
 
@@ -62,7 +62,7 @@ def _show(
     context: dict[str, Any] = {
         "form": form,
         "rows": rows,
-        "types": list(KINDS),
+        "new_field": NewFieldForm(prefix="new", auto_id="%s"),
         "controls": preview_controls(rows),
         "seen": format_time(form.updated_at),
         "problem": problem,

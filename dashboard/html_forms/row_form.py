@@ -1,0 +1,55 @@
+"""The inputs of the form builder. They show values and errors; the API's serializer validates them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.forms.utils import ErrorDict
+
+from forms_app.field_definitions import MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
+from forms_app.field_kinds import KINDS
+
+TYPES = [(name, name) for name in KINDS]
+
+
+class RowForm(forms.Form):
+    """One field of a form. Each input is named after the row: `label-k0`."""
+
+    label = forms.CharField(max_length=MAX_LABEL)
+    type = forms.ChoiceField(choices=TYPES)
+    required = forms.BooleanField()
+    options = forms.CharField(label="Options, one per line", widget=forms.Textarea(attrs={"rows": 3}))
+    placeholder = forms.CharField(max_length=MAX_PLACEHOLDER)
+    name = forms.CharField(
+        max_length=MAX_NAME,
+        label="Name in the data",
+        help_text="Leave empty to make it from the label. The inputs of your page and the API use it. "
+        "Existing submissions keep the old name.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
+    )
+
+    def __init__(self, key: str, values: dict[str, Any], problems: Mapping[str, str]) -> None:
+        """`values` and `problems` by input; `key` is the row's."""
+        super().__init__(initial=values, prefix=key, auto_id="%s", use_required_attribute=False)
+        self.problems = problems
+
+    def add_prefix(self, field_name: str) -> str:
+        """Return the name of an input."""
+        return f"{field_name}-{self.prefix}"
+
+    @property
+    def errors(self) -> ErrorDict:
+        """The problems of the row, by input."""
+        return ErrorDict(
+            {
+                name: self.error_class([problem], renderer=self.renderer, field_id=self[name].auto_id)
+                for name, problem in self.problems.items()
+                if name in self.fields
+            }
+        )
+
+
+class NewFieldForm(forms.Form):
+    """The type of a field to add."""
+
+    type = forms.ChoiceField(label="New field", choices=TYPES)
