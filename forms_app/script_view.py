@@ -32,7 +32,7 @@ def _content(file_name: str) -> tuple[bytes, str]:
 @csrf_exempt  # so that a POST gets 405, not a CSRF error
 @require_safe
 def serve_script(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a script, or 304 if the client has it. Open to every origin (`config.api.cors`)."""
+    """Return a script, or 304 if the client has it. Open to every origin (`config.api.middleware`)."""
     stable = current_builds().get(name)
     try:
         text, etag = _content(stable["file"] if stable else name)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from config.api.errors import Detail
 from forms_app.field_definitions import FieldDefinition
-from forms_app.field_kinds import kind_of
+from forms_app.field_kinds import KINDS
 
 
 def check_values(
@@ -26,7 +26,7 @@ def check_values(
 
 
 def _problem(field: FieldDefinition, members: Sequence[str]) -> tuple[str, str] | None:
-    kind = kind_of(field["type"])
+    kind = KINDS[field["type"]]
     if kind.needs_options:
         known = field.get("options", [])
         good = all(member.strip() in known or member in known for member in members if member)

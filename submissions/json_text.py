@@ -1,22 +1,20 @@
-"""A model field that keeps JSON as the text it was."""
+"""A model field that stores JSON as text."""
 
 import json
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-
-def dump_json(value: Any) -> str:
-    """Return compact JSON with its characters unescaped."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+# Compact JSON with its characters unescaped. One encoder: `json.dumps` would make a new one for every value.
+dump_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class JsonTextField(models.TextField):
     """
     JSON in a text column.
 
-    Not Django's JSONField: PostgreSQL's jsonb forgets the order of an object's names, and a form's inputs have one
-    (CSV columns come in first-seen order). Nothing is looked up inside these columns.
+    Not Django's JSONField: PostgreSQL's jsonb does not keep the order of an object's names, and a form's inputs have
+    one (CSV columns come in first-seen order). No query looks inside these columns.
     """
 
     if TYPE_CHECKING:  # what django-stubs takes for the attribute's type
@@ -32,7 +30,7 @@ class JsonTextField(models.TextField):
         return None if value is None else dump_json(value)
 
     def to_python(self, value: Any) -> Any:
-        """Return the value as it is: text never stands for JSON in code."""
+        """Return the value as it is: in code, text is never JSON."""
         return value
 
     def value_to_string(self, obj: models.Model) -> str:

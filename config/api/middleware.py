@@ -1,4 +1,10 @@
-"""Middleware of API and pages: a request id, and 503 instead of 500 while the database is unavailable."""
+"""
+Middleware of API and pages: a request id, CORS, and 503 instead of 500 while the database is unavailable.
+
+CORS is for the paths that pages of any origin may call, and for no other (docs/contract.md 5). Not
+django-cors-headers, which sends a fixed list: the preflight must echo the requested headers, and it must be answered
+before a key is checked or a request is counted.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,10 +14,16 @@ from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid4
 
 from config.api.errors import error_response
+from config.api.ratelimit import HEADERS
 from config.database import is_away
 
 REQUEST_ID = "X-Request-Id"
-_ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
+EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
+PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
+CHALLENGE = "/f/challenge"  # besides posts to /f/, the path below /f/ that scripts of any origin may read
+_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_HEADER_LIST = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1024}")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -23,7 +35,7 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.META.get("HTTP_X_REQUEST_ID", "")
-        request_id = given if _ACCEPTABLE.fullmatch(given) else uuid4().hex
+        request_id = given if _ACCEPTABLE_ID.fullmatch(given) else uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
@@ -36,6 +48,38 @@ class RequestIdMiddleware:
 def body_was_read(request: HttpRequest) -> bool:
     """Return whether the request's body was read, at least in part."""
     return bool(getattr(request, "_read_started", True))
+
+
+class CorsMiddleware:
+    """Answers preflights of the open paths, and lets any origin read their responses, including errors."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not OPEN_PATHS.fullmatch(request.path_info) or _shows_a_page(request):
+            return self.get_response(request)
+        is_preflight = request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
+        response = self._preflight(request) if is_preflight else self.get_response(request)
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Access-Control-Expose-Headers"] = EXPOSED
+        return response
+
+    def _preflight(self, request: HttpRequest) -> HttpResponse:
+        asked = request.META.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
+        response = HttpResponse(status=204)
+        response.headers["Access-Control-Allow-Methods"] = "GET, POST, OPTIONS"
+        if asked and _HEADER_LIST.fullmatch(asked):
+            response.headers["Access-Control-Allow-Headers"] = asked
+        response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
+        response.headers["Vary"] = "Access-Control-Request-Headers"
+        return response
+
+
+def _shows_a_page(request: HttpRequest) -> bool:
+    """Return whether the response is a hosted form: scripts of other origins may post to it but not read it."""
+    is_form = request.path_info.startswith("/f/") and request.path_info != CHALLENGE
+    return is_form and request.method in ("GET", "HEAD")
 
 
 class UnavailableMiddleware:

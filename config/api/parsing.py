@@ -174,11 +174,22 @@ def json_body(request: HttpRequest, *, required: bool = True) -> dict[str, Any]:
     """
     Return the JSON object of a management request; an empty body is an empty object unless `required`.
 
+    Raises the errors of `read_json`.
+    """
+    return read_json(request, required=required)[1]
+
+
+def read_json(
+    request: HttpRequest, *, required: bool = True, numbers_as_text: bool = False
+) -> tuple[bytes, dict[str, Any]]:
+    """
+    Return the raw body and its JSON object; with `numbers_as_text`, numbers come as NumberText.
+
     Raises PayloadTooLarge, UnsupportedMediaType, InvalidJson, in this order (docs/contract.md 1).
     """
     body = read_body(request)
     if not body and not required:
-        return {}
+        return body, {}
     if media_type(request) != JSON_MEDIA_TYPE:
         raise UnsupportedMediaType
-    return parse_object(body)
+    return body, parse_object(body, numbers_as_text=numbers_as_text)

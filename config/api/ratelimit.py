@@ -6,6 +6,7 @@ Source: docs/contract.md 2.
 
 import dataclasses
 import time
+from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponseBase
 from django_ratelimit.core import get_usage
@@ -21,17 +22,17 @@ HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Usage:
-    """The use of a window: `limit` and `count` of requests, `reset` as the UTC epoch second of its end."""
+    """
+    The use of a window: `limit` and `count` of requests, `reset` as the UTC epoch second of its end.
+
+    `is_over`: the request just counted is over the limit.
+    """
 
     limit: int
     count: int
     reset: int
+    is_over: bool
     kind: str = "hour"  # or "burst"
-
-    @property
-    def is_over(self) -> bool:
-        """Return whether the request just counted is over the limit."""
-        return self.count > self.limit
 
     def headers(self) -> dict[str, str]:
         """Return the three `X-RateLimit-*` headers, each an integer."""
@@ -52,14 +53,12 @@ def count_organization(request: HttpRequest, organization: str, hourly_limit: in
 
     The rate is part of the counter's name, so all plans share one: a change of plan does not restart the hour.
     """
-    counted = _count(request, "organization", organization, f"{COUNTED_TO}/h")
-    return dataclasses.replace(counted, limit=hourly_limit)
+    return _count(request, "organization", organization, f"{COUNTED_TO}/h", limit=hourly_limit)
 
 
 def peek_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
     """Return the use of an organization's hour without counting a request."""
-    seen = _count(request, "organization", organization, f"{COUNTED_TO}/h", increment=False)
-    return dataclasses.replace(seen, limit=hourly_limit)
+    return _count(request, "organization", organization, f"{COUNTED_TO}/h", limit=hourly_limit, increment=False)
 
 
 def count_address(request: HttpRequest) -> Usage:
@@ -69,7 +68,16 @@ def count_address(request: HttpRequest) -> Usage:
 
 def count_burst(request: HttpRequest, group: str, value: str, rate: str) -> Usage:
     """Count one browser submission against a burst limit such as `10/m`."""
-    return dataclasses.replace(_count(request, group, value, rate), kind="burst")
+    return _count(request, group, value, rate, kind="burst")
+
+
+def refuse_bursts(request: HttpRequest, limits: Iterable[tuple[str, str, str]]) -> RateLimited | None:
+    """Count one browser submission against each `(group, value, rate)`; return the 429 of the first one exceeded."""
+    for group, value, rate in limits:
+        usage = count_burst(request, group, value, rate)
+        if usage.is_over:
+            return usage.refusal()
+    return None
 
 
 def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
@@ -79,12 +87,22 @@ def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
             response.headers[name] = value
 
 
-def _count(request: HttpRequest, group: str, value: str, rate: str, *, increment: bool = True) -> Usage:
+def _count(
+    request: HttpRequest,
+    group: str,
+    value: str,
+    rate: str,
+    *,
+    limit: int | None = None,
+    kind: str = "hour",
+    increment: bool = True,
+) -> Usage:
+    """Count a request against `rate`, and compare with `limit` if that is another number."""
     # `key` must be a function; ours is known already.
     usage = get_usage(request, group=group, key=lambda _group, _request: value, rate=rate, increment=increment)
     now = int(time.time())
     if usage is None or usage["time_left"] < 0:
         # The counter vanished between two calls of the limiter, whose failures must not fail a request.
-        limit = int(rate.partition("/")[0])
-        return Usage(limit, 0, now + HOUR)
-    return Usage(usage["limit"], usage["count"], now + usage["time_left"])
+        return Usage(limit or int(rate.partition("/")[0]), 0, now + HOUR, is_over=False, kind=kind)
+    limit = usage["limit"] if limit is None else limit
+    return Usage(limit, usage["count"], now + usage["time_left"], is_over=usage["count"] > limit, kind=kind)

@@ -1,4 +1,4 @@
-"""What `/f/{formId}` answers who asks for JSON: the shapes that Formspree's clients read (CONTRACT section 6)."""
+"""JSON responses of `/f/{formId}`, in the shapes that Formspree's clients read (docs/contract.md 6)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from config.api.errors import ApiError
 from config.api.parsing import JSON_MEDIA_TYPE, media_type
 from submissions.receiving.api import submitted_record
 from submissions.receiving.insert import Stored
-from submissions.receiving.key_and_form import FoundForm
+from submissions.receiving.key_and_form import SubmitForm
 
 # Our codes -> those that @formspree/core knows; others stay ours.
 FORM_CODES = {
@@ -27,11 +27,11 @@ FIELD_CODES = {
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Tell whether to answer JSON: it was asked for, or sent."""
+    """Return whether to answer with JSON: it was requested, or sent."""
     return JSON_MEDIA_TYPE in request.META.get("HTTP_ACCEPT", "").lower() or media_type(request) == JSON_MEDIA_TYPE
 
 
-def success_json(stored: Stored, form: FoundForm, *, next_page: str) -> JsonResponse:
+def success_json(stored: Stored, form: SubmitForm, *, next_page: str) -> JsonResponse:
     """Return `{success, ok, data, message, next}`; `next` is never empty."""
     body = {
         "success": True,
@@ -53,7 +53,7 @@ def error_json(error: ApiError) -> JsonResponse:
 
 
 def errors_of(error: ApiError) -> list[dict[str, Any]]:
-    """Return an error's problems in Formspree's words."""
+    """Return an error's problems with Formspree's codes."""
     if not error.details:
         return [{"code": FORM_CODES.get(error.code, error.code), "message": error.message}]
     return [

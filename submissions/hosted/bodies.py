@@ -1,7 +1,7 @@
 """
-The bodies that pages post: urlencoded, multipart, JSON -> names and values, as `take_in` wants them.
+The bodies that pages post: urlencoded, multipart, JSON -> names and values, as `take_in` expects them.
 
-A name that comes several times (checkboxes, a multiple select) becomes a list.
+A name that occurs several times (checkboxes, a multiple select) becomes a list.
 """
 
 import re
@@ -48,7 +48,7 @@ def parse_form_body(request: HttpRequest, body: bytes) -> dict[str, Any]:
 
 def _multipart(request: HttpRequest, body: bytes) -> dict[str, Any]:
     handler = MemoryFileUploadHandler(request)
-    # The length as read: a chunked body has no Content-Length, and the parser takes such a one for empty.
+    # The length as read: a chunked body has no Content-Length, and the parser would take it for empty.
     meta = {**request.META, "CONTENT_LENGTH": len(body)}
     values, files = MultiPartParser(meta, BytesIO(body), [handler], "utf-8").parse()
     if files:
@@ -56,7 +56,7 @@ def _multipart(request: HttpRequest, body: bytes) -> dict[str, Any]:
         raise ValidationFailed(Detail(name, "file_not_allowed", advice) for name in files)
     named = _plain(values)
     for name in _EMPTY_FILES.findall(body.decode(errors="replace")):
-        if named.get(name) == "":  # the parser takes an input in which nothing was chosen for text
+        if named.get(name) == "":  # the parser takes a file input without a file for text
             del named[name]
     return named
 

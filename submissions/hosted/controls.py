@@ -1,4 +1,4 @@
-"""The inputs of a hosted form page: definitions, what was typed, what is wrong with it -> what is drawn."""
+"""The inputs of a hosted form page: field definitions, typed values and errors -> controls to draw."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from config.api.errors import Detail
 from forms_app.field_kinds import FieldType, kind_of
 
-# What browsers can fill in by themselves (WCAG 2.2, 1.3.5), by the field's name.
+# Values of `autocomplete` (WCAG 2.2, 1.3.5) by the field's name.
 AUTOCOMPLETE = {
     "name": "name",
     "first_name": "given-name",
@@ -21,7 +21,7 @@ AUTOCOMPLETE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Control:
-    """One input, or group of checkboxes. `kind` says how it is drawn; `values` are what was typed or ticked."""
+    """One input, or group of checkboxes. `kind`: how it is drawn. `values`: what was typed or checked."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Control:
 
     @property
     def is_ticked(self) -> bool:
-        """Tell whether a lone checkbox was ticked."""
+        """Whether a single checkbox was checked."""
         return bool(self.value)
 
 
@@ -52,7 +52,7 @@ def controls_of(
     """
     Return the controls of a page, in the form's order, then one for every other name that was typed.
 
-    `typed` is a parsed body, control fields left out, so that nothing a visitor wrote is lost on the error page.
+    `typed`: a parsed body without its control fields. The error page shows all of it, so that a visitor loses nothing.
     """
     declared = {field["name"] for field in fields}
     extra = [

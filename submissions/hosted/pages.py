@@ -1,4 +1,4 @@
-"""What `/f/{formId}` shows: the form, the same with what went wrong, thanks, and "closed"."""
+"""The pages of `/f/{formId}`: the form, the form with its errors, thanks, and "closed"."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,15 +14,15 @@ from submissions.hosted import stamps
 from submissions.hosted.controls import controls_of
 from submissions.receiving.captchas import PROVIDERS, Captcha, Provider
 from submissions.receiving.insert import message_of
-from submissions.receiving.key_and_form import found_form
+from submissions.receiving.key_and_form import submit_form_of
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, is_control
 
 NOBODY = "'none'"
-CARRIED = KEPT_CONTROLS - {"_next"}  # `_next` was decided by the page that posted; the stamp carries the decision
+CARRIED = KEPT_CONTROLS - {"_next"}  # `_next` was decided by the page that posted; the stamp keeps that decision
 
 
 def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> HttpResponse:
-    """Show a form; `typed` fills it in."""
+    """Show a form, filled in with `typed`."""
     context = _form_context(form, typed, [], stamps.make(form.public_id))
     return _render(request, form, "hosted/form.html", context)
 
@@ -30,7 +30,7 @@ def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> 
 def problem(
     request: HttpRequest, form: Form | None, failure: ApiError, *, typed: Mapping[str, Any], stamp: str
 ) -> HttpResponse:
-    """Show what went wrong, and the form again with everything that was typed."""
+    """Show the errors, and the form again with everything that was typed."""
     if form is None and not typed:
         return _render(request, None, "hosted/problem.html", {"failure": failure}, failure)
     context = _form_context(form, typed, failure.details, stamp)
@@ -41,12 +41,12 @@ def problem(
 
 
 def thanks(request: HttpRequest, form: Form, *, message: str = "") -> HttpResponse:
-    """Show a form's words of thanks."""
-    return _render(request, form, "hosted/thanks.html", {"message": message or message_of(found_form(form))})
+    """Show a form's success message."""
+    return _render(request, form, "hosted/thanks.html", {"message": message or message_of(submit_form_of(form))})
 
 
 def closed(request: HttpRequest) -> HttpResponse:
-    """Say that there is no form to fill in, whether it is a draft, archived or never was."""
+    """Show that there is no form to fill in: a draft, an archived one, or none at all."""
     return _render(request, None, "hosted/closed.html", {}, status=404)
 
 
@@ -81,7 +81,7 @@ def _render(
     response = render(request, template, {"form": form, **context}, status=failure.status if failure else status)
     for name, value in (failure.headers if failure else {}).items():
         response.headers[name] = value
-    response.headers["Cache-Control"] = "no-store"  # stamped, and it may show what somebody typed
+    response.headers["Cache-Control"] = "no-store"  # it holds a stamp, and perhaps what a visitor typed
     response.headers["Content-Security-Policy"] = _policy(form, context.get("captcha"))
     if form and form.allowed_origins:
         response.xframe_options_exempt = True  # frame-ancestors decides
@@ -92,16 +92,16 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     """
     Return the page's Content-Security-Policy.
 
-    No `form-action`: Chromium applies it to redirects too, and a form's owner may send visitors anywhere.
+    Without `form-action`: Chromium applies it to redirects too, and a form's owner may send visitors anywhere.
     """
-    theirs = f" {captcha.sources}" if captcha else ""
+    provider = f" {captcha.sources}" if captcha else ""
     directives = [
         "default-src 'none'",
-        f"style-src 'self'{theirs}",
+        f"style-src 'self'{provider}",
         "img-src 'self'",
-        f"script-src 'self'{theirs}",
-        f"connect-src 'self'{theirs}",
-        f"frame-src{theirs or ' ' + NOBODY}",
+        f"script-src 'self'{provider}",
+        f"connect-src 'self'{provider}",
+        f"frame-src{provider or ' ' + NOBODY}",
         "base-uri 'none'",
         f"frame-ancestors {' '.join(form.allowed_origins if form else []) or NOBODY}",
     ]

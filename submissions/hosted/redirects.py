@@ -1,8 +1,8 @@
 """
-Where a visitor goes after a plain post. Pure (CONTRACT section 6; RELIABILITY, "redirects").
+Where a visitor goes after a plain post. Pure (docs/contract.md 6).
 
-`_next` of the page wins over the form's own address when it is safe: relative to the page, of the page's own origin, or
-of an origin that the form allows. Anything else would lend our name to a stranger's link, and is passed over.
+`_next` of the page takes precedence over the form's own URL if it is safe: relative to the page, of the page's own
+origin, or of an origin that the form allows. Anything else is ignored, or this would be an open redirect.
 """
 
 import re
@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 from forms_app.origins import is_allowed, origin_of
 
-ALIASES = ("redirect", "redirectTo")  # also data, so they count only when they look like an address
+ALIASES = ("redirect", "redirectTo")  # also data, so they count only if they look like a URL
 _LOOKS_LIKE_ADDRESS = re.compile(r"https?://|/(?!/)", re.IGNORECASE)
 _TRICKS = re.compile(r"[\\\x00-\x20\x7f]")  # browsers turn \ into / and drop controls
 MAX_TARGET = 2048  # characters
@@ -21,9 +21,9 @@ def redirect_target(
     controls: Mapping[str, str], values: Mapping[str, str], *, page: str, allowed_origins: Sequence[str], default: str
 ) -> str:
     """
-    Return the address to go to, absolute; "" for the thank-you page.
+    Return the absolute URL to go to; "" for the thank-you page.
 
-    `page` is the address of the posting page as far as it is known (its Referer, or its origin; "" for unknown).
+    `page`: the URL of the posting page as far as it is known (its Referer, or its origin; "" for unknown).
     """
     for target in _candidates(controls, values):
         absolute = _safe(target, page, allowed_origins)
@@ -55,9 +55,9 @@ def _safe(target: str, page: str, allowed_origins: Sequence[str]) -> str:
 
 def posting_page(*, origin: str | None, referer: str, own_page: str) -> str:
     """
-    Return the address of the page that posted: its Referer where that fits its Origin, else the Origin.
+    Return the URL of the page that posted: its Referer if that matches its Origin, else the Origin.
 
-    A client that sends neither is no browser; for it, relative means relative to our own page. "" when a browser hides
+    A client that sends neither is not a browser; its relative URLs are relative to our own page. "" if a browser hides
     both (`Origin: null`).
     """
     if origin is None:

@@ -1,7 +1,7 @@
 """
-The stamp in the address that our own page posts to: when it was opened, and where its visitor goes next. Signed.
+The signed stamp in the URL that our own page posts to: when the page was opened, and where its visitor goes next.
 
-In the address and not in an input, so that it is never data. A stamp that is not ours, or old, says nothing.
+In the URL and not in an input, so that it is never data. A stamp that is forged or older than a day is ignored.
 """
 
 import dataclasses
@@ -11,12 +11,12 @@ from django.core import signing
 
 PARAMETER = "stamp"
 SALT = "submissions.page"
-GOOD_FOR = 86_400  # seconds; a page left open longer is a person's anyway
+GOOD_FOR = 86_400  # seconds; a page that was open for longer is not a robot's
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stamp:
-    """`at` is the epoch second of opening, `next_page` the address decided for an earlier post, `text` the whole."""
+    """`at`: epoch second of opening. `next_page`: URL decided for an earlier post. `text`: the stamp as received."""
 
     at: float
     next_page: str
@@ -24,13 +24,13 @@ class Stamp:
 
 
 def make(form_id: str, *, opened_at: float | None = None, next_page: str = "") -> str:
-    """Return the stamp of a page that is opened now, or was at that epoch second."""
+    """Return the stamp of a page that is opened now, or was opened at an epoch second."""
     at = round(time.time(), 3) if opened_at is None else opened_at
     return signing.dumps({"at": at, "next": next_page}, salt=f"{SALT}.{form_id}")
 
 
 def read(form_id: str, text: str) -> Stamp | None:
-    """Return what a stamp says, or None when this form's page was not given it within a day."""
+    """Return the content of a stamp; None unless it was made for this form's page within the last day."""
     try:
         found = signing.loads(text, salt=f"{SALT}.{form_id}", max_age=GOOD_FOR)
     except signing.BadSignature:

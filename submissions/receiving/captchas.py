@@ -1,21 +1,23 @@
 """
-Cloudflare Turnstile and hCaptcha behind one small interface. Off unless a form's owner gives a site key and a secret.
+Cloudflare Turnstile and hCaptcha behind one small interface. Off until a form's owner sets a site key and a secret.
 
-Both speak the protocol of reCAPTCHA: POST secret and token, get `{"success": bool}`.
+Both use the protocol of reCAPTCHA: POST secret and token, get `{"success": bool}`.
 https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ and https://docs.hcaptcha.com/
 """
 
 import dataclasses
 import json
 import logging
+from collections.abc import Mapping
 from typing import Literal
 
 import urllib3
 from django.conf import settings
 
-from forms_app.spam_protection import Captcha
+from config.api.errors import invalid
+from forms_app.spam_protection import Captcha, SpamProtection
 
-PATIENCE = urllib3.Timeout(connect=2.0, read=3.0)  # seconds of a web thread
+PATIENCE = urllib3.Timeout(connect=2.0, read=3.0)  # seconds; a web thread waits for it
 MAX_TOKEN = 8192  # characters; Turnstile's have at most 2,048
 logger = logging.getLogger(__name__)
 _http = urllib3.PoolManager(maxsize=4)
@@ -25,9 +27,9 @@ Verdict = Literal["passed", "refused", "unknown"]
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provider:
     """
-    One service: the field that its widget fills in, the widget's script and class, and what a page's CSP must admit.
+    One service: the field that its widget fills in, the widget's script and class, the sources for a page's CSP.
 
-    `setting` names the setting with the address that checks tokens.
+    `setting`: the setting that holds the URL for checking tokens.
     """
 
     field: str
@@ -55,11 +57,28 @@ PROVIDERS = {
 }
 
 
+def require_pass(protection: SpamProtection, proofs: Mapping[str, str], *, address: str) -> tuple[str, ...]:
+    """
+    Raise ValidationFailed unless the form's captcha was passed; `address` is the visitor's IP.
+
+    Returns why it may be spam all the same. A service that does not answer loses no submission, but nobody is mailed
+    what may come from a robot.
+    """
+    captcha = Captcha(protection.captcha)
+    provider = PROVIDERS[captcha]
+    token = proofs.get(provider.field, "")
+    verdict = check_token(provider, token, secret=protection.captcha_secret, address=address)
+    if verdict == "refused":
+        message = "Please show that you are not a robot, then send again."
+        raise invalid(provider.field, "captcha_required", message, has_subject=True)
+    return (f"not checked: {captcha.label} did not answer",) if verdict == "unknown" else ()
+
+
 def check_token(provider: Provider, token: str, *, secret: str, address: str) -> Verdict:
     """
     Ask the service about a token; `address` is the visitor's IP.
 
-    `unknown` when it does not answer, or does not know the secret: that is not the visitor's fault.
+    `unknown` if it does not answer or rejects the secret: neither is the visitor's fault.
     """
     if not 0 < len(token) <= MAX_TOKEN:
         return "refused"

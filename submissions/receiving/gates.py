@@ -1,100 +1,250 @@
 """
-The last gates of a submission, the same for `/api/submit` and `/f/`: state, values, people and not machines, spam.
+The gates of a submission, in the one order in which they are tried; the first that fails answers (docs/contract.md 1).
 
-What passes is stored; what was stored before under the same idempotency key is answered so again, whatever holds now.
+Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how to read a post, whose it is, and how to
+answer it. A new gate is a function and a line in `GATES`, or in `FORM_GATES` if a retry of a stored post may pass it.
 """
 
 import dataclasses
-import string
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
-from config.api.errors import ApiError, EmptySubmission, FormNotPublished, ValidationFailed, invalid
+from config.api import ratelimit
+from config.api.errors import (
+    ApiError,
+    EmptySubmission,
+    FormNotPublished,
+    MethodNotAllowed,
+    NotFound,
+    Unauthorized,
+    ValidationFailed,
+    as_api_error,
+)
 from config.client_address import client_address
+from config.nudge import DELIVER, nudge
 from config.text import clean_text
 from forms_app.models import Form
-from forms_app.spam_protection import SpamProtection
 from forms_app.validation import check_values
+from keys.authentication import note_use_safely
 from submissions.receiving import captchas, proof_of_work
-from submissions.receiving.insert import Stored, find_earlier, store, store_once
-from submissions.receiving.key_and_form import FoundForm
-from submissions.receiving.parse_body import Intake
+from submissions.receiving.insert import Stored, find_earlier, store
+from submissions.receiving.key_and_form import Owner, SubmitForm
+from submissions.receiving.page_limits import refuse_page
+from submissions.receiving.parse_body import Post
 from submissions.receiving.spam import spam_reasons
+from submissions.refusals.recorder import note_refusal
 
-MAX_IDEMPOTENCY_KEY = 255
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
-_PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Circumstances:
+class Candidate:
     """
-    How a submission came: `raw_body` and `key` make retries safe, `is_from_page` asks for proofs of the form's choice.
+    A post that becomes a submission if it passes every gate. A gate that learns something returns a new Candidate.
 
-    `opened_for`: seconds that our own page was open, where it was ours.
+    `usage`: the organization's hour, once counted. `doubts`: why it may be spam although no gate refused it.
     """
 
-    request: HttpRequest
-    raw_body: bytes
-    key: str | None
-    is_from_page: bool
-    opened_for: float | None = None
+    post: Post
+    owner: Owner
+    usage: ratelimit.Usage | None = None
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def is_from_page(self) -> bool:
+        """Whether this is a browser submission: to `/f/`, with a publishable key, or with an Origin."""
+        key = self.owner.key
+        return key is None or key.is_publishable or "HTTP_ORIGIN" in self.post.request.META
+
+    def own_form(self) -> SubmitForm:
+        """Return the form. Raises NotFound and, for another organization's form, Unauthorized."""
+        if self.owner.form is not None:
+            return self.owner.form
+        raise Unauthorized if self.owner.form_is_foreign else NotFound("There is no form with this id.")
 
 
-def idempotency_key(request: HttpRequest) -> str | None:
-    """Return the header's value, or None. Raises ValidationFailed."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
-        message = f"must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
-        raise invalid("Idempotency-Key", "invalid", message)
-    return key
+Gate = Callable[[Candidate], Candidate]  # or raises ApiError
 
 
-def accept(form: FoundForm, intake: Intake, came: Circumstances) -> Stored:
-    """Store a submission. Raises an ApiError when the form does not take it."""
+class Door(ABC):
+    """An endpoint that takes submissions."""
+
+    @abstractmethod
+    def read_post(self, request: HttpRequest) -> Post:
+        """Return what the request says. What is wrong with its body is the post's `problem`, and not raised."""
+
+    @abstractmethod
+    def find_owner(self, post: Post) -> Owner:
+        """Return whose post this is. Raises InvalidAccessKey or NotFound."""
+
+    @abstractmethod
+    def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
+        """Return the response to a stored submission, spam or not."""
+
+    @abstractmethod
+    def refuse(
+        self, post: Post, failure: ApiError, *, owner: Owner | None, usage: ratelimit.Usage | None
+    ) -> HttpResponse:
+        """Return the response to a refused post. `usage`: what it was counted against, if anything."""
+
+    def receive(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Take a post through the gates, store it and answer."""
+        post, candidate = Post(request), None
+        try:
+            post = self.read_post(request)
+            candidate = Candidate(post, self.find_owner(post))
+            for gate in GATES:
+                candidate = gate(candidate)
+            stored = accept(candidate)
+            nudge(DELIVER)
+            return self.answer(candidate, stored)
+        except Exception as error:  # the same mapping as DRF's handler, for the same reasons
+            return self._refuse(post, candidate, as_api_error(error))
+
+    def _refuse(self, post: Post, candidate: Candidate | None, failure: ApiError) -> HttpResponse:
+        """Answer a refusal, noted for the owner, and counted against the address unless the organization was."""
+        owner, usage = (candidate.owner, candidate.usage) if candidate else (None, None)
+        if usage is None and failure.status < 500:
+            usage = ratelimit.count_address(post.request)
+            if usage.is_over:
+                failure = usage.refusal()
+                failure.reason = "address"  # not the plan's hour
+        note_refusal(
+            post.request,
+            failure,
+            organization_id=owner.organization_id if owner else None,
+            form_id=owner.form.id if owner and owner.form else post.form_id,
+            key_id=owner.key.id if owner and owner.key else None,
+        )
+        return self.refuse(post, failure, owner=owner, usage=usage)
+
+
+def limit_pages(candidate: Candidate) -> Candidate:
+    """Refuse a browser submission from an origin that the form does not allow (403) or over a burst limit (429)."""
+    refusal = refuse_page(candidate.post.request, candidate.owner) if candidate.is_from_page else None
+    if refusal:
+        raise refusal
+    return candidate
+
+
+def count_hour(candidate: Candidate) -> Candidate:
+    """Count the request against the organization's hour."""
+    owner = candidate.owner
+    usage = ratelimit.count_organization(candidate.post.request, str(owner.organization_id), owner.hourly_limit)
+    return dataclasses.replace(candidate, usage=usage)
+
+
+def limit_hour(candidate: Candidate) -> Candidate:
+    """Refuse what is over the plan's hourly limit (429)."""
+    if candidate.usage and candidate.usage.is_over:
+        raise candidate.usage.refusal()
+    return candidate
+
+
+def note_key_use(candidate: Candidate) -> Candidate:
+    """Record, at most every ten minutes, that the key is in use, and whether a secret key is used in a page."""
+    key = candidate.owner.key
+    if key is not None:
+        is_exposed = candidate.is_from_page and not key.is_publishable
+        if not key.was_used_recently or (is_exposed and not key.was_in_page_recently):
+            note_use_safely(key.id, from_browser=is_exposed)
+    return candidate
+
+
+def require_post(candidate: Candidate) -> Candidate:
+    """Refuse other methods (405)."""
+    if candidate.post.request.method != "POST":
+        raise MethodNotAllowed("Submit with POST.", headers={"Allow": "POST, OPTIONS"})
+    return candidate
+
+
+def require_sound_body(candidate: Candidate) -> Candidate:
+    """Refuse a body or header that could not be read: 413, 415, 400 invalid_json, 400 validation_error."""
+    if candidate.post.problem:
+        raise candidate.post.problem
+    return candidate
+
+
+def require_own_form(candidate: Candidate) -> Candidate:
+    """Refuse a form that does not exist (404) or belongs to another organization (403 unauthorized)."""
+    candidate.own_form()
+    return candidate
+
+
+GATES: tuple[Gate, ...] = (
+    limit_pages,
+    count_hour,
+    limit_hour,
+    note_key_use,
+    require_post,
+    require_sound_body,
+    require_own_form,
+)
+
+
+def require_published(candidate: Candidate) -> Candidate:
+    """Refuse submissions to drafts and archived forms (403)."""
+    if candidate.own_form().status != Form.Status.PUBLISHED:
+        raise FormNotPublished
+    return candidate
+
+
+def require_values(candidate: Candidate) -> Candidate:
+    """Refuse a submission without values, or with values that do not fit the form's fields (400)."""
+    intake, fields = candidate.post.intake, candidate.own_form().fields
+    if not intake.values:
+        raise EmptySubmission
+    problems = list(check_values(fields, intake.values, intake.lists)) if fields else []
+    if problems:
+        raise ValidationFailed(problems)
+    return candidate
+
+
+def require_human(candidate: Candidate) -> Candidate:
+    """Refuse a browser submission without the proofs that the form requires: captcha, proof of work (400)."""
+    protection, post = candidate.own_form().spam_protection, candidate.post
+    if not candidate.is_from_page:
+        return candidate
+    if protection.captcha and protection.captcha_secret:
+        doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
+        candidate = dataclasses.replace(candidate, doubts=doubts)
+    if protection.proof_of_work:
+        proof_of_work.require_proof(post.intake.proofs, used_by=post.idempotency_key or "")
+    return candidate
+
+
+FORM_GATES: tuple[Gate, ...] = (require_published, require_values, require_human)
+
+
+def accept(candidate: Candidate) -> Stored:
+    """
+    Store a submission that passes the form's gates, as spam if there are reasons.
+
+    A retry with the same Idempotency-Key and body gets the first response, even if the form would refuse it now.
+    """
+    post, form = candidate.post, candidate.own_form()
     try:
-        check_acceptable(form, intake)
-        doubts = list(_check_human(form.spam_protection, intake, came)) if came.is_from_page else []
+        for gate in FORM_GATES:
+            candidate = gate(candidate)
     except ApiError:
-        earlier = find_earlier(form.id, key=came.key, raw_body=came.raw_body) if came.key else None
+        key = post.idempotency_key
+        earlier = find_earlier(form.id, key=key, raw_body=post.raw_body) if key else None
         if earlier is None:
             raise
         return earlier
     declared = [field["name"] for field in form.fields]
-    reasons = spam_reasons(intake, form.spam_protection, declared=declared, opened_for=came.opened_for)
-    judged = dataclasses.replace(intake, spam_reasons=[*reasons, *doubts])
-    meta = request_meta(came.request)
-    if came.key is None:
-        return store(form, judged, meta)
-    return store_once(form, judged, meta, key=came.key, raw_body=came.raw_body)
-
-
-def check_acceptable(form: FoundForm, intake: Intake) -> None:
-    """Raise when the form takes nothing now, or not these values."""
-    if form.status != Form.Status.PUBLISHED:
-        raise FormNotPublished
-    if not intake.values:
-        raise EmptySubmission
-    problems = list(check_values(form.fields, intake.values, intake.lists)) if form.fields else []
-    if problems:
-        raise ValidationFailed(problems)
-
-
-def _check_human(protection: SpamProtection, intake: Intake, came: Circumstances) -> Iterator[str]:
-    """Raise unless the proofs that the form asks for are there. Yields why it may be spam all the same."""
-    if protection.captcha and protection.captcha_secret:
-        provider = captchas.PROVIDERS[captchas.Captcha(protection.captcha)]
-        token, address = intake.proofs.get(provider.field, ""), client_address(came.request)
-        verdict = captchas.check_token(provider, token, secret=protection.captcha_secret, address=address)
-        if verdict == "refused":
-            message = "Please show that you are not a robot, then send again."
-            raise invalid(provider.field, "captcha_required", message, has_subject=True)
-        if verdict == "unknown":  # nothing is lost, and nobody is mailed what may be from a robot
-            yield f"not checked: {captchas.Captcha(protection.captcha).label} did not answer"
-    if protection.proof_of_work:
-        proofs = (intake.proofs.get(name) for name in (proof_of_work.FIELD, proof_of_work.WIDGET_FIELD))
-        proof_of_work.require_proof(next(filter(None, proofs), ""), used_by=came.key or "")
+    reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)
+    return store(
+        form,
+        post.intake,
+        request_meta(post.request),
+        spam_reasons=[*reasons, *candidate.doubts],
+        key=post.idempotency_key,
+        raw_body=post.raw_body,
+    )
 
 
 def request_meta(request: HttpRequest) -> dict[str, str | None]:

@@ -1,13 +1,14 @@
 """
-Writing a submission: one INSERT, and beside it the reservation of its idempotency key.
+Write a submission: one INSERT, and with an idempotency key a second one that reserves the key.
 
-`201` means that this statement's commit is on disk. Everything else that a submission causes is derived from its row.
+`201` means that this statement's commit is on disk. All that follows from a submission is derived from its row.
 """
 
 import dataclasses
 import datetime as dt
 import hashlib
 import uuid
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -17,7 +18,7 @@ from config.database import database_id
 from config.ids import made_at, new_id
 from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, Submission
-from submissions.receiving.key_and_form import FoundForm
+from submissions.receiving.key_and_form import SubmitForm
 from submissions.receiving.parse_body import Intake
 from submissions.search_text import search_text
 
@@ -38,7 +39,7 @@ _RESERVE = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stored:
-    """What the answer tells; `replayed` when an earlier request with the same idempotency key stored it."""
+    """What the response says; `replayed` when an earlier request with the same idempotency key stored it."""
 
     id: uuid.UUID
     created_at: dt.datetime
@@ -46,40 +47,53 @@ class Stored:
     replayed: bool = False
 
 
-def store(form: FoundForm, intake: Intake, meta: dict[str, str | None]) -> Stored:
-    """Store a submission."""
-    pk = new_id()
-    _insert(pk, form, intake, meta)
-    return Stored(pk, made_at(pk), message_of(form))
-
-
-def message_of(form: FoundForm) -> str:
-    """Return what a form says to who has submitted."""
+def message_of(form: SubmitForm) -> str:
+    """Return a form's success message."""
     return form.success_message or DEFAULT_MESSAGE
 
 
-def store_once(form: FoundForm, intake: Intake, meta: dict[str, str | None], *, key: str, raw_body: bytes) -> Stored:
+def store(
+    form: SubmitForm,
+    intake: Intake,
+    meta: Mapping[str, str | None],
+    *,
+    spam_reasons: Sequence[str] = (),
+    key: str | None = None,
+    raw_body: bytes = b"",
+) -> Stored:
     """
-    Store a submission unless this form's idempotency key has stored one; then return that one.
+    Store a submission, unless this form's idempotency key `key` has stored one: then return that one.
 
-    Both rows or none are committed, so only a 201 is ever remembered, and SQLite syncs once instead of twice. Two
-    requests at once: the second waits for the first one's commit at the unique index. Raises Conflict when the key
-    came with another body.
+    Raises Conflict when the key came with another body before.
     """
     pk = new_id()
-    body_sha256 = hashlib.sha256(raw_body).hexdigest()
+    row = _row(pk, form, intake, meta, spam_reasons)
+    if key is not None:
+        return _store_once(pk, form, row, key, hashlib.sha256(raw_body).hexdigest())
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, row)
+    return Stored(pk, made_at(pk), message_of(form))
+
+
+def _store_once(pk: uuid.UUID, form: SubmitForm, row: list[Any], key: str, body_sha256: str) -> Stored:
+    """
+    Commit the reservation of the key and the row, or neither.
+
+    So only a 201 is ever remembered, and SQLite syncs once instead of twice. Of two requests at the same time the
+    second waits for the first one's commit at the unique index.
+    """
+    message = message_of(form)
     with transaction.atomic(), connection.cursor() as cursor:
-        message = message_of(form)
         reservation = [database_id(form.id), key, body_sha256, database_id(pk), message, _moment(made_at(pk))]
         cursor.execute(_RESERVE, reservation)
         if cursor.rowcount:
-            _insert(pk, form, intake, meta)
+            cursor.execute(_INSERT, row)
             return Stored(pk, made_at(pk), message)
     return _earlier(form.id, key, body_sha256)
 
 
 def find_earlier(form_id: uuid.UUID, *, key: str, raw_body: bytes) -> Stored | None:
-    """Return what this idempotency key has stored with this very body, or None."""
+    """Return what this idempotency key has stored with the same body, or None."""
     body_sha256 = hashlib.sha256(raw_body).hexdigest()
     known = IdempotencyKey.objects.filter(form_id=form_id, key=key, body_sha256=body_sha256).first()
     return None if known is None else _replay(known)
@@ -97,8 +111,11 @@ def _replay(earlier: IdempotencyKey) -> Stored:
     return Stored(pk, made_at(pk), earlier.message, replayed=True)
 
 
-def _insert(pk: uuid.UUID, form: FoundForm, intake: Intake, meta: dict[str, str | None]) -> None:
-    values: list[Any] = [
+def _row(
+    pk: uuid.UUID, form: SubmitForm, intake: Intake, meta: Mapping[str, str | None], spam_reasons: Sequence[str]
+) -> list[Any]:
+    """Return the values of COLUMNS."""
+    return [
         database_id(pk),
         database_id(form.organization_id),
         database_id(form.id),
@@ -106,13 +123,11 @@ def _insert(pk: uuid.UUID, form: FoundForm, intake: Intake, meta: dict[str, str 
         search_text(list(intake.values.values())),
         dump_json(intake.controls),
         dump_json(meta),
-        bool(intake.spam_reasons),
-        dump_json(intake.spam_reasons),
+        bool(spam_reasons),
+        dump_json(spam_reasons),
         _moment(made_at(pk)),
         "",
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, values)
 
 
 def _moment(value: dt.datetime) -> Any:

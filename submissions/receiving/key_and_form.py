@@ -1,13 +1,13 @@
-"""The one look-up of the submit path: key, organization and form in a single statement, without model instances."""
+"""The one look-up of `/api/submit`: key, organization and form in a single statement, without model instances."""
 
 import dataclasses
-import datetime as dt
 import json
 import uuid
 from typing import Any
 
 from django.db import connection
 
+from config.api.errors import InvalidAccessKey
 from config.database import DATABASE_AWAY, as_uuid, database_id, drop_broken_connections
 from config.times import now
 from forms_app.models import Form
@@ -15,11 +15,12 @@ from forms_app.spam_protection import SpamProtection
 from keys.authentication import USE_NOTED_EVERY
 from keys.models import AccessKey, Organization
 from keys.plans import hourly_limit
+from submissions.receiving.parse_body import Post
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class FoundForm:
-    """The form of a submission, as far as submitting asks."""
+class SubmitForm:
+    """What submitting needs of a form."""
 
     id: uuid.UUID
     organization_id: uuid.UUID
@@ -31,16 +32,29 @@ class FoundForm:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Found:
-    """A usable key, whose it is, and the form; `form` is None when no form has the id that was asked for."""
+class SubmitKey:
+    """What submitting needs of a usable key. `recently`: within the last ten minutes."""
 
-    key_id: uuid.UUID
+    id: uuid.UUID
     is_publishable: bool
-    was_used_lately: bool
-    was_in_page_lately: bool
+    was_used_recently: bool
+    was_in_page_recently: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Owner:
+    """
+    The organization that a post belongs to and counts against.
+
+    `key`: the key that names it; None at `/f/`, where the form does. `form`: its own form; None when the post names
+    none that exists, or (`form_is_foreign`) one of another organization.
+    """
+
     organization_id: uuid.UUID
     hourly_limit: int
-    form: FoundForm | None
+    form: SubmitForm | None
+    form_is_foreign: bool = False
+    key: SubmitKey | None = None
 
 
 NO_SETTINGS = SpamProtection()
@@ -60,27 +74,33 @@ _NAMED_FORM = _SELECT.format(**_TABLES, condition="f.id = %s")
 _DEFAULT_FORM = _SELECT.format(**_TABLES, condition="f.organization_id = o.id AND f.is_default")
 
 
-def find_key_and_form(*, digest: str, form_id: uuid.UUID | None) -> Found | None:
+def find_key_and_form(post: Post) -> Owner:
     """
-    Return what a submission's key opens, or None for an unknown, revoked or expired one.
+    Return the owner of a post's key, and the form it names or else the organization's default form.
 
-    Without `form_id` the form is the organization's default. A foreign form is returned; the caller refuses it.
+    Raises InvalidAccessKey for a key that is missing, malformed, unknown, revoked or expired.
     """
-    moment = connection.ops.adapt_datetimefield_value(now() - USE_NOTED_EVERY)
-    today = connection.ops.adapt_datefield_value(dt.datetime.now(dt.UTC).date())
+    row = _look_up(post.key_digest, post.form_id) if post.key_digest else None
+    if row is None:
+        raise InvalidAccessKey
+    return _owner(row)
+
+
+def _look_up(digest: str, form_id: uuid.UUID | None) -> Any:
+    moment = now()
+    used_since = connection.ops.adapt_datetimefield_value(moment - USE_NOTED_EVERY)
+    today = connection.ops.adapt_datefield_value(moment.date())
     if form_id is None:
-        row = _fetch(_DEFAULT_FORM, [moment, moment, digest, today])
-    else:
-        row = _fetch(_NAMED_FORM, [moment, moment, database_id(form_id), digest, today])
-    return None if row is None else _found(row)
+        return _fetch(_DEFAULT_FORM, [used_since, used_since, digest, today])
+    return _fetch(_NAMED_FORM, [used_since, used_since, database_id(form_id), digest, today])
 
 
 def _fetch(sql: str, parameters: list[Any]) -> Any:
-    """Run the look-up; over a connection that a database's restart has broken, once more over a new one."""
+    """Run the look-up. If a restart of the database has broken the connection, try once more over a new one."""
     try:
         return _fetch_once(sql, parameters)
     except DATABASE_AWAY:
-        if connection.connection is None:  # there was none to break: the database itself is away
+        if connection.connection is None:  # there was none to break: the database itself is unavailable
             raise
         drop_broken_connections()
         return _fetch_once(sql, parameters)
@@ -92,23 +112,27 @@ def _fetch_once(sql: str, parameters: list[Any]) -> Any:
         return cursor.fetchone()
 
 
-def _found(row: Any) -> Found:
-    key_id, kind, used, in_page, organization_id, plan, rate_limit, form_id, *form = row
-    return Found(
-        key_id=as_uuid(key_id),
-        is_publishable=kind == AccessKey.Kind.PUBLISHABLE,
-        was_used_lately=bool(used),
-        was_in_page_lately=bool(in_page),
+def _owner(row: Any) -> Owner:
+    key_id, kind, used, in_page, organization_id, plan, rate_limit, form_id, form_organization_id, *form = row
+    is_own = form_id is not None and form_organization_id == organization_id
+    return Owner(
         organization_id=as_uuid(organization_id),
         hourly_limit=hourly_limit(plan, rate_limit),
-        form=_form(form_id, *form) if form_id else None,
+        form=_form(form_id, organization_id, *form) if is_own else None,
+        form_is_foreign=form_id is not None and not is_own,
+        key=SubmitKey(
+            id=as_uuid(key_id),
+            is_publishable=kind == AccessKey.Kind.PUBLISHABLE,
+            was_used_recently=bool(used),
+            was_in_page_recently=bool(in_page),
+        ),
     )
 
 
 def _form(
     pk: Any, organization_id: Any, status: str, fields: str, origins: str, message: str, spam_protection: str
-) -> FoundForm:
-    return FoundForm(
+) -> SubmitForm:
+    return SubmitForm(
         id=as_uuid(pk),
         organization_id=as_uuid(organization_id),
         status=status,
@@ -119,9 +143,9 @@ def _form(
     )
 
 
-def found_form(form: Form) -> FoundForm:
-    """Return what submitting asks of a form that was read as a model instance."""
-    return FoundForm(
+def submit_form_of(form: Form) -> SubmitForm:
+    """Return what submitting needs of a form that was read as a model instance."""
+    return SubmitForm(
         id=form.pk,
         organization_id=form.organization_id,
         status=form.status,

@@ -1,6 +1,4 @@
-"""What holds for submissions from pages beside the plan: the form's origins, and burst limits (CONTRACT section 5)."""
-
-import uuid
+"""Limits for browser submissions on top of the plan: the form's origins, and bursts (docs/contract.md 5)."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -10,27 +8,26 @@ from config.api.errors import ApiError, OriginNotAllowed
 from config.client_address import client_network
 from config.text import clean_text
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
-from submissions.receiving.key_and_form import FoundForm
+from submissions.receiving.key_and_form import Owner, SubmitForm
 
 
-def refuse_page(
-    request: HttpRequest, form: FoundForm | None, *, organization_id: uuid.UUID, secret_key: bool
-) -> ApiError | None:
+def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
     """
-    Return why a page's submission is refused, or None. Counts it against the bursts when its origin is right.
+    Return why a browser submission is refused, or None. Counts it against the bursts if its origin is allowed.
 
-    `form` is None when the page names no form of the key's organization: such requests share one burst.
+    Submissions that name no form of the owner share one burst.
     """
-    refusal = _refuse_origin(request, form, secret_key=secret_key) if form else None
-    return refusal or _refuse_burst(request, str(form.id if form else organization_id))
+    is_secret = owner.key is not None and not owner.key.is_publishable
+    refusal = _refuse_origin(request, owner.form, is_secret=is_secret) if owner.form else None
+    return refusal or _refuse_bursts(request, str(owner.form.id if owner.form else owner.organization_id))
 
 
-def _refuse_origin(request: HttpRequest, form: FoundForm, *, secret_key: bool) -> ApiError | None:
+def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -> ApiError | None:
     if not form.allowed_origins:
         return None
     given = request.META.get("HTTP_ORIGIN")
     origin = origin_of(request.META.get("HTTP_REFERER", "")) if given is None else given
-    if origin in ("", "null") and secret_key:
+    if origin in ("", "null") and is_secret:
         return None
     if is_allowed(origin, [*form.allowed_origins, own_origin()]):
         return None
@@ -45,13 +42,9 @@ def own_origin() -> str:
     return origin_of(settings.PUBLIC_URL) or parse_origin_pattern(settings.PUBLIC_URL)
 
 
-def _refuse_burst(request: HttpRequest, form_id: str) -> ApiError | None:
-    by_address = f"{client_network(request)} {form_id}"
-    for group, value, rate in (
-        ("burst-address", by_address, settings.BURST_PER_ADDRESS_AND_FORM),
+def _refuse_bursts(request: HttpRequest, form_id: str) -> ApiError | None:
+    limits = [
+        ("burst-address", f"{client_network(request)} {form_id}", settings.BURST_PER_ADDRESS_AND_FORM),
         ("burst-form", form_id, settings.BURST_PER_FORM),
-    ):
-        usage = ratelimit.count_burst(request, group, value, rate)
-        if usage.is_over:
-            return usage.refusal()
-    return None
+    ]
+    return ratelimit.refuse_bursts(request, limits)

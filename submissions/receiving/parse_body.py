@@ -1,24 +1,34 @@
 """
-From a request's JSON object to what is stored. Pure: no database, no request (CONTRACT section 5).
+From a request to a `Post`: the key it shows, the form it names, and its values, cleaned and sorted. No database.
+
+Values and limits: docs/contract.md 5.
 """
 
 import dataclasses
+import string
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from config.api.errors import Detail, ValidationFailed, invalid
-from config.api.parsing import NumberText
+from django.http import HttpRequest
+
+from config.api.errors import ApiError, Detail, ValidationFailed, invalid
+from config.api.parsing import NumberText, read_json
 from config.api.serializers import MAX_DETAILS
 from config.ids import InvalidId, Prefix, decode_id
 from config.text import clean_name, clean_text
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_FIELDS, MAX_NAME
+from keys import tokens
+from keys.authentication import META_NAME
 
 MAX_VALUE = 65_536  # characters
+MAX_IDEMPOTENCY_KEY = 255
 HONEYPOT = "_gotcha"
 KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # what delivery needs
 PROOFS = CAPTCHA_FIELDS | {"_altcha"}
 LIST_SEPARATOR = ", "
+_MAX_NAMES = MAX_FIELDS + len(CONTROL_FIELDS) + len(CAPTCHA_FIELDS)
+_PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,26 +46,100 @@ class Intake:
     spam_reasons: list[str]
 
 
+NOTHING = Intake({}, {}, {}, {}, [])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Post:
+    """
+    What a request says, before anything is looked up.
+
+    `key_digest`: SHA-256 of its access key; "" without a well-formed one. `fields`: the body as parsed.
+    `opened_for`: seconds for which our own page was open, if it was sent from there.
+    `problem`: the first error in the body. It is raised at its turn, after key and limit (docs/contract.md 1): finding
+    these may need the form that the body names.
+    """
+
+    request: HttpRequest
+    key_digest: str = ""
+    form_id: uuid.UUID | None = None
+    raw_body: bytes = b""
+    fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    intake: Intake = NOTHING
+    idempotency_key: str | None = None
+    opened_for: float | None = None
+    problem: ApiError | None = None
+
+
+def read_keyed_json(request: HttpRequest) -> Post:
+    """
+    Return what a request to `/api/submit` says.
+
+    Without a well-formed key its body is not read: a stranger must not hold a thread by sending one slowly.
+    """
+    token = request.META.get(META_NAME, "")
+    digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
+    raw_body, fields, intake, key = b"", dict[str, Any](), NOTHING, None
+    problem: ApiError | None = None
+    if digest and request.method == "POST":
+        try:
+            raw_body, fields = read_json(request, numbers_as_text=True)
+            intake = take_in(fields)
+            key = idempotency_key(request)
+        except ApiError as error:
+            problem = error
+    form_id, named = None, request.GET.get("formId") or fields.get("_formId")
+    if named is not None and named != "":
+        try:
+            form_id = parse_form_id(named)
+        except ValidationFailed as error:
+            problem = problem or error
+    return Post(request, digest, form_id, raw_body, fields, intake, key, problem=problem)
+
+
+def parse_form_id(text: object) -> uuid.UUID:
+    """Return the UUID of a form's public id. Raises ValidationFailed."""
+    try:
+        return decode_id(Prefix.FORM, text)
+    except InvalidId as error:
+        raise invalid("formId", "invalid_id", str(error)) from None
+
+
+def idempotency_key(request: HttpRequest) -> str | None:
+    """Return the header's value, or None. Raises ValidationFailed."""
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
+        message = f"must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
+        raise invalid("Idempotency-Key", "invalid", message)
+    return key
+
+
 def take_in(body: Mapping[str, Any]) -> Intake:
     """
     Sort a parsed body into values and control fields.
 
     Strings stay, numbers and booleans become their JSON text, null an empty string, a list its members joined with
-    `", "`. Numbers are expected as NumberText. Raises ValidationFailed for objects, nested lists, and what is too
-    much or too long.
+    `", "`. Numbers are expected as NumberText. Raises ValidationFailed for objects, nested lists, too many fields, and
+    names or values that are too long.
     """
-    problems = list(_problems(body))
-    if problems:
-        raise ValidationFailed(problems[:MAX_DETAILS])
+    if len(body) > _MAX_NAMES or _data_count(body) > MAX_FIELDS:
+        raise invalid("", "too_many", f"A submission has at most {MAX_FIELDS} fields; this one has {len(body):,}.")
+    problems: list[Detail] = []
     values: dict[str, str] = {}
     lists: dict[str, list[str]] = {}
     controls: dict[str, str] = {}
     for raw_name, raw in body.items():
         name = clean_name(raw_name)
-        if isinstance(raw, list):
-            lists[name] = [as_text(member) for member in raw]
-        text = LIST_SEPARATOR.join(lists[name]) if isinstance(raw, list) else as_text(raw)
+        members = [as_text(member) for member in raw] if isinstance(raw, list) else None
+        text = as_text(raw) if members is None else LIST_SEPARATOR.join(members)
+        problem = _problem(name, raw, text)
+        if problem:
+            problems.append(problem)
+        if members is not None:
+            lists[name] = members
         (controls if is_control(name) else values)[name] = text
+    if problems:
+        raise ValidationFailed(problems[:MAX_DETAILS])
     return Intake(
         values=values,
         lists=lists,
@@ -66,7 +150,7 @@ def take_in(body: Mapping[str, Any]) -> Intake:
 
 
 def is_control(name: str) -> bool:
-    """Tell whether a name steers the submission instead of being data."""
+    """Return whether a name controls the submission instead of being data."""
     return name in CONTROL_FIELDS or name in CAPTCHA_FIELDS
 
 
@@ -81,37 +165,21 @@ def as_text(value: Any) -> str:
     return "true" if value is True else "false"
 
 
-def _problems(body: Mapping[str, Any]) -> Iterator[Detail]:
-    if len(body) > MAX_FIELDS + len(CONTROL_FIELDS) + len(CAPTCHA_FIELDS) or _data_count(body) > MAX_FIELDS:
-        yield Detail("", "too_many", f"A submission has at most {MAX_FIELDS} fields; this one has {len(body):,}.")
-        return
-    for name, value in body.items():
-        shown = clean_name(name)[:MAX_NAME]
-        if not shown:
-            yield Detail("", "blank", "A field has an empty name. Name it or leave it out.")
-        elif len(clean_name(name)) > MAX_NAME:
-            message = f"A field's name is longer than {MAX_NAME} characters: {shown}…"
-            yield Detail(shown, "too_long", message, has_subject=True)
-        elif isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value)):
-            message = f"{shown} must be a string, a number, a boolean, null or a list of these."
-            yield Detail(shown, "invalid_type", message, has_subject=True)
-        elif _length(value) > MAX_VALUE:
-            yield Detail(shown, "too_long", f"{shown} is longer than {MAX_VALUE:,} characters.", has_subject=True)
+def _problem(name: str, raw: Any, text: str) -> Detail | None:
+    """Return what is wrong with one field, given its cleaned name, its JSON value and the text of that."""
+    if not name:
+        return Detail("", "blank", "A field has an empty name. Name it or leave it out.")
+    shown = name[:MAX_NAME]
+    if len(name) > MAX_NAME:
+        message = f"A field's name is longer than {MAX_NAME} characters: {shown}…"
+        return Detail(shown, "too_long", message, has_subject=True)
+    if isinstance(raw, dict) or (isinstance(raw, list) and any(isinstance(member, dict | list) for member in raw)):
+        message = f"{shown} must be a string, a number, a boolean, null or a list of these."
+        return Detail(shown, "invalid_type", message, has_subject=True)
+    if len(text) > MAX_VALUE:
+        return Detail(shown, "too_long", f"{shown} is longer than {MAX_VALUE:,} characters.", has_subject=True)
+    return None
 
 
 def _data_count(body: Mapping[str, Any]) -> int:
     return sum(not is_control(clean_name(name)) for name in body) if len(body) > MAX_FIELDS else len(body)
-
-
-def _length(value: Any) -> int:
-    if isinstance(value, list):
-        return sum(len(as_text(member)) + len(LIST_SEPARATOR) for member in value) - len(LIST_SEPARATOR)
-    return len(as_text(value))
-
-
-def parse_form_id(text: object) -> uuid.UUID:
-    """Return the UUID of a form's public id. Raises ValidationFailed."""
-    try:
-        return decode_id(Prefix.FORM, text)
-    except InvalidId as error:
-        raise invalid("formId", "invalid_id", str(error)) from None

@@ -1,13 +1,14 @@
 """
 Proof of work by ALTCHA, version 2 of its protocol, hosted by ourselves: https://altcha.org/docs/v2/
 
-A challenge is signed, not stored. It is good for one submission: a solution is remembered until it has expired, with
-the idempotency key that it came with, so that a retry of the same request passes.
+A challenge is signed, not stored, and valid for one submission: a solution is remembered until it expires, with the
+idempotency key that it came with, so that a retry of the same request passes.
 """
 
 import hashlib
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import altcha
@@ -17,7 +18,7 @@ from django.core.cache import cache
 from config.api.errors import invalid
 
 ALGORITHM = "SHA-256"
-GOOD_FOR = 600  # seconds from asking to submitting
+GOOD_FOR = 600  # seconds between challenge and submission
 FIELD = "_altcha"
 WIDGET_FIELD = "altcha"  # the name that ALTCHA's own widget gives its input
 MAX_PAYLOAD = 4096  # characters; a solved challenge has about 600
@@ -26,16 +27,21 @@ MAX_PAYLOAD = 4096  # characters; a solved challenge has about 600
 def new_challenge() -> dict[str, Any]:
     """Return `{parameters, signature}`: find the counter whose hash begins with the prefix."""
     most: int = settings.PROOF_OF_WORK_HASHES
-    counter = most // 2 + secrets.randbelow(most // 2 + 1)  # no lucky guesses, and an end to the search
+    counter = most // 2 + secrets.randbelow(most // 2 + 1)  # a minimum of work, and a bound on it
     expires_at = int(time.time()) + GOOD_FOR
     made = altcha.create_challenge(ALGORITHM, 1, counter=counter, expires_at=expires_at, hmac_secret=_secret())
     return made.to_dict()
 
 
-def require_proof(payload: str, *, used_by: str) -> None:
-    """Raise ValidationFailed unless `payload` solves a challenge of ours that nobody else has used."""
+def require_proof(proofs: Mapping[str, str], *, used_by: str) -> None:
+    """
+    Raise ValidationFailed unless a proof solves a challenge of ours that has not been used yet.
+
+    `used_by`: the idempotency key of the request, which may use it again; "" for none.
+    """
+    payload = proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or ""
     if not payload:
-        raise _refusal("proof_of_work_required", "This form asks for a proof of work. GET /f/challenge, solve it")
+        raise _refusal("proof_of_work_required", "This form requires a proof of work. GET /f/challenge, solve it")
     if len(payload) > MAX_PAYLOAD or not altcha.verify_solution(payload, _secret()).verified:
         raise _refusal("proof_of_work_required", "The proof of work is wrong or has expired. Solve a new challenge")
     if not _is_first_use(payload, used_by):

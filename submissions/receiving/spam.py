@@ -1,7 +1,7 @@
 """
-Is it spam? Pure: the intake, the form's settings, how long the page was open -> reasons that people can read.
+Spam rules. Pure: the intake, the form's settings, how long the page was open -> reasons that people can read.
 
-Spam is answered like success, stored with its reasons and delivered nowhere (CONTRACT section 5).
+Spam is answered like success, stored with its reasons and not delivered (docs/contract.md 5).
 """
 
 import re
@@ -19,9 +19,9 @@ def spam_reasons(
     intake: Intake, protection: SpamProtection, *, declared: Iterable[str], opened_for: float | None
 ) -> list[str]:
     """
-    Return every reason to take a submission for spam; none for a good one.
+    Return every reason why a submission is spam; none for a good one.
 
-    `declared` are the names of the form's fields, `opened_for` the seconds that our own page was open, if it was.
+    `declared`: the names of the form's fields. `opened_for`: seconds for which our own page was open, if it was.
     """
     reasons = list(intake.spam_reasons)
     reasons += _honeypots(intake.values, set(declared))
@@ -37,7 +37,7 @@ def spam_reasons(
 def _honeypots(values: Mapping[str, str], declared: set[str]) -> Iterator[str]:
     for name in HONEYPOT_ALIASES:
         filled = values.get(name, "").strip().lower()
-        if filled not in ("", "false") and name not in declared:  # `false`: an unticked box, sent as JSON
+        if filled not in ("", "false") and name not in declared:  # `false`: an unchecked box, sent as JSON
             yield f"honeypot: {name} was filled in"
 
 

@@ -6,6 +6,7 @@ Runs inside `manage.py shell`, in the service's own environment, and prints one 
     {"key": "fp_…", "form_id": "frm_…", "statements": ["SELECT …", "INSERT …"], "id": "019…"}
 """
 
+import dataclasses
 import json
 import uuid
 from typing import Any
@@ -19,7 +20,7 @@ from forms_app.actions import create_form
 from forms_app.models import Form
 from forms_app.organizations import create_organization
 from keys.access_keys import issue_key, note_use
-from keys.models import User
+from keys.models import AccessKey, User
 from keys.plans import Plan
 from keys.tokens import digest
 from submissions.receiving.insert import store
@@ -35,16 +36,33 @@ FIELDS: list[dict[str, Any]] = [
 ]
 
 
-def main() -> None:
+@dataclasses.dataclass(frozen=True)
+class Arranged:
+    """A published form with three fields, and the organization's secret and publishable key."""
+
+    form_id: str
+    key: str
+    publishable: str
+
+
+def arrange() -> Arranged:
     owner = User.objects.create_user("owner@example.com")
     organization = create_organization(name="Bench", owner=owner, plan=Plan.ENTERPRISE)
     organization.rate_limit = NO_LIMIT
     organization.save()
     form = create_form(organization=organization, name="Contact", status=Form.Status.PUBLISHED, fields=FIELDS)
-    key, token = issue_key(organization=organization, name="Bench", by=None)
-    note_use(key.pk, from_browser=False)
-    statements, pk = capture(token, form.public_id)
-    print(json.dumps({"key": token, "form_id": form.public_id, "statements": statements, "id": str(pk)}))
+    _, token = issue_key(organization=organization, name="Bench", by=None)
+    for key in AccessKey.objects.filter(organization=organization):
+        note_use(key.pk, from_browser=False)  # as keys are that work: noted at most every ten minutes
+    publishable = AccessKey.objects.get(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
+    return Arranged(form.public_id, token, publishable.publishable_token)
+
+
+def main() -> None:
+    arranged = arrange()
+    statements, pk = capture(arranged.key, arranged.form_id)
+    shown = {"key": arranged.key, "form_id": arranged.form_id, "statements": statements, "id": str(pk)}
+    print(json.dumps(shown))
 
 
 def capture(token: str, form_id: str) -> tuple[list[str], uuid.UUID]:
