@@ -178,7 +178,7 @@ def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
     sent = owner.post(f"{page}/test", form=page)
     waiting = owner.follow(sent)
-    assert "A test event is on its way" in text_of(waiting)
+    assert "The test event is queued" in text_of(waiting)
     assert f'hx-get="{page}"' in waiting.text
     piece = eventually(
         lambda: "Delivered" in (seen := owner.get(page, HX_Request="true")).text and seen, 10, "the result is fetched"
@@ -246,7 +246,7 @@ def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, rec
     values = {"form_": form_id, "url": receiver.url("/hook"), "once": once[1]}
     assert SECRET.search(owner.post(path, form=place(tenant), **values).text)
     again = owner.post(path, form=place(tenant), **values)
-    assert "sent already" in text_of(owner.follow(again))
+    assert "created already" in text_of(owner.follow(again))
     assert only_webhook(tenant)
 
 

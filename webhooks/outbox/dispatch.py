@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Collection, Iterable, Sequence
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from config.database import is_away
@@ -136,10 +136,11 @@ def _deliveries_of(event: Event, rows: Sequence[Submission]) -> list[Delivery]:
 
 def _messages_of(
     event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID]
-) -> dict[uuid.UUID, Message]:
+) -> dict[uuid.UUID | None, Message]:
     """Return the event's message for each submission, stored once; the body is written when a channel uses it."""
-    stored = Message.objects.filter(event=event.name, submission__in=rows).annotate(is_empty=Q(body="")).defer("body")
-    messages = {message.submission_id: message for message in stored}
+    stored = Message.objects.filter(event=event.name, submission__in=rows)
+    messages = {message.submission_id: message for message in stored.defer("body")}
+    empty = set(stored.filter(body="").values_list("pk", flat=True)) if messages else set()
     new, filled = [], []
     for row in rows:
         message = messages.get(row.pk)
@@ -148,7 +149,7 @@ def _messages_of(
             body = event.write(row) if row.pk in with_body else ""
             messages[row.pk] = Message(id=pk, event=event.name, submission=row, body=body)
             new.append(messages[row.pk])
-        elif message.is_empty and row.pk in with_body:
+        elif message.pk in empty and row.pk in with_body:
             message.body = event.write(row)
             filled.append(message)
     Message.objects.bulk_create(new, batch_size=MESSAGES_A_STATEMENT)
@@ -168,7 +169,7 @@ def _delivery(row: Submission, message: Message, target: Target) -> Delivery:
 
 def _resume_canceled(rows: Sequence[Submission]) -> None:
     """Make canceled deliveries of these submissions, now marked as not spam, pending again if they may be sent."""
-    released = {row.pk: row for row in rows}
+    released: dict[uuid.UUID | None, Submission] = {row.pk: row for row in rows}
     if not released:
         return
     canceled = list(Delivery.objects.filter(submission__in=released, status=CANCELED).select_related("webhook"))
