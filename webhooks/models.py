@@ -1,4 +1,4 @@
-"""Who must be told, what each is owed, and every attempt to tell them."""
+"""Webhooks, the outbox of messages and deliveries, and every attempt to send one."""
 
 import datetime as dt
 import uuid
@@ -9,25 +9,39 @@ from django.db.models.functions import Now
 from config.ids import Prefix, encode_id, new_id
 from config.times import now
 from forms_app.models import Form
-from keys.models import Organization
+from keys.models import Organization, User
 from submissions.models import Submission
-from webhooks.channels.outcome import ErrorClass
+from webhooks.events import label_of
 from webhooks.signing import new_secret
 
 MAX_URL = 2048  # characters
+MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
 
-class Event(models.TextChoices):
-    """What a webhook can be told (SPEC section 6)."""
+class ErrorClass(models.TextChoices):
+    """Why an attempt failed, in words for customers: they never see an exception."""
 
-    SUBMISSION_CREATED = "submission.created", "A new submission was received"
+    TIMEOUT = "timeout", "No answer in time"
+    DNS_FAILURE = "dns_failure", "The host name could not be resolved"
+    URL_REFUSED = "url_refused", "The URL is not allowed"
+    ADDRESS_REFUSED = "address_refused", "The host leads to an address or port that is not allowed"
+    CONNECTION_REFUSED = "connection_refused", "The host refused the connection"
+    CONNECTION_FAILED = "connection_failed", "The connection failed or was closed without an answer"
+    TLS_FAILURE = "tls_failure", "No secure connection: the certificate or the protocol was not accepted"
+    REDIRECT = "redirect", "The URL redirects, which is not followed"
+    HTTP_ERROR = "http_error", "The answer was not a 2xx status"
+    INVALID_RESPONSE = "invalid_response", "The answer was not valid HTTP"
+    MAIL_REFUSED = "mail_refused", "The mail server refused this mail permanently"
+    MAIL_FAILED = "mail_failed", "The mail server could not take the mail now"
+    CANCELED = "canceled", "Canceled before it was sent"
+    INTERNAL_ERROR = "internal_error", "A fault on our side"
 
 
 class Webhook(models.Model):
-    """An endpoint of a customer's, attached to a form."""
+    """A customer's endpoint, attached to a form. It receives the events that `events` names."""
 
     class Status(models.TextChoices):
-        """A pending one was named by a web page and gets nothing until an owner or admin activates it."""
+        """A page named a pending webhook: nothing is sent to it until an owner or admin activates it."""
 
         ACTIVE = "active", "Active"
         PENDING = "pending", "Pending"
@@ -69,44 +83,69 @@ class Webhook(models.Model):
 
     @property
     def organization_id(self) -> uuid.UUID:
-        """Whose it is; the form must be loaded with it."""
+        """The organization of its form, which must be loaded with it."""
         return self.form.organization_id
 
     def secrets_at(self, moment: dt.datetime) -> list[str]:
-        """Return the secrets that sign a message: for 24 hours after a rotation both."""
+        """Return the secrets that sign a message: both for 24 hours after a rotation."""
         in_grace = self.previous_secret_until is not None and moment < self.previous_secret_until
         return [self.secret, self.previous_secret] if in_grace else [self.secret]
 
 
+class Message(models.Model):
+    """
+    What an event says, stored once for all its deliveries.
+
+    The id of `submission.created` is the submission's own, so that `webhook-id` is the same for every endpoint, attempt
+    and replay. `body` is serialized once; it is empty while every channel of its deliveries writes its own text.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    event = models.CharField(max_length=60)
+    submission = models.ForeignKey(
+        Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    body = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=now)
+
+    class Meta:
+        constraints = [
+            # NULLs are distinct: events without a submission have as many messages as they like.
+            models.UniqueConstraint(fields=["submission", "event"], name="message_once_per_submission_and_event")
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        """The `webhook-id`: `msg_` and 26 characters."""
+        return encode_id(MESSAGE_PREFIX, self.id)
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
-    """Deliveries by what is to be done with them, by the database's clock."""
+    """Deliveries by what a worker may do with them, by the database's clock."""
 
     def not_leased(self) -> "DeliveryQuerySet":
-        """Which nobody is sending now."""
+        """Exclude deliveries that a worker is sending now."""
         return self.filter(models.Q(lease_until=None) | models.Q(lease_until__lt=Now()))
 
     def due(self) -> "DeliveryQuerySet":
-        """Pending, its time has come, and free to take."""
+        """Keep pending deliveries whose next attempt is due, without a live lease."""
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__lte=Now()).not_leased()
 
 
 class Delivery(models.Model):
     """
-    What one endpoint or one address is owed: a submission, a test event, or a notice to a webhook's owner.
+    One message to one target of one channel.
 
-    `attempt_count` counts the present round, which retry and replay begin anew. `body` is the message as it is sent,
-    serialized once; mails are written when they are sent.
+    `target` names the receiver within its channel: a webhook's public id, a mail address, a destination's id. `host` is
+    the receiving host, where there is one. `attempt_count` counts the present round; retry and replay start a new one.
+    `key` keeps an event without a submission from being queued twice.
     """
 
-    class Kind(models.TextChoices):
-        """What it tells."""
-
-        SUBMISSION = "submission", "Submission"
-        TEST = "test", "Test event"
-        NOTICE = "notice", "Notice to the owner"
-
     class Status(models.TextChoices):
-        """Held ones wait for a pending webhook; canceled ones were marked as spam or lost their webhook."""
+        """Held deliveries wait for a pending webhook; canceled ones were spam, or their webhook was disabled."""
 
         PENDING = "pending", "Pending"
         HELD = "held", "Held"
@@ -115,17 +154,23 @@ class Delivery(models.Model):
         CANCELED = "canceled", "Canceled"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    organization = models.ForeignKey(
+        Organization, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    account = models.ForeignKey(User, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    submission = models.ForeignKey(
+        Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
+    )
     webhook = models.ForeignKey(
         Webhook, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
     )
-    recipient = models.EmailField(max_length=254, blank=True)
-    submission = models.ForeignKey(
-        Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries"
-    )
-    kind = models.CharField(max_length=10, choices=Kind, default=Kind.SUBMISSION)
-    message_id = models.CharField(max_length=40)
-    body = models.TextField(blank=True)
+    event = models.CharField(max_length=60, db_default="")
+    channel = models.CharField(max_length=20, db_default="")
+    target = models.CharField(max_length=254, db_default="")
+    host = models.CharField(max_length=255, blank=True, default="", db_default="")
+    key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - NULL: no key; a value is unique
+    priority = models.SmallIntegerField(default=0, db_default=0)
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     attempt_count = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(null=True, blank=True)
@@ -141,9 +186,16 @@ class Delivery(models.Model):
         verbose_name_plural = "deliveries"
         constraints = [
             models.CheckConstraint(
-                name="delivery_goes_to_a_webhook_or_an_address",
-                condition=models.Q(webhook__isnull=False, recipient="")
-                | models.Q(webhook=None) & ~models.Q(recipient=""),
+                name="delivery_has_an_owner",
+                condition=models.Q(organization__isnull=False) | models.Q(account__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="delivery_names_event_and_target", condition=~models.Q(event="") & ~models.Q(target="")
+            ),
+            models.CheckConstraint(
+                name="delivery_by_webhook_has_one",
+                condition=models.Q(channel="webhook", webhook__isnull=False)
+                | ~models.Q(channel__in=["", "webhook"]) & models.Q(webhook=None),
             ),
             models.CheckConstraint(
                 name="delivery_pending_has_a_time",
@@ -155,23 +207,31 @@ class Delivery(models.Model):
                 condition=models.Q(lease_token=None, lease_until=None)
                 | models.Q(lease_token__isnull=False, lease_until__isnull=False),
             ),
+            # NULLs are distinct: a delivery without a submission is unique by its key, if it has one.
             models.UniqueConstraint(
-                fields=["submission", "webhook"],
-                condition=models.Q(kind="submission", webhook__isnull=False),
-                name="delivery_once_per_submission_and_webhook",
+                fields=["submission", "event", "channel", "target"], name="delivery_once_per_submission_and_target"
             ),
             models.UniqueConstraint(
-                fields=["submission", "recipient"],
-                condition=models.Q(kind="submission", webhook=None),
-                name="delivery_once_per_submission_and_address",
+                fields=["key"], condition=models.Q(key__isnull=False), name="delivery_once_per_key"
             ),
         ]
         indexes = [
             models.Index(fields=["next_attempt_at"], condition=models.Q(status="pending"), name="delivery_due"),
-            models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
-            models.Index(fields=["webhook"], condition=models.Q(lease_token__isnull=False), name="delivery_in_flight"),
             models.Index(
-                fields=["webhook"], condition=models.Q(status__in=["pending", "held"]), name="delivery_owed_to_webhook"
+                fields=["-priority", "next_attempt_at"],
+                condition=models.Q(status="pending", priority__gt=0),
+                name="delivery_due_first",
+            ),
+            models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
+            models.Index(fields=["message"], name="delivery_by_message"),
+            models.Index(fields=["account"], condition=models.Q(account__isnull=False), name="delivery_by_account"),
+            models.Index(
+                fields=["channel", "target"], condition=models.Q(lease_token__isnull=False), name="delivery_in_flight"
+            ),
+            models.Index(
+                fields=["webhook"],
+                condition=models.Q(status__in=["pending", "held"]),
+                name="delivery_unsent_by_webhook",
             ),
             models.Index(fields=["finished_at"], name="delivery_by_end"),
             models.Index(fields=["organization", "-id"], name="delivery_by_organization"),
@@ -191,9 +251,14 @@ class Delivery(models.Model):
         """The id as the API shows it."""
         return encode_id(Prefix.DELIVERY, self.id)
 
+    @property
+    def event_label(self) -> str:
+        """What the log calls its event."""
+        return label_of(self.event)
+
 
 class Attempt(models.Model):
-    """One try: when, what came back, how long it took. Kept for 30 days."""
+    """One attempt: its time, result and duration. Kept for 30 days."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts")
     started_at = models.DateTimeField(db_index=True)

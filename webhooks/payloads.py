@@ -1,34 +1,49 @@
-"""What a webhook is told: Standard Webhooks messages, serialized once (CONTRACT section 7)."""
+"""The bodies of messages: Standard Webhooks payloads, serialized once (docs/contract.md 7)."""
 
-import uuid
+from dataclasses import dataclass
 from typing import Any
 
-from config.ids import new_id, suffix
+from config.ids import new_id
 from config.times import format_time, now
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from submissions.serializers import submission_record
-from webhooks.models import Event
+
+SUBMISSION_CREATED = "submission.created"
 
 
-def message_id(pk: uuid.UUID) -> str:
-    """Return the `webhook-id`: of a submission the same for every endpoint, attempt and replay."""
-    return f"msg_{suffix(pk)}"
+def standard_message(event: str, timestamp: str | None, data: dict[str, Any]) -> str:
+    """Return the body of an event, `{type, timestamp, data}`, as https://www.standardwebhooks.com has it."""
+    return dump_json({"type": event, "timestamp": timestamp, "data": data})
 
 
 def submission_message(submission: Submission, form_name: str) -> str:
-    """Return the body that tells of a submission: `{type, timestamp, data: {…record, formName}}`."""
-    return _message(format_time(submission.created_at), {**submission_record(submission), "formName": form_name})
+    """Return the body for a new submission: `{type, timestamp, data: {…record, formName}}`."""
+    data = {**submission_record(submission), "formName": form_name}
+    return standard_message(SUBMISSION_CREATED, format_time(submission.created_at), data)
 
 
 def test_message(form: Form) -> str:
-    """Return the body of a test event: a made-up submission to this form, marked by `"test": true`."""
+    """Return the body of a test event: an example submission to this form, marked by `"test": true`."""
     values = {field["name"]: _example(field) for field in form.fields} or {"message": "This is a test."}
     example = Submission(id=new_id(), form=form, data=values, meta=EMPTY_META, spam_reasons=[], created_at=now())
     record = {**submission_record(example), "formName": form.name, "test": True}
-    return _message(format_time(example.created_at), record)
+    return standard_message(SUBMISSION_CREATED, format_time(example.created_at), record)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A mail from us to a user: subject and plain text."""
+
+    subject: str
+    text: str
+
+
+def notice_message(notice: Notice) -> str:
+    """Return the body of a notice: `{subject, text}`."""
+    return dump_json({"subject": notice.subject, "text": notice.text})
 
 
 EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
@@ -37,7 +52,3 @@ EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
 def _example(field: dict[str, Any]) -> str:
     options = field.get("options")
     return options[0] if options else kind_of(field["type"]).test_value
-
-
-def _message(timestamp: str | None, data: dict[str, Any]) -> str:
-    return dump_json({"type": Event.SUBMISSION_CREATED.value, "timestamp": timestamp, "data": data})

@@ -1,7 +1,6 @@
-"""What can be done with webhooks: register, change, disable, rotate, test. API and dashboard call the same."""
+"""The actions on webhooks: register, change, disable, rotate, test. API and dashboard call the same functions."""
 
 import datetime as dt
-from collections.abc import Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -11,18 +10,16 @@ from config.api.errors import Conflict, invalid
 from config.nudge import DELIVER, nudge
 from config.times import now
 from forms_app.models import Form
-from keys.models import Role, User
-from submissions.json_text import dump_json
 from webhooks.channels.address_guard import UrlRefused, check_url
+from webhooks.channels.webhook_health import disable
+from webhooks.enqueue import enqueue, host_of, webhook_target
+from webhooks.events import TEST
 from webhooks.models import Delivery, Webhook
-from webhooks.payloads import message_id, test_message
 from webhooks.signing import new_secret
 
-MAX_WEBHOOKS = 100  # of one form; each submission is told to every one of them
-ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign for so long
+MAX_WEBHOOKS = 100  # of one form; each of them receives every submission
+ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign until then
 DISABLED_BY_HAND = "Disabled by hand."
-GONE = "The endpoint answered 410 Gone."
-FAILING = "The endpoint failed for 5 days without a single success."
 ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webhook.Status.DISABLED
 
 
@@ -30,11 +27,11 @@ def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
     """
     Attach an endpoint to a form.
 
-    Raises Conflict for an archived form or a URL that it has already, ValidationFailed for a URL that may not be
-    called. Resolving the host takes up to 5 seconds, outside any transaction.
+    Raises Conflict for an archived form or a URL that the form has already, ValidationFailed for a refused URL.
+    Resolving the host takes up to 5 seconds, outside any transaction.
     """
     if form.status == Form.Status.ARCHIVED:
-        raise Conflict("This form is archived and takes no more submissions, so there is nothing to tell.")
+        raise Conflict("This form is archived and takes no more submissions. Choose another form.")
     _check_url(url)
     try:
         with transaction.atomic():
@@ -51,13 +48,15 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
     if "url" in values:
         _check_url(values["url"])
     elif values.get("status") == ACTIVE and webhook.status != ACTIVE:
-        _check_url(webhook.url)  # a pending one was named by a page and never checked
+        _check_url(webhook.url)  # a page named a pending one, which was never checked
     try:
         with transaction.atomic():
             webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
             for name in values.keys() & {"url", "events"}:
                 setattr(webhook, name, values[name])
             webhook.save(update_fields=["url", "events"])
+            unsent = webhook.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD])
+            unsent.exclude(host=host_of(webhook.url)).update(host=host_of(webhook.url))
             _move(webhook, values.get("status", webhook.status))
     except IntegrityError:
         raise _same_url() from None
@@ -74,7 +73,7 @@ def _move(webhook: Webhook, status: str) -> None:
     webhook.failing_since, webhook.failure_count = None, 0
     webhook.save(update_fields=["status", "disabled_reason", "failing_since", "failure_count"])
     held = webhook.deliveries.filter(status=Delivery.Status.HELD)
-    held.update(status=Delivery.Status.PENDING, next_attempt_at=Now())  # what waited for the activation
+    held.update(status=Delivery.Status.PENDING, next_attempt_at=Now())
     transaction.on_commit(lambda: nudge(DELIVER))
 
 
@@ -82,42 +81,15 @@ def delete_webhook(webhook: Webhook) -> None:
     """
     Delete a webhook with its log.
 
-    Locks it first: what dispatch is adding to that log, or a worker recording in it, is then done or is refused.
+    Locks it first, so that a dispatch or a worker that is writing to that log has finished, or fails.
     """
     with transaction.atomic():
         list(Webhook.objects.select_for_update().filter(pk=webhook.pk).values_list("pk"))
         Webhook.objects.filter(pk=webhook.pk).delete()
 
 
-def disable(webhook: Webhook, reason: str) -> None:
-    """Stop telling an endpoint; what is owed to it is canceled and can be replayed. Runs inside a transaction."""
-    webhook.status, webhook.disabled_reason = DISABLED, reason
-    webhook.save(update_fields=["status", "disabled_reason"])
-    owed = webhook.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD], lease_token=None)
-    owed.update(status=Delivery.Status.CANCELED, next_attempt_at=None, finished_at=Now())
-
-
-def tell_owners_of_disabling(webhook: Webhook) -> None:
-    """Mail the organization's owners that an endpoint was disabled, through the outbox. Inside a transaction."""
-    subject = f"Webhook disabled: {webhook.form.name}"
-    text = (
-        f"We stopped sending to {webhook.url}\n\nReason: {webhook.disabled_reason}\n\n"
-        "Mend the endpoint, activate the webhook again, and replay what it missed: nothing was lost."
-    )
-    body = dump_json({"subject": subject, "text": text})
-    for owner in _owners(webhook):
-        notice = Delivery(organization_id=webhook.organization_id, recipient=owner.email, kind=Delivery.Kind.NOTICE)
-        notice.message_id, notice.body, notice.next_attempt_at = message_id(notice.pk), body, now()
-        notice.save()
-
-
-def _owners(webhook: Webhook) -> Iterable[User]:
-    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Role.OWNER}
-    return User.objects.filter(is_active=True, **owning).order_by("email")
-
-
 def rotate_secret(webhook: Webhook) -> Webhook:
-    """Give a webhook a new secret; for 24 hours the old one signs as well."""
+    """Give a webhook a new secret; the old one signs as well for 24 hours."""
     with transaction.atomic():
         webhook = Webhook.objects.select_for_update().select_related("form").get(pk=webhook.pk)
         webhook.previous_secret, webhook.previous_secret_until = webhook.secret, now() + ROTATION_GRACE
@@ -129,17 +101,9 @@ def rotate_secret(webhook: Webhook) -> Webhook:
 def send_test(webhook: Webhook) -> Delivery:
     """Queue a test event: one attempt, in the same log. Raises Conflict unless the webhook is active."""
     refuse_inactive(webhook)
-    test = Delivery(
-        organization_id=webhook.organization_id,
-        webhook=webhook,
-        kind=Delivery.Kind.TEST,
-        body=test_message(webhook.form),
-        next_attempt_at=Now(),
-    )
-    test.message_id = message_id(test.pk)
-    test.save()
+    (test,) = enqueue(TEST, webhook.form, [webhook_target(webhook)], organization_id=webhook.organization_id)
     nudge(DELIVER)
-    return Delivery.objects.select_related("webhook").get(pk=test.pk)
+    return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=test.pk)
 
 
 def refuse_inactive(webhook: Webhook) -> None:

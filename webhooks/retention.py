@@ -1,23 +1,39 @@
-"""The log keeps every attempt for 30 days (CONTRACT section 7)."""
+"""The delivery log is kept for 30 days (docs/contract.md 7)."""
 
 import datetime as dt
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
+from config.ids import first_id_of
 from config.times import now
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, Message
 
 LOG_KEPT = dt.timedelta(days=30)
 ROWS_A_BATCH = 1000
 
 
 def purge_log() -> int:
-    """Delete attempts, and ended deliveries, of more than 30 days ago; return how many rows. In batches."""
+    """
+    Delete attempts, and finished deliveries, of more than 30 days ago; then messages without a delivery.
+
+    Returns how many rows. In batches of 1,000.
+    """
     oldest_kept = now() - LOG_KEPT
-    attempts = _purge(Attempt.objects.filter(started_at__lt=oldest_kept))
     held = Delivery.objects.filter(status=Delivery.Status.HELD, created_at__lt=oldest_kept)
-    return attempts + _purge(held) + _purge(Delivery.objects.filter(finished_at__lt=oldest_kept))
+    finished = Delivery.objects.filter(finished_at__lt=oldest_kept)
+    attempts = Attempt.objects.filter(started_at__lt=oldest_kept)
+    return _purge(attempts) + _purge(held) + _purge(finished) + _purge_messages()
+
+
+def _purge_messages() -> int:
+    """
+    Delete messages whose last delivery is gone; return how many.
+
+    Only old ones: a young message may be about to get a delivery. The ids carry the time and have the index.
+    """
+    old = Message.objects.filter(id__lt=first_id_of(now() - LOG_KEPT))
+    return _purge(old.filter(~Exists(Delivery.objects.filter(message=OuterRef("pk")))))
 
 
 def _purge(expired: QuerySet[Any]) -> int:

@@ -1,4 +1,4 @@
-"""How webhooks, deliveries and replays are read and shown (CONTRACT section 7)."""
+"""How webhooks, deliveries and replays are read and shown (docs/contract.md 7)."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
 from config.ids import Prefix
-from webhooks.models import MAX_URL, Attempt, Delivery, Event, Webhook
+from webhooks.events import TEST, public_events
+from webhooks.models import MAX_URL, Attempt, Delivery, Webhook
 
 FAILED, DELIVERED, CANCELED = Delivery.Status.FAILED, Delivery.Status.DELIVERED, Delivery.Status.CANCELED
 UNDELIVERED = "undelivered"
@@ -21,12 +22,19 @@ REPLAYABLE: dict[str, list[str]] = {
 }
 
 
+class EventNameField(serializers.ChoiceField):
+    """The name of a public event. Each serializer makes its own, so that every registered event is a choice."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=public_events(), **kwargs)
+
+
 class WebhookRecord(serializers.ModelSerializer[Webhook]):
     """A webhook as the API shows it; its secret is not part of it."""
 
     id = PublicIdField(Prefix.WEBHOOK)
     formId = PublicIdField(Prefix.FORM, source="form_id")
-    events = serializers.ListField(child=serializers.ChoiceField(Event.choices))
+    events = serializers.ListField(child=EventNameField())
     disabledReason = serializers.SerializerMethodField()
     createdAt = TimeField(source="created_at")
 
@@ -35,12 +43,12 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
         fields: tuple[str, ...] = ("id", "formId", "url", "events", "status", "disabledReason", "createdAt")
 
     def get_disabledReason(self, webhook: Webhook) -> str | None:
-        """Return why it is disabled; None while it is not."""
+        """Return why it is disabled; None if it is not."""
         return webhook.disabled_reason or None
 
 
 class WebhookRecordWithSecret(WebhookRecord):
-    """The answer of creation and rotation: the only time that the signing secret is shown."""
+    """The answer to creation and rotation: the only ones that show the signing secret."""
 
     secret = serializers.CharField()
 
@@ -52,8 +60,7 @@ class EventsField(serializers.ListField):
     """A list of event names without repetition, at least one."""
 
     def __init__(self, **kwargs: Any) -> None:
-        child = serializers.ChoiceField(Event.choices)
-        super().__init__(child=child, allow_empty=False, **kwargs)
+        super().__init__(child=EventNameField(), allow_empty=False, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[str]:
         return list(dict.fromkeys(super().to_internal_value(data)))
@@ -70,7 +77,7 @@ class NewWebhook(StrictSerializer):
 
 @ruled(properties={"url": {"format": "uri"}})
 class WebhookChanges(StrictSerializer):
-    """The body of `PATCH /api/webhooks/{id}`. Setting a pending one active sends it what waited."""
+    """The body of `PATCH /api/webhooks/{id}`. Activating a pending webhook sends its held deliveries."""
 
     url = TextField(trim_whitespace=False, max_length=MAX_URL, required=False)
     events = EventsField(required=False)
@@ -78,7 +85,7 @@ class WebhookChanges(StrictSerializer):
 
 
 class ReplayRange(StrictSerializer):
-    """The body of `POST /api/webhooks/{id}/replay`; what was not delivered, unless another status is named."""
+    """The body of `POST /api/webhooks/{id}/replay`; by default undelivered ones."""
 
     to = DateField(required=False)
     status = serializers.ChoiceField([*REPLAYABLE], default=UNDELIVERED)
@@ -96,7 +103,7 @@ class ReplayRange(StrictSerializer):
 
 
 class ReplayRecord(serializers.Serializer[Any]):
-    """How many deliveries a replay matches, and how many are sent again."""
+    """How many deliveries a replay matches, and how many it sends again."""
 
     matched = serializers.IntegerField()
     replayed = serializers.IntegerField()
@@ -126,7 +133,7 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
     id = PublicIdField(Prefix.DELIVERY)
     webhookId = PublicIdField(Prefix.WEBHOOK, source="webhook_id", allow_null=True)
     submissionId = PublicIdField(Prefix.SUBMISSION, source="submission_id", allow_null=True)
-    messageId = serializers.CharField(source="message_id")
+    messageId = serializers.CharField(source="message.public_id")
     test = serializers.SerializerMethodField()
     nextAttemptAt = TimeField(source="next_attempt_at", allow_null=True)
     createdAt = TimeField(source="created_at")
@@ -141,5 +148,5 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
         )  # fmt: skip
 
     def get_test(self, delivery: Delivery) -> bool:
-        """Tell whether this is a test event."""
-        return delivery.kind == Delivery.Kind.TEST
+        """Return whether this is a test event."""
+        return delivery.event == TEST.name

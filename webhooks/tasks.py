@@ -1,4 +1,4 @@
-"""Celery's tasks: hints to look at the tables. Losing one costs a sweep, having two costs a look."""
+"""Celery tasks: hints to poll the tables. A lost one costs one sweep, a second one costs one poll."""
 
 from celery import shared_task
 
@@ -19,5 +19,5 @@ def deliver_due() -> None:
 
 @shared_task
 def clean_up() -> None:
-    """Delete what is kept no longer."""
+    """Delete expired rows."""
     cleaning.clean_up()

@@ -57,7 +57,7 @@ class WebhookViewSet(KeyedViewSet):
 
     @extend_schema(request=NewWebhook, responses={201: enveloped(WebhookRecordWithSecret)})
     def create(self, request: Request) -> Response:
-        """Attach an endpoint to a form; the answer shows its signing secret this once."""
+        """Attach an endpoint to a form. Only this answer shows its signing secret."""
         values = self.read(NewWebhook)
         form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
         made = register_webhook(form=form, url=values["url"], events=values["events"])
@@ -81,13 +81,13 @@ class WebhookViewSet(KeyedViewSet):
     def test(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a test event."""
         delivery = send_test(self.act())
-        return success(DeliveryRecord(delivery).data, "Test event queued. Its log tells what came of it.")
+        return success(DeliveryRecord(delivery).data, "Test event queued. The delivery log shows its result.")
 
     @extend_schema(request=None, responses=enveloped(WebhookRecordWithSecret))
     def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Make a new signing secret; for 24 hours both sign."""
+        """Make a new signing secret; both sign for 24 hours."""
         rotated = rotate_secret(self.act())
-        return self.show(rotated, "Secret rotated. For 24 hours the old one signs as well.", secret=rotated.secret)
+        return self.show(rotated, "Secret rotated. The old one signs as well for 24 hours.", secret=rotated.secret)
 
     @extend_schema(request=ReplayRange, responses=enveloped(ReplayRecord))
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -116,7 +116,12 @@ class DeliveryViewSet(KeyedViewSet):
     """The delivery log of a webhook, and retrying one of its deliveries."""
 
     id_prefix = Prefix.DELIVERY
-    queryset = Delivery.objects.select_related("webhook").defer("body").prefetch_related("attempts").order_by("-id")
+    queryset = (
+        Delivery.objects.select_related("webhook", "message")
+        .defer("message__body")
+        .prefetch_related("attempts")
+        .order_by("-id")
+    )
     record_serializer_class = DeliveryRecord
     filterset_class = DeliveryFilters
     resource = "webhooks"

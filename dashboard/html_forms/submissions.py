@@ -14,7 +14,7 @@ from forms_app.models import Form
 from keys.models import Organization
 from submissions.reading.filters import MAX_QUERY, MIN_QUERY
 from submissions.reading.listing import Scope
-from webhooks.timeline import undelivered_submissions
+from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
 TABS = [("", "Inbox"), ("true", "Spam"), ("all", "All")]

@@ -8,15 +8,20 @@ from django.db.models import QuerySet
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
+from webhooks.channels.registry import CHANNELS
+from webhooks.events import public_events
+from webhooks.log_queries import UNDELIVERED, by_channel
 from webhooks.models import MAX_URL, Delivery
 from webhooks.serializers import UNDELIVERED as REPLAY_UNDELIVERED
-from webhooks.timeline import UNDELIVERED, by_way
 
 UNDELIVERED_CHOICE = "undelivered"
 STATUSES = [("", "All"), (UNDELIVERED_CHOICE, "Undelivered"), *Delivery.Status.choices]
-CHANNELS = [("", "Webhooks and mails"), ("webhook", "Webhooks"), ("mail", "Mails")]
 DATE = {"type": "date"}
 SUBMITS_ON_CHANGE = {"data-submits": True}
+
+
+def _channels() -> list[tuple[str, str]]:
+    return [("", "All channels"), *((channel.name, channel.label) for channel in CHANNELS.values())]
 
 
 class WebhookForm(forms.Form):
@@ -35,6 +40,15 @@ class WebhookForm(forms.Form):
             organization, help_text="The webhook receives the submissions to this form."
         )
         self.order_fields(["form", "url"])
+        if len(public_events()) > 1:
+            names = [name for name, _ in public_events()]
+            self.fields["events"] = forms.MultipleChoiceField(
+                label="Events", choices=public_events(), initial=names, widget=forms.CheckboxSelectMultiple
+            )
+
+    def chosen_events(self) -> list[str]:
+        """Return the events to subscribe to: every public one while there is no choice."""
+        return self.cleaned_data.get("events") or [name for name, _ in public_events()]
 
 
 class UrlForm(forms.Form):
@@ -97,7 +111,7 @@ class DeliveriesFilterForm(LogFilterForm):
     """The filters of an organization's log."""
 
     channel = forms.ChoiceField(
-        required=False, choices=CHANNELS, label="Channel", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
+        required=False, choices=_channels, label="Channel", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
     )
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
@@ -112,9 +126,5 @@ class DeliveriesFilterForm(LogFilterForm):
         return self.cleaned_data.get("form")
 
     def parts(self, rows: QuerySet[Delivery]) -> list[QuerySet[Delivery]]:
-        """Return the chosen deliveries as one or two disjoint querysets, each fast to read newest first."""
-        rows, form, channel = self.narrow(rows), self.form_chosen, self.chosen("channel")
-        to_webhooks, mails = by_way(rows, form)
-        if channel:
-            return [to_webhooks if channel == "webhook" else mails]
-        return [to_webhooks, mails] if form else [rows]
+        """Return the chosen deliveries as disjoint querysets, each fast to read newest first."""
+        return by_channel(self.narrow(rows), form=self.form_chosen, channel=self.chosen("channel"))

@@ -10,6 +10,8 @@ from django.forms import BoundField
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from dashboard.delivery_story import target_of
+
 register = template.Library()
 
 # The color of a state. The word next to it says the same, for users who do not see colors.
@@ -31,6 +33,9 @@ def styled(field: BoundField) -> SafeString:
     kind = next((name for base, name in BOOTSTRAP.items() if isinstance(widget, base)), "form-control")
     given = widget.attrs.get("class", "")
     return field.as_widget(attrs={"class": f"{kind} {given}".strip()})
+
+
+register.filter("target", target_of)
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""The log of deliveries, webhooks and mails together; sending one again; the story of a submission as a piece."""
+"""The delivery log of all channels, the retry of one delivery, and the activity of a submission as a fragment."""
 
 import dataclasses
 import datetime as dt
@@ -16,12 +16,14 @@ from config.ids import Prefix
 from config.paging import NumberedPage, page_number
 from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
+from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.webhooks import DeliveriesFilterForm
 from keys.models import Role
 from submissions.models import Submission
+from webhooks.enqueue import WEBHOOK
+from webhooks.log_queries import MAILS_OF_NEWEST
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery
-from webhooks.timeline import MAILS_OF_NEWEST, is_settled, tell_story
 
 PAGE_SIZE = 25
 FARTHEST_PAGE = 400  # of a log; what lies beyond is found by its submission, or by a narrower filter
@@ -31,7 +33,7 @@ FILTERS = ("form", "status", "channel")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LogPage(NumberedPage):
-    """Deliveries, newest first, without a total: nobody needs one, and counting millions takes time."""
+    """Deliveries, newest first, without a total: counting millions takes time."""
 
     rows: list[Delivery]
     number: int
@@ -39,32 +41,32 @@ class LogPage(NumberedPage):
 
     @property
     def last_number(self) -> int:
-        """The next page where there is one to be shown, else this one."""
+        """The next page if there is one to show, else this one."""
         return self.number + (self.has_more and self.number < FARTHEST_PAGE)
 
     @property
     def is_cut(self) -> bool:
-        """Tell whether there are older rows that are not shown any more."""
+        """Whether there are older rows beyond the last page shown."""
         return self.has_more and self.number >= FARTHEST_PAGE
 
     @property
     def is_moving(self) -> bool:
-        """Tell whether something on it will change within moments: then the page asks again."""
+        """Whether a row will change within 10 seconds: then the page polls."""
         soon = now() + SOON
         return any(row.next_attempt_at is not None and row.next_attempt_at < soon for row in self.rows)
 
 
 def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
-    """Return a page of a log, made of these parts, with every attempt; page 1 for what is no number."""
+    """Return a page of a log, merged from these parts, with every attempt; page 1 if `page` is not a number."""
     number = page_number(page, farthest=FARTHEST_PAGE)
     ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
     rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "submission__form")
-    rows = rows.defer("body", "submission__search_text", "submission__data").prefetch_related("attempts")
+    rows = rows.defer("submission__search_text", "submission__data").prefetch_related("attempts")
     return LogPage(list(rows.order_by("-id")), number, len(ids) > PAGE_SIZE)
 
 
 def _newest_ids(parts: Sequence[QuerySet[Delivery]], start: int, count: int) -> list[uuid.UUID]:
-    """Return the ids from place `start` on, newest first; each part is read from an index of its own."""
+    """Return `count` ids from offset `start`, newest first; each part is read from its own index."""
     ids: set[uuid.UUID] = set()
     for part in parts:
         ids.update(part.order_by("-id").values_list("id", flat=True)[: start + count])
@@ -72,7 +74,7 @@ def _newest_ids(parts: Sequence[QuerySet[Delivery]], start: int, count: int) -> 
 
 
 def query_of(request: MemberRequest, *names: str) -> str:
-    """Return those parameters of the address that are given."""
+    """Return the given query parameters of the request, URL-encoded."""
     return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})
 
 
@@ -89,7 +91,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
         "query": query_of(request, *FILTERS),
         "here": query_of(request, *FILTERS, "page"),
         "log_url": reverse("dashboard:deliveries", args=[organization.slug]),
-        "mails_of_newest": MAILS_OF_NEWEST if filters.form_chosen and filters.chosen("channel") != "webhook" else 0,
+        "mails_of_newest": MAILS_OF_NEWEST if filters.form_chosen and filters.chosen("channel") != WEBHOOK else 0,
     }
     piece = request.headers.get("HX-Request")
     return render(request, "dashboard/parts/log_rows.html" if piece else "dashboard/deliveries.html", context)
@@ -98,7 +100,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
-    """Send one delivery again, now, and go back to where it was asked for."""
+    """Send one delivery again, now, and return to the page of the button."""
     rows = Delivery.objects.select_related("webhook", "submission")
     found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.member.organization)
     with reporting(request, "It is being sent again."):
@@ -107,7 +109,7 @@ def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
 
 
 def _back(request: MemberRequest, found: Delivery) -> str:
-    """Return the page on which the button stood: never an address that was sent along."""
+    """Return the page of the button: built here, never taken from the request."""
     slug = request.member.organization.slug
     if request.POST.get("submission") and found.submission is not None:
         return resolve_url("dashboard:submission", slug, found.submission.public_id)
@@ -122,7 +124,7 @@ def _back(request: MemberRequest, found: Delivery) -> str:
 @in_organization()
 @require_safe
 def story(request: MemberRequest, submission_id: str) -> HttpResponse:
-    """Show what came of a submission, as the piece of its page that is fetched again until nothing is pending."""
+    """Show the activity of a submission, as the fragment of its page that is fetched until nothing is pending."""
     rows = Submission.objects.all()
     found = find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
     moments = tell_story(found)

@@ -13,6 +13,8 @@ from dashboard.html_forms.spam_protection import SpamProtectionForm
 from forms_app.actions import change_form, change_recipients, change_spam_protection
 from forms_app.spam_protection import SpamProtection
 from keys.models import Role
+from webhooks.enqueue import MAIL
+from webhooks.events import TEST
 from webhooks.models import Delivery, Webhook
 from webhooks.test_mail import send_test_mail
 
@@ -68,8 +70,8 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
         else:
             messages.success(request, "Saved. They get a mail for each new submission.")
             return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
-    tests = Delivery.objects.filter(organization=request.member.organization, kind=Delivery.Kind.TEST, webhook=None)
-    tests = tests.filter(recipient__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
+    tests = Delivery.objects.filter(organization=request.member.organization, event=TEST.name, channel=MAIL)
+    tests = tests.filter(target__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
     context = {
         "form": form,
         "entered": entered,

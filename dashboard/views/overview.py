@@ -13,7 +13,7 @@ from dashboard.access import MemberRequest, in_organization
 from dashboard.first_steps import first_steps
 from submissions.models import Submission
 from submissions.reading.analytics import DEFAULT_DAYS, summarize
-from webhooks.timeline import delivery_health
+from webhooks.log_queries import delivery_health
 
 LATEST = 6
 

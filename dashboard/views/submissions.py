@@ -16,6 +16,7 @@ from config.ids import Prefix, encode_id, first_id_of
 from config.paging import page_number
 from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization
+from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
 from dashboard.views.exports import export_chosen
@@ -24,7 +25,6 @@ from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.live.tokens import live_token
 from submissions.models import Submission
 from submissions.reading.listing import find_page
-from webhooks.timeline import is_settled, tell_story
 
 PAGE_SIZE = 25
 SEEN_BEFORE = dt.timedelta(seconds=5)  # a row with an older id is committed when the list is read

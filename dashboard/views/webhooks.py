@@ -1,4 +1,4 @@
-"""Webhooks: who is told, with which secret, and what can be done about them."""
+"""Webhooks: their list, their pages, and the actions on them."""
 
 import secrets
 import uuid
@@ -20,7 +20,7 @@ from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
 from keys.models import Role
-from webhooks.models import Delivery, Event, Webhook
+from webhooks.models import Delivery, Webhook
 from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.replays import replay
 from webhooks.serializers import REPLAYABLE
@@ -32,10 +32,10 @@ ONCE = "webhook_form"  # session key: the token of the form that may make one we
 @in_organization()
 @require_safe
 def webhooks(request: MemberRequest) -> HttpResponse:
-    """List the webhooks of all forms, those that wait for somebody first."""
+    """List the webhooks of all forms, pending ones first."""
     own = Webhook.objects.filter(form__organization=request.member.organization).select_related("form")
-    # As a range, and in the order of the index by webhook: told "equal", PostgreSQL walks the primary key backwards
-    # until it meets one, past every delivery of the others.
+    # As a range, and in the order of the index by webhook: with "equal", PostgreSQL walks the primary key backwards
+    # until it finds one, past every delivery of the other webhooks.
     last = Delivery.objects.filter(webhook__gte=OuterRef("pk"), webhook__lte=OuterRef("pk"))
     last = last.order_by("webhook_id", "-id")
     own = own.annotate(
@@ -52,7 +52,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 
 
 def _held_for(pending: Sequence[Webhook]) -> "Counter[uuid.UUID | None]":
-    """Return how much waits for each: asked by what is held alone, since logs have millions of rows."""
+    """Return the number of held deliveries of each; logs have millions of rows, held ones are few."""
     held = Delivery.objects.filter(webhook__in=pending, status=Delivery.Status.HELD).order_by()
     return Counter(dict(held.values_list("webhook").annotate(waiting=Count("pk"))))
 
@@ -60,7 +60,7 @@ def _held_for(pending: Sequence[Webhook]) -> "Counter[uuid.UUID | None]":
 @in_organization(Role.ADMIN)
 @sensitive_variables("made")
 def new_webhook(request: MemberRequest) -> HttpResponse:
-    """Ask for form and URL, register the webhook, show its secret this once."""
+    """Ask for form and URL, register the webhook, show its secret once."""
     organization = request.member.organization
     entered = WebhookForm(
         request.POST or None, organization=organization, initial={"form": request.GET.get("form", "")}
@@ -68,12 +68,12 @@ def new_webhook(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and entered.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
             messages.warning(
-                request, "That form was sent already. The webhook is in the list; rotate its secret to see one."
+                request, "The webhook was created already and is in the list. Rotate its secret to see a secret."
             )
             return redirect("dashboard:webhooks", organization.slug)
         form = entered.cleaned_data["form"]
         try:
-            made = register_webhook(form=form, url=entered.cleaned_data["url"], events=[Event.SUBMISSION_CREATED.value])
+            made = register_webhook(form=form, url=entered.cleaned_data["url"], events=entered.chosen_events())
         except ApiError as error:
             entered.add_error("url", error.field_message)
         else:
@@ -87,7 +87,7 @@ def new_webhook(request: MemberRequest) -> HttpResponse:
 @in_organization()
 @require_safe
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Show a webhook, what can be done with it, and its log."""
+    """Show a webhook, its actions, and its log."""
     found = _find(request, webhook_id)
     return _show(request, found, UrlForm(initial={"url": found.url}))
 
@@ -131,9 +131,9 @@ def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Activate a pending or disabled webhook; what was held for it is sent now."""
+    """Activate a pending or disabled webhook; its held deliveries are sent now."""
     found = _find(request, webhook_id)
-    with reporting(request, "Active. What waited for it is being sent."):
+    with reporting(request, "The webhook is active. Its held deliveries are being sent."):
         change_webhook(found, {"status": STATUS.ACTIVE.value})
     return _to(request, found)
 
@@ -141,9 +141,9 @@ def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Send nothing more. What arrives meanwhile can be replayed."""
+    """Disable a webhook. Deliveries created meanwhile can be replayed."""
     found = _find(request, webhook_id)
-    with reporting(request, "Disabled. What arrives meanwhile is noted, and can be replayed later."):
+    with reporting(request, "The webhook is disabled. You can replay the deliveries it misses."):
         change_webhook(found, {"status": STATUS.DISABLED.value})
     return _to(request, found)
 
@@ -151,16 +151,16 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Send a made-up submission, marked as a test."""
+    """Send an example submission, marked as a test."""
     found = _find(request, webhook_id)
-    with reporting(request, "A test event is on its way: what came of it stands first in the log."):
+    with reporting(request, "The test event is queued. Its result is the first entry of the log."):
         send_test(found)
     return _to(request, found)
 
 
 @in_organization(Role.ADMIN)
 def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Ask, then make a new secret and show it this once."""
+    """Ask, then make a new secret and show it once."""
     found = _find(request, webhook_id)
     until = found.previous_secret_until
     seen = until.isoformat() if until else ""

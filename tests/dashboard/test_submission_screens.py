@@ -16,9 +16,9 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.waiting import eventually
 from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
+from tests.support.deliveries import make_delivery
 from tests.support.rows import put, put_many
 from tests.support.tenants import Tenant, make_tenant, text_field
-from webhooks.models import Delivery
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 
@@ -94,15 +94,8 @@ def test_list__undelivered__shows_what_somebody_should_have_heard_of(tenant: Ten
         submission = next(
             one for one in Submission.objects.filter(form__organization=tenant.organization) if one.public_id == pk
         )
-        Delivery.objects.create(
-            organization=tenant.organization,
-            submission=submission,
-            recipient="ada@example.com",
-            message_id="msg",
-            status=status,
-            next_attempt_at=now() + dt.timedelta(hours=1) if status == "pending" else None,
-            attempt_count=1,
-        )
+        later = now() + dt.timedelta(hours=1) if status == "pending" else None
+        make_delivery("ada@example.com", submission=submission, status=status, next_attempt_at=later, attempt_count=1)
     page = browser.get(place(tenant, "submissions?undelivered=on"))
     assert set(shown(page)) == {ids["failed"], ids["held"], ids["pending"]}
 

@@ -85,7 +85,7 @@ def test_test_event__active_webhook__is_sent_marked_and_logged(api: Client, rece
     answer = api.post(f"/api/webhooks/{webhook['id']}/test", tenant.key)
     queued = delivery(webhook, submissionId=None, test=True)
     assert answer.status == 200
-    assert answer.json() == success(queued, "Test event queued. Its log tells what came of it.")
+    assert answer.json() == success(queued, "Test event queued. The delivery log shows its result.")
 
     (message,) = receiver.wait_for(1)
     data = {"id": an_id("sub"), "formId": webhook["formId"], "data": {"name": "Test", "mail": "ada@example.com"}}
@@ -114,7 +114,7 @@ def test_rotate_secret__twice__shows_a_new_secret_each_time(api: Client) -> None
     webhook = register(api, tenant, NEVER)
     path = f"/api/webhooks/{webhook['id']}/rotate-secret"
     answers = [api.post(path, tenant.key) for _ in range(2)]
-    message = "Secret rotated. For 24 hours the old one signs as well."
+    message = "Secret rotated. The old one signs as well for 24 hours."
     assert all(answer.status == 200 for answer in answers)
     assert all(answer.json() == success({**webhook, "secret": SECRET}, message) for answer in answers)
     assert len({webhook["secret"], *(answer.json()["data"]["secret"] for answer in answers)}) == 3

@@ -85,7 +85,7 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     page = eventually(lambda: "Next attempt" in (seen := owner.get(detail)).text and seen, 10)
     assert "down for lunch" in page.text
     assert "<script>alert(1)" not in page.text
-    assert "Not taken: the answer was not a 2xx status" in text_of(page)
+    assert "Attempt failed: the answer was not a 2xx status" in text_of(page)
     assert pk in owner.get(place(tenant, "submissions?undelivered=on")).text
     assert "Pending" in text_of(owner.get(place(tenant, "deliveries?status=undelivered")))
     delivery = Delivery.objects.get(organization=tenant.organization)
@@ -95,7 +95,7 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     first, second = receiver.wait_for(2)[:2]
     assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
     told = eventually(lambda: "Delivered" in (seen := text_of(owner.get(f"{detail}/story"))) and seen, 10)
-    assert told.index("Not taken") < told.index("Delivered")
+    assert told.index("Attempt failed") < told.index("Delivered")
     assert pk not in owner.get(place(tenant, "submissions?undelivered=on")).text
 
 
@@ -178,7 +178,7 @@ def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
     sent = owner.post(f"{page}/test", form=page)
     waiting = owner.follow(sent)
-    assert "A test event is on its way" in text_of(waiting)
+    assert "The test event is queued" in text_of(waiting)
     assert f'hx-get="{page}"' in waiting.text
     piece = eventually(
         lambda: "Delivered" in (seen := owner.get(page, HX_Request="true")).text and seen, 10, "the result is fetched"
@@ -246,7 +246,7 @@ def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, rec
     values = {"form_": form_id, "url": receiver.url("/hook"), "once": once[1]}
     assert SECRET.search(owner.post(path, form=place(tenant), **values).text)
     again = owner.post(path, form=place(tenant), **values)
-    assert "sent already" in text_of(owner.follow(again))
+    assert "created already" in text_of(owner.follow(again))
     assert only_webhook(tenant)
 
 

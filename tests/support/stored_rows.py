@@ -15,7 +15,7 @@ QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "submissions": (Submission, "organization", ("form_id", "data", "controls", "spam", "spam_reasons")),
     "idempotency keys": (IdempotencyKey, "form__organization", ()),
     "webhooks": (Webhook, "form__organization", ("form_id", "url", "events", "status", "secret", "previous_secret")),
-    "deliveries": (Delivery, "organization", ("webhook_id", "kind")),
+    "deliveries": (Delivery, "organization", ("target", "event")),
 }
 
 

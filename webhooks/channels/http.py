@@ -35,7 +35,8 @@ from webhooks.channels.address_guard import (
     parse_url,
     resolve,
 )
-from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, ErrorClass, Outcome
+from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, Outcome
+from webhooks.models import ErrorClass
 
 MAX_SECONDS = 15.0  # for everything: look-up, connect, send, answer
 MAX_ANSWER_BYTES = 64 * 1024  # status line and headers included

@@ -1,4 +1,4 @@
-"""One attempt to tell somebody, the same for every channel: how long it may take, and what became of it."""
+"""The outcome and the deadline of one attempt, the same for every channel."""
 
 import socket
 import threading
@@ -6,28 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-from django.db.models import TextChoices
-
-EXCERPT_BYTES = 4 * 1024  # what the log keeps of an answer
-
-
-class ErrorClass(TextChoices):
-    """Why an attempt failed, in words for customers: they never see a raw exception (RELIABILITY)."""
-
-    TIMEOUT = "timeout", "No answer in time"
-    DNS_FAILURE = "dns_failure", "The host name could not be resolved"
-    URL_REFUSED = "url_refused", "The URL is not allowed"
-    ADDRESS_REFUSED = "address_refused", "The host leads to an address or port that is not allowed"
-    CONNECTION_REFUSED = "connection_refused", "The host refused the connection"
-    CONNECTION_FAILED = "connection_failed", "The connection failed or was closed without an answer"
-    TLS_FAILURE = "tls_failure", "No secure connection: the certificate or the protocol was not accepted"
-    REDIRECT = "redirect", "The URL redirects, which is not followed"
-    HTTP_ERROR = "http_error", "The answer was not a 2xx status"
-    INVALID_RESPONSE = "invalid_response", "The answer was not valid HTTP"
-    MAIL_REFUSED = "mail_refused", "The mail server refused this mail for good"
-    MAIL_FAILED = "mail_failed", "The mail server could not take the mail now"
-    CANCELED = "canceled", "Canceled before it was sent"
-    INTERNAL_ERROR = "internal_error", "A fault on our side"
+EXCERPT_BYTES = 4 * 1024  # the part of an answer that the log keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +16,8 @@ class Outcome:
 
     status: the HTTP or SMTP status, None when there was no answer. duration_ms: milliseconds from the start to the end.
     error: a value of ErrorClass, "" on success. response_excerpt: the first 4 KiB of the answer, without U+0000.
-    retry_after_seconds: what the receiver asked for, 0 to 24 hours. permanent: trying again cannot help.
-    gone: the endpoint answered 410 and wants nothing any more (CONTRACT section 7).
+    retry_after_seconds: the receiver's Retry-After, 0 to 24 hours. permanent: a retry cannot help.
+    gone: the endpoint answered 410 and accepts no more messages (docs/contract.md 7).
     """
 
     succeeded: bool
@@ -53,9 +32,9 @@ class Outcome:
 
 class Deadline:
     """
-    The end of one attempt, `seconds` from now: then the watched connection is shut down, whatever it is waiting for.
+    The end of one attempt, `seconds` from now. It shuts the watched connection down, even in the middle of a read.
 
-    Socket timeouts start anew at every read, so that a byte a second would hold an attempt for ever.
+    A socket timeout starts again at every read, so a receiver that sends a byte a second would never run into it.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -72,11 +51,11 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether an error is due to us, who hung up."""
+        """Whether the deadline has passed, so that an error on the connection is its doing."""
         return self._is_cut or self.remaining == 0.0
 
     def watch(self, line: socket.socket) -> None:
-        """Watch a connected socket. Closes it and raises TimeoutError when the time is over already."""
+        """Watch a connected socket. Closes it and raises TimeoutError if the deadline has passed."""
         if self.is_over:
             line.close()
             raise TimeoutError
@@ -87,9 +66,9 @@ class Deadline:
         self._timer.start()
 
     def cut(self) -> None:
-        """Shut the watched connection down now, for every thread that reads or writes on it."""
+        """Shut the watched connection down now, for every thread that uses it."""
         self._is_cut = True
-        with self._lock, suppress(OSError):  # OSError: the other side was faster
+        with self._lock, suppress(OSError):  # OSError: the peer closed it first
             if self._line is not None:
                 self._line.shutdown(socket.SHUT_RDWR)
 

@@ -1,32 +1,33 @@
 """
-From submissions to deliveries: who must be told about what was received.
+From submissions to deliveries: which targets of which channels receive the events of a submission.
 
-A row without `dispatched_at` is owed its consequences. One short transaction makes its deliveries, moves the tallies
+A row without `dispatched_at` is not dispatched yet. One short transaction creates its deliveries, updates the tallies
 and sets the mark, so a crash leaves either all of it or none. No network call happens here.
 """
 
 import logging
 import time
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from config.database import is_away
+from config.ids import new_id
 from forms_app.models import Form
 from submissions.models import Submission
 from submissions.tally import apply_moves, key_of, new_moves
-from webhooks.models import Delivery, Webhook
-from webhooks.page_named import NamedWebhooks
-from webhooks.payloads import message_id, submission_message
+from webhooks.channels.registry import CHANNELS, channel_of
+from webhooks.enqueue import Target
+from webhooks.events import EVENTS, Event
+from webhooks.models import Delivery, Message
 
 ROWS_A_BATCH = 200
+MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
 POISON_SECONDS = 600
+PENDING, CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
 KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
 
 logger = logging.getLogger(__name__)
@@ -36,18 +37,18 @@ def dispatch_batch() -> int:
     """
     Dispatch some of the oldest rows and return how many.
 
-    When one of them cannot be dispatched, the others go one by one. It stays owed, is logged, and is left alone by
-    this process for a while, so that it does not hold up what came after it.
+    If one of them cannot be dispatched, the others are dispatched one by one. The failing row stays undispatched, is
+    logged, and is skipped by this process for 600 seconds, so that it does not delay later rows.
     """
     waiting = Submission.objects.undispatched().exclude(pk__in=_poison.now()).order_by("id")
-    if not waiting.exists():  # most looks find nothing, and on SQLite a transaction here would lock out the writers
+    if not waiting.exists():  # most polls find nothing, and on SQLite a transaction here would lock out the writers
         return 0
     try:
         return _dispatch_some(waiting)
     except Exception as error:
         if is_away(error):
             raise
-        logger.exception("dispatching a batch failed; going on one by one")
+        logger.exception("dispatching a batch failed; continuing one by one")
         return sum(_dispatch_one(pk) for pk in list(waiting.values_list("pk", flat=True)[:ROWS_A_BATCH]))
 
 
@@ -57,7 +58,7 @@ def _dispatch_one(pk: uuid.UUID) -> int:
     except Exception as error:
         if is_away(error):
             raise
-        logger.exception("submission %s cannot be dispatched, trying again in %s s", pk, POISON_SECONDS)
+        logger.exception("submission %s cannot be dispatched, retrying in %s s", pk, POISON_SECONDS)
         _poison.add(pk)
         return 0
 
@@ -70,7 +71,7 @@ def _dispatch_some(waiting: QuerySet[Submission]) -> int:
 
 
 class _Poison:
-    """Rows that failed lately. Of this process alone: it saves work and log lines, and decides nothing."""
+    """Rows that failed recently, in this process only: it saves work and log lines, and decides nothing."""
 
     def __init__(self) -> None:
         self._until: dict[uuid.UUID, float] = {}
@@ -90,15 +91,16 @@ _poison = _Poison()
 def _dispatch(rows: Sequence[Submission]) -> None:
     if not rows:
         return
-    _make_deliveries([row for row in rows if not row.spam])
-    _count(rows)
+    make_deliveries(rows)
+    count_rows(rows)
     for spam, counted_as in ((False, KEPT), (True, SPAM)):
         ids = [row.pk for row in rows if row.spam is spam]
-        # The condition again: where the row lock is not one (SQLite ignores it), the mark still is.
+        # The condition again: SQLite ignores the row lock, and this still holds there.
         Submission.objects.undispatched().filter(pk__in=ids).update(dispatched_at=Now(), counted_as=counted_as)
 
 
-def _count(rows: Iterable[Submission]) -> None:
+def count_rows(rows: Iterable[Submission]) -> None:
+    """Count rows that no dispatch has counted yet in the tallies of their hour of arrival."""
     moves = new_moves()
     for row in rows:
         if row.counted_as == Submission.CountedAs.NOTHING:
@@ -106,81 +108,73 @@ def _count(rows: Iterable[Submission]) -> None:
     apply_moves(moves)
 
 
-def _make_deliveries(rows: Sequence[Submission]) -> None:
+def make_deliveries(rows: Sequence[Submission]) -> None:
+    """Store the messages and deliveries of the events that these rows cause."""
     forms = Form.objects.in_bulk({row.form_id for row in rows})
-    webhooks = _registered_webhooks(forms)
-    named = NamedWebhooks(rows)
-    deliveries: list[Delivery] = []
     for row in rows:
-        form = forms[row.form_id]
-        targets = [webhook for webhook in webhooks[form.pk] if _existed_for(webhook, row)]
-        urls = {webhook.url for webhook in targets}
-        targets += [webhook for webhook in named.of(row, form) if webhook.url not in urls and _may_hear(webhook, row)]
-        body = submission_message(row, form.name) if targets else ""
-        deliveries += [_to_webhook(row, webhook, body) for webhook in targets]
-        deliveries += [_to_address(row, address) for address in _recipients(form)]
-    # A submission that comes back from spam may have its deliveries already.
+        row.form = forms[row.form_id]
+    deliveries: list[Delivery] = []
+    for event in EVENTS.values():
+        if causing := [row for row in rows if event.is_caused_by(row)]:
+            deliveries += _deliveries_of(event, causing)
+    # A submission that was marked as not spam may have its deliveries already.
     Delivery.objects.bulk_create(deliveries, ignore_conflicts=True, batch_size=500)
-    released = [row.pk for row in rows if row.released_at]
-    if released:
-        canceled = Delivery.objects.filter(submission__in=released, status=Delivery.Status.CANCELED)
-        canceled = canceled.exclude(webhook__status=Webhook.Status.DISABLED)
-        canceled.update(status=Delivery.Status.PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
+    _resume_canceled([row for row in rows if row.released_at and not row.spam])
 
 
-def _registered_webhooks(forms: dict[uuid.UUID, Form]) -> dict[uuid.UUID, list[Webhook]]:
-    by_form: dict[uuid.UUID, list[Webhook]] = defaultdict(list)
-    registered = Webhook.objects.filter(form__in=forms).exclude(status=Webhook.Status.PENDING)
-    for webhook in registered.order_by("id"):
-        by_form[webhook.form_id].append(webhook)
-    return by_form
+def _deliveries_of(event: Event, rows: Sequence[Submission]) -> list[Delivery]:
+    wanted: dict[uuid.UUID, list[Target]] = {row.pk: [] for row in rows}
+    with_body: set[uuid.UUID] = set()
+    for channel in CHANNELS.values():
+        for pk, targets in channel.targets_of(event, rows).items():
+            wanted[pk] += targets
+            if targets and channel.uses_body:
+                with_body.add(pk)
+    messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body)
+    return [_delivery(row, messages[row.pk], target) for row in rows for target in wanted[row.pk]]
 
 
-def _existed_for(webhook: Webhook, row: Submission) -> bool:
-    """Tell whether the webhook existed when the submission was accepted, or marked as not spam."""
-    return webhook.created_at <= (row.released_at or row.created_at)
+def _messages_of(
+    event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID]
+) -> dict[uuid.UUID | None, Message]:
+    """Return the event's message for each submission, stored once; the body is written when a channel uses it."""
+    stored = Message.objects.filter(event=event.name, submission__in=rows)
+    messages = {message.submission_id: message for message in stored.defer("body")}
+    empty = set(stored.filter(body="").values_list("pk", flat=True)) if messages else set()
+    new, filled = [], []
+    for row in rows:
+        message = messages.get(row.pk)
+        if message is None:
+            pk = row.pk if event.has_submission_id else new_id()
+            body = event.write(row) if row.pk in with_body else ""
+            messages[row.pk] = Message(id=pk, event=event.name, submission=row, body=body)
+            new.append(messages[row.pk])
+        elif message.pk in empty and row.pk in with_body:
+            message.body = event.write(row)
+            filled.append(message)
+    Message.objects.bulk_create(new, batch_size=MESSAGES_A_STATEMENT)
+    Message.objects.bulk_update(filled, ["body"], batch_size=MESSAGES_A_STATEMENT)
+    return messages
 
 
-def _may_hear(webhook: Webhook, row: Submission) -> bool:
-    return webhook.status == Webhook.Status.PENDING or _existed_for(webhook, row)
+def _delivery(row: Submission, message: Message, target: Target) -> Delivery:
+    delivery = target.delivery(message, row.organization_id)
+    delivery.submission = row
+    status = CHANNELS[target.channel].gate(delivery)
+    if status != PENDING:
+        delivery.status, delivery.next_attempt_at = status, None
+        delivery.finished_at = Now() if status == CANCELED else None
+    return delivery
 
 
-# What is owed to a webhook that gets nothing now: a pending one is sent it when it is activated; a disabled one was
-# there when the submission was accepted, so replay must find it.
-_WAITING = {Webhook.Status.PENDING: Delivery.Status.HELD, Webhook.Status.DISABLED: Delivery.Status.CANCELED}
-
-
-def _to_webhook(row: Submission, webhook: Webhook, body: str) -> Delivery:
-    status = _WAITING.get(Webhook.Status(webhook.status), Delivery.Status.PENDING)
-    return Delivery(
-        organization_id=row.organization_id,
-        webhook=webhook,
-        submission=row,
-        message_id=message_id(row.pk),
-        body=body,
-        status=status,
-        next_attempt_at=Now() if status == Delivery.Status.PENDING else None,
-        finished_at=Now() if status == Delivery.Status.CANCELED else None,
-    )
-
-
-def _recipients(form: Form) -> list[str]:
-    """Return the form's addresses, without what is none: the database would refuse the whole batch for it."""
-    good = []
-    for address in form.notification_recipients:
-        try:
-            validate_email(address)
-            good.append(address)
-        except ValidationError:
-            logger.warning("form %s names a recipient that is no email address", form.pk)
-    return good
-
-
-def _to_address(row: Submission, address: str) -> Delivery:
-    return Delivery(
-        organization_id=row.organization_id,
-        recipient=address,
-        submission=row,
-        message_id=message_id(row.pk),
-        next_attempt_at=Now(),
-    )
+def _resume_canceled(rows: Sequence[Submission]) -> None:
+    """Make canceled deliveries of these submissions, now marked as not spam, pending again if they may be sent."""
+    released: dict[uuid.UUID | None, Submission] = {row.pk: row for row in rows}
+    if not released:
+        return
+    canceled = list(Delivery.objects.filter(submission__in=released, status=CANCELED).select_related("webhook"))
+    for delivery in canceled:
+        delivery.submission = released[delivery.submission_id]
+    again = [each.pk for each in canceled if each.channel in CHANNELS and channel_of(each).gate(each) == PENDING]
+    unsent = Delivery.objects.filter(pk__in=again, status=CANCELED)
+    unsent.update(status=PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)

@@ -1,8 +1,8 @@
 """
-The loop that keeps dispatch and delivery going: over Celery for a bounded while, in `manage.py deliver` for ever.
+The loop of dispatch and delivery: for a bounded time in a Celery task, without end in `manage.py deliver`.
 
-The main thread does all database work and batches the recording; threads only send. So nothing is claimed that does
-not start at once, and no connection is held while a receiver takes its time.
+The main thread does all database work and records results in batches; threads only send. So a claimed delivery starts
+immediately, and no database connection is held while a receiver is slow.
 """
 
 import logging
@@ -14,9 +14,10 @@ from django.conf import settings
 from django.db import connection
 
 from config.database import DATABASE_AWAY, is_away
+from webhooks.outbox.claim import claim_due
 from webhooks.outbox.dispatch import dispatch_batch
-from webhooks.outbox.record import Result, claim_due, record
-from webhooks.outbox.send import send
+from webhooks.outbox.record import record
+from webhooks.outbox.send import Result, requests_of, send
 
 DATABASE_PAUSE_SECONDS = 1.0
 
@@ -29,12 +30,12 @@ class Deliverer:
     def __init__(self, *, concurrency: int | None = None) -> None:
         self.concurrency = concurrency or settings.DELIVERY_CONCURRENCY
         self.stop = threading.Event()
-        self._in_flight: set[Future[Result]] = set()
+        self._in_flight: set[Future[list[Result]]] = set()
         self._finished: list[Result] = []
 
     def run(self, *, until_idle: bool = False, budget_seconds: float = float("inf")) -> bool:
         """
-        Work until stopped, until nothing is due, or until the budget is spent; then finish what is in flight.
+        Work until stopped, until nothing is due, or until the budget is spent; then finish the open requests.
 
         Returns whether the budget ended it, so that the caller can ask for another run.
         """
@@ -50,38 +51,38 @@ class Deliverer:
         return not self.stop.is_set()
 
     def _step(self, pool: ThreadPoolExecutor) -> bool:
-        """Do one round: record, dispatch, claim and start. Tell whether there was anything to do."""
+        """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""
         try:
             recorded = self._record()
-            dispatched = dispatch_batch()  # one a round: what was sent must be recorded before its lease ends
+            dispatched = dispatch_batch()  # one batch a round: results must be recorded before their leases end
             claims = claim_due(self.concurrency - len(self._in_flight))
         except DATABASE_AWAY as error:
             logger.warning("database unavailable, trying again: %s", error)
             connection.close()
             self.stop.wait(DATABASE_PAUSE_SECONDS)
             return True
-        self._in_flight |= {pool.submit(send, claim) for claim in claims}
+        self._in_flight |= {pool.submit(send, together) for together in requests_of(claims)}
         return bool(recorded or dispatched or claims)
 
     def _record(self) -> int:
-        """Record the finished attempts together; they are kept until that has worked."""
+        """Record the finished attempts together; they are kept until that succeeds."""
         done = {future for future in self._in_flight if future.done()}
         self._in_flight -= done
-        self._finished += [future.result() for future in done]
+        self._finished += [result for future in done for result in future.result()]
         recorded = len(self._finished)
         if recorded:
             self._write_down()
         return recorded
 
     def _write_down(self) -> None:
-        """Record what has finished; one that cannot be recorded is left to its lease and does not stop the others."""
+        """Record finished attempts; one that cannot be recorded is left to its lease and does not stop the others."""
         try:
             record(self._finished)
             self._finished = []
         except Exception as error:
             if is_away(error):
                 raise
-            logger.exception("recording a batch failed; going on one by one")
+            logger.exception("recording a batch failed; continuing one by one")
             while self._finished:
                 self._write_down_one(self._finished[-1])
                 self._finished.pop()
@@ -95,17 +96,17 @@ class Deliverer:
             logger.exception("the result of delivery %s cannot be recorded", result.claim.delivery.pk)
 
     def _pause(self) -> None:
-        """Wait for an answer, or for new work, which is looked for again soon."""
+        """Wait for an answer, or until the next poll for new work."""
         if self._in_flight:
             wait(self._in_flight, timeout=settings.DELIVERY_POLL_SECONDS, return_when=FIRST_COMPLETED)
         else:
             self.stop.wait(settings.DELIVERY_POLL_SECONDS)
 
     def _finish(self) -> None:
-        """Let what is in flight end and record it; an attempt is bounded, so this is too."""
+        """Wait for the open requests and record them; an attempt is bounded, so this is too."""
         wait(self._in_flight, timeout=settings.DELIVERY_LEASE_SECONDS)
         try:
             self._record()
         except DATABASE_AWAY as error:
-            logger.warning("results not recorded, they will be sent again when their lease ends: %s", error)
+            logger.warning("results not recorded, their deliveries are sent again when the leases end: %s", error)
             connection.close()

@@ -1,4 +1,4 @@
-"""When a failed attempt is tried again (CONTRACT section 7)."""
+"""When a failed attempt is retried (docs/contract.md 7)."""
 
 import datetime as dt
 import random
@@ -16,16 +16,13 @@ DELAYS = (
     20 * HOURS,
     24 * HOURS,
 )
-JITTER = 0.2  # each delay is lengthened or shortened by up to a fifth, so that a healed endpoint is not stormed
+JITTER = 0.2  # each delay is lengthened or shortened by up to a fifth, so that an endpoint that recovers is not flooded
 LONGEST_RETRY_AFTER = 24 * HOURS
-
-DISABLE_AFTER = dt.timedelta(days=5)  # of failing without a single success
-DISABLE_AFTER_FAILURES = 10
 
 
 def delay_after(failures: int, *, retry_after_seconds: float | None = None) -> dt.timedelta | None:
     """
-    Return how long to wait after the n-th failure of a round, n from 1; None when it was the last one.
+    Return the delay after the n-th failure of a round, n from 1; None after the last one.
 
     A receiver's Retry-After only lengthens the delay, to 24 hours at most.
     """
@@ -35,10 +32,3 @@ def delay_after(failures: int, *, retry_after_seconds: float | None = None) -> d
     if retry_after_seconds is not None:
         seconds = max(seconds, min(retry_after_seconds, LONGEST_RETRY_AFTER))
     return dt.timedelta(seconds=seconds)
-
-
-def is_beyond_hope(failing_since: dt.datetime | None, failures: int, moment: dt.datetime) -> bool:
-    """Tell whether an endpoint has failed long and often enough to be disabled."""
-    if failing_since is None or failures < DISABLE_AFTER_FAILURES:
-        return False
-    return moment - failing_since >= DISABLE_AFTER

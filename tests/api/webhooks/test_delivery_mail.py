@@ -29,7 +29,7 @@ def parts_of(mail: Mail) -> dict[str, str]:
 
 
 def deliveries_to(recipient: str) -> list[Delivery]:
-    return list(Delivery.objects.filter(recipient=recipient))
+    return list(Delivery.objects.filter(target=recipient))
 
 
 def test_submission__form_with_a_recipient__is_mailed_as_text_and_html(api: Client, smtp: MailReceiver) -> None:
@@ -181,5 +181,5 @@ def test_submission__form_without_recipients__mails_nobody(api: Client, smtp: Ma
     webhook = register(api, tenant, receiver.url(), form_id)
     submit_and_get_id(api, tenant, form_id)
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
-    assert not Delivery.objects.filter(organization=tenant.organization, webhook=None).exists()
+    assert not Delivery.objects.filter(organization=tenant.organization, channel="mail").exists()
     assert smtp.to(tenant.owner.email) == []

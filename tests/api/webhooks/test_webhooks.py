@@ -132,7 +132,7 @@ def test_create__archived_form__is_a_conflict(api: Client) -> None:
     form_id = tenant.form()
     assert api.delete(f"/api/forms/{form_id}", tenant.key).status == 200
     answer = api.post("/api/webhooks", tenant.key, json={"formId": form_id, "url": URL, "events": EVENTS})
-    message = "This form is archived and takes no more submissions, so there is nothing to tell."
+    message = "This form is archived and takes no more submissions. Choose another form."
     assert (answer.status, answer.json()) == (409, failure("conflict", message))
 
 

@@ -17,11 +17,11 @@ from keys.models import AccessKey, Membership, Organization, Role, User
 from keys.plans import Plan
 from submissions.models import Refusal, Submission, Tally
 from tests.support.browser import member_of, person_of
+from tests.support.deliveries import make_delivery
 from tests.support.rows import row
 from tests.support.tables.dashboard_table import IN_ORGANIZATION, Row
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.models import Attempt, Delivery, Webhook
-from webhooks.payloads import message_id
+from webhooks.models import Attempt, Webhook
 
 NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov")
 MESSAGES = (
@@ -168,12 +168,15 @@ def _month_of(tenant: Tenant, form: Form) -> Iterator[Submission]:
 
 
 def _tell(organization: Organization, webhook: Webhook, submission: Submission, *, fails: bool) -> None:
-    delivery = Delivery(organization=organization, webhook=webhook, submission=submission, body="{}")
-    delivery.message_id, delivery.status = message_id(submission.pk), "failed" if fails else "delivered"
-    delivery.created_at = submission.created_at + dt.timedelta(seconds=1)
-    delivery.finished_at = submission.created_at + dt.timedelta(seconds=75 if fails else 2)
-    delivery.attempt_count = 2 if fails else 1
-    delivery.save()
+    delivery = make_delivery(
+        webhook,
+        submission=submission,
+        organization=organization,
+        status="failed" if fails else "delivered",
+        created_at=submission.created_at + dt.timedelta(seconds=1),
+        finished_at=submission.created_at + dt.timedelta(seconds=75 if fails else 2),
+        attempt_count=2 if fails else 1,
+    )
     answers = [(503, "http_error", "Service Unavailable")] * 2 if fails else [(200, "", "ok")]
     for number, (status, error, answer) in enumerate(answers):
         at = submission.created_at + dt.timedelta(seconds=1 + 70 * number)

@@ -10,8 +10,9 @@ from config.ids import Prefix, decode_id, encode_id
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from submissions.models import Submission
+from tests.support.deliveries import make_delivery
 from tests.support.tenants import Tenant
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Webhook
 from webhooks.registration import register_webhook
 
 
@@ -36,14 +37,7 @@ def webhook_path(tenant: Tenant) -> str:
 
 def delivery_path(tenant: Tenant) -> str:
     """A delivery that failed: nothing will touch it by itself."""
-    delivery = Delivery.objects.create(
-        organization=tenant.organization,
-        webhook=webhook_of(tenant),
-        kind=Delivery.Kind.TEST,
-        body="{}",
-        message_id="msg_1",
-        status=Delivery.Status.FAILED,
-    )
+    delivery = make_delivery(webhook_of(tenant), event="test", status="failed")
     return f"/api/deliveries/{encode_id(Prefix.DELIVERY, delivery.pk)}"
 
 

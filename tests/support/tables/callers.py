@@ -15,10 +15,9 @@ from keys.models import AccessKey
 from keys.tokens import make_token
 from submissions.models import Submission
 from tests.services.client import Answer, Client
+from tests.support.deliveries import make_delivery
 from tests.support.tables.permission_table import Endpoint
 from tests.support.tenants import Tenant
-from webhooks.models import Delivery
-from webhooks.payloads import message_id
 from webhooks.registration import register_webhook
 
 
@@ -42,9 +41,7 @@ def furnish(tenant: Tenant) -> House:
         organization=tenant.organization, form=form, data={"message": "Hello"}, search_text="hello", created_at=now()
     )
     webhook = register_webhook(form=form, url="http://127.0.0.1:9/hook", events=["submission.created"])
-    delivery = Delivery(organization=tenant.organization, webhook=webhook, kind=Delivery.Kind.TEST, body="{}")
-    delivery.message_id, delivery.status, delivery.finished_at = message_id(delivery.pk), "failed", now()
-    delivery.save()
+    delivery = make_delivery(webhook, event="test", status="failed", finished_at=now())
     key, _ = issue_key(organization=tenant.organization, name="Powerless", by=None, permissions=[])
     return House(
         tenant,

@@ -17,10 +17,12 @@ from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
 from keys.models import Membership, Role
+from submissions.models import Submission
 from tests.support.browser import member_of
+from tests.support.deliveries import make_delivery
 from tests.support.rows import put
 from tests.support.tenants import Tenant
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Webhook
 
 MEMBER, ADMIN, OWNER = "member", "admin", "owner"
 Maker = Callable[[Tenant], dict[str, Any]]
@@ -82,14 +84,9 @@ def a_submission(tenant: Tenant) -> dict[str, Any]:
 
 
 def a_delivery(tenant: Tenant) -> dict[str, Any]:
-    made = Delivery.objects.create(
-        organization=tenant.organization,
-        recipient="ada@example.com",
-        submission_id=decode_id(Prefix.SUBMISSION, a_submission(tenant)["submission_id"]),
-        message_id="msg_x",
-        status=Delivery.Status.FAILED,
-        finished_at=now(),
-    )
+    pk = decode_id(Prefix.SUBMISSION, a_submission(tenant)["submission_id"])
+    submission = Submission.objects.get(pk=pk)
+    made = make_delivery("ada@example.com", submission=submission, status="failed", finished_at=now())
     return {"delivery_id": made.public_id}
 
 

@@ -13,9 +13,10 @@ from keys.models import User
 from submissions.models import Submission, Tally
 from submissions.search_text import search_text
 from tests.unit.webhooks.dispatching import dispatch_all
-from webhooks.channels.outcome import ErrorClass, Outcome
-from webhooks.models import Delivery, Webhook
-from webhooks.outbox.record import Claim, Result, claim_due
+from webhooks.channels.outcome import Outcome
+from webhooks.models import Delivery, ErrorClass, Webhook
+from webhooks.outbox.claim import Claim, claim_due
+from webhooks.outbox.send import Result, send
 
 _numbers = itertools.count(1)
 
@@ -67,6 +68,12 @@ def make_deliveries(count: int, *, webhooks: int = 1) -> list[Webhook]:
 def claim_one() -> Claim:
     (claim,) = claim_due(1)
     return claim
+
+
+def send_one() -> Result:
+    """Claim the one due delivery, send it and return the result."""
+    (sent,) = send([claim_one()])
+    return sent
 
 
 def result(claim: Claim, outcome: Outcome) -> Result:

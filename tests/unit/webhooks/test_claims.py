@@ -5,7 +5,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +13,17 @@ from django.db import connection
 from django.db.models.functions import Now
 from pytest_django import Settings
 
+from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_deliveries, make_form, make_webhook, result
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks.channels.outcome import Outcome
+from webhooks.channels.webhook import WebhookChannel
 from webhooks.models import Attempt, Delivery
-from webhooks.outbox import record as delivery_module
-from webhooks.outbox.record import IN_FLIGHT_PER_WEBHOOK, claim_due, record
+from webhooks.outbox.claim import claim_due
+from webhooks.outbox.record import record
 
 ROWS = 200
+IN_FLIGHT_PER_WEBHOOK = 4
 AN_HOUR_AGO = Now() - dt.timedelta(hours=1)
 SECONDS = 60.0  # for a whole test; a claimer that never gets its rows fails instead of hanging
 
@@ -86,25 +89,24 @@ def test_claim__results_come_in_meanwhile__no_webhook_ever_exceeds_four_and_each
 def test_claim__older_row_turns_up_while_another_claims__keeps_to_four(monkeypatch: pytest.MonkeyPatch) -> None:
     """The two see different rows, so only the lock on the webhook's row keeps them from taking four and one."""
     (webhook,) = make_deliveries(8)
-    has_chosen, may_go_on, choose = threading.Event(), threading.Event(), delivery_module._choose
+    has_locked, may_go_on, lock = threading.Event(), threading.Event(), WebhookChannel.lock
 
-    def choose_and_pause(limit: int) -> list[uuid.UUID]:
-        chosen = choose(limit)
-        if not has_chosen.is_set():
-            has_chosen.set()
-            may_go_on.wait(1)  # on SQLite the other one waits for us, so not for ever
-        return chosen
+    def lock_and_pause(channel: WebhookChannel, targets: Collection[str]) -> set[str]:
+        locked = lock(channel, targets)
+        if not has_locked.is_set():
+            has_locked.set()
+            may_go_on.wait(1)  # on SQLite the other one waits for us, so not without end
+        return locked
 
     def claim_first() -> None:
         claim_due(4)
         connection.close()
 
-    monkeypatch.setattr(delivery_module, "_choose", choose_and_pause)
+    monkeypatch.setattr(WebhookChannel, "lock", lock_and_pause)
     first = threading.Thread(target=claim_first)
     first.start()
-    assert has_chosen.wait(10)
-    older = {"kind": "test", "message_id": "msg", "next_attempt_at": AN_HOUR_AGO}
-    Delivery.objects.create(organization_id=webhook.organization_id, webhook=webhook, **older)
+    assert has_locked.wait(10)
+    make_delivery(webhook, event="test", next_attempt_at=AN_HOUR_AGO)
     claim_due(4)
     may_go_on.set()
     first.join()
@@ -142,13 +144,8 @@ def test_claim__next_attempt_in_the_future__is_left_alone_until_then() -> None:
 @pytest.mark.django_db
 def test_claim__busy_webhook_with_many_due__does_not_hide_another() -> None:
     busy, other = make_deliveries(2, webhooks=2)
-    form = busy.form
-    Delivery.objects.bulk_create(
-        Delivery(
-            organization=form.organization, webhook=busy, kind="test", message_id="msg", next_attempt_at=AN_HOUR_AGO
-        )
-        for _ in range(100)
-    )
+    for _ in range(100):
+        make_delivery(busy, event="test", next_attempt_at=AN_HOUR_AGO)
     first = claim_due(16)
     assert {claim.delivery.webhook_id for claim in first} == {busy.pk}
     assert len(first) == IN_FLIGHT_PER_WEBHOOK
@@ -158,16 +155,8 @@ def test_claim__busy_webhook_with_many_due__does_not_hide_another() -> None:
 @pytest.mark.django_db
 def test_claim__mails__have_no_cap_of_a_webhooks() -> None:
     form = make_form()
-    Delivery.objects.bulk_create(
-        Delivery(
-            organization=form.organization,
-            recipient=f"{number}@example.com",
-            kind="notice",
-            message_id="msg",
-            next_attempt_at=AN_HOUR_AGO,
-        )
-        for number in range(10)
-    )
+    for number in range(10):
+        make_delivery(f"{number}@example.com", organization=form.organization, event="webhook.disabled")
     assert len(claim_due(8)) == 8
 
 
@@ -215,14 +204,9 @@ def test_late_result__of_a_deleted_webhook_or_submission__is_dropped_and_the_oth
 
 @pytest.mark.django_db
 def test_claim__webhook_of_an_expired_lease__counts_only_live_ones() -> None:
-    form = make_form()
-    webhook = make_webhook(form)
-    Delivery.objects.bulk_create(
-        Delivery(
-            organization=form.organization, webhook=webhook, kind="test", message_id="m", next_attempt_at=AN_HOUR_AGO
-        )
-        for _ in range(8)
-    )
+    webhook = make_webhook(make_form())
+    for _ in range(8):
+        make_delivery(webhook, event="test", next_attempt_at=AN_HOUR_AGO)
     assert len(claim_due(16)) == IN_FLIGHT_PER_WEBHOOK
     assert claim_due(16) == []
     expire_leases()

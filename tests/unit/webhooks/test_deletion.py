@@ -11,13 +11,11 @@ from django.db.models.deletion import Collector
 
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import Submission
-from tests.unit.webhooks.dispatching import dispatch_all
+from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import OK, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
 from tests.unit.webhooks.side_by_side import shared_database
 from webhooks.models import Attempt, Delivery, Webhook
-from webhooks.outbox import dispatch
 from webhooks.outbox.record import record
-from webhooks.payloads import submission_message
 from webhooks.registration import delete_webhook
 
 SECONDS = 0.5  # what a step waits for another thread, which may in turn be waiting for this one's transaction
@@ -87,11 +85,7 @@ def test_dispatch__webhook_deleted_meanwhile__tells_the_others(monkeypatch: pyte
     make_submission(form)
     deleting = Meanwhile(lambda: delete_webhook(doomed))
 
-    def write(row: Submission, form_name: str) -> str:
-        deleting.begin()
-        return submission_message(row, form_name)
-
-    monkeypatch.setattr(dispatch, "submission_message", write)
+    write_before(monkeypatch, lambda _: deleting.begin())
     dispatch_all()
     deleting.end()
     assert not Submission.objects.undispatched().exists()

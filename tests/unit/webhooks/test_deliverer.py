@@ -13,8 +13,10 @@ from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox import loop as deliverer
+from webhooks.outbox.claim import claim_due
 from webhooks.outbox.loop import Deliverer
-from webhooks.outbox.record import Result, claim_due, record
+from webhooks.outbox.record import record
+from webhooks.outbox.send import Result
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

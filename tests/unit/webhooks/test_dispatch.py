@@ -8,13 +8,13 @@ import pytest
 from django.db import connection
 
 from submissions.models import Submission
-from tests.unit.webhooks.dispatching import dispatch_all
+from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
-from webhooks.models import Delivery, Webhook
+from webhooks.channels.page_named import MAX_PENDING
+from webhooks.models import Delivery, Message, Webhook
 from webhooks.outbox import dispatch
 from webhooks.outbox.dispatch import dispatch_batch
-from webhooks.page_named import MAX_PENDING
 from webhooks.payloads import submission_message
 from webhooks.registration import change_webhook
 
@@ -32,12 +32,11 @@ def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:
 def poisonous(monkeypatch: pytest.MonkeyPatch) -> None:
     """A submission that holds the word cannot be written as a message."""
 
-    def write(row: Submission, form_name: str) -> str:
+    def refuse(row: Submission) -> None:
         if POISON in row.data.values():
             raise ValueError(POISON)
-        return submission_message(row, form_name)
 
-    monkeypatch.setattr(dispatch, "submission_message", write)
+    write_before(monkeypatch, refuse)
 
 
 def owed() -> set[object]:
@@ -53,12 +52,17 @@ def test_dispatch__submission__owes_each_webhook_and_address_one_delivery() -> N
     row = make_submission(form)
     assert dispatch_all() == 1
     made = Delivery.objects.order_by("id")
-    targets = [(delivery.webhook_id, delivery.recipient) for delivery in made]
-    assert targets == [(webhook.pk, "") for webhook in webhooks] + [(None, "ana@example.com"), (None, "bo@example.com")]
+    mails = [("mail", None, f"{name}@example.com", "") for name in ("ana", "bo")]
+    assert list(made.values_list("channel", "webhook_id", "target", "host")) == [
+        *(("webhook", webhook.pk, webhook.public_id, "127.0.0.1") for webhook in webhooks),
+        *mails,
+    ]
+    assert set(made.values_list("event", "message_id")) == {("submission.created", row.pk)}
     assert {(delivery.submission_id, delivery.status, delivery.attempt_count) for delivery in made} == {
         (row.pk, "pending", 0)
     }
-    assert {delivery.body for delivery in made if delivery.webhook_id} == {submission_message(row, form.name)}
+    message = Message.objects.get()
+    assert (message.body, message.submission_id) == (submission_message(row, form.name), row.pk)
     assert Delivery.objects.due().count() == 4
     assert totals() == {**NOTHING_COUNTED, "received": 1, "kept": 1}
 
@@ -98,7 +102,7 @@ def test_dispatch__more_than_a_batch__goes_on_until_nothing_is_owed(monkeypatch:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("step", ["_make_deliveries", "_count", "apply_moves"])
+@pytest.mark.parametrize("step", ["make_deliveries", "count_rows", "apply_moves"])
 def test_dispatch__killed_inside_the_transaction__leaves_the_row_owed(
     monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -186,12 +190,11 @@ def test_dispatch__pending_webhook_activated_meanwhile__holds_nothing_back(monke
     make_submission(form, controls={"_webhook": webhook.url})
     activation = threading.Thread(target=activate, args=(webhook,))
 
-    def write(row: Submission, form_name: str) -> str:
+    def activate_meanwhile(row: Submission) -> None:
         activation.start()
         activation.join(timeout=0.5)  # over by now, unless it waits for us
-        return submission_message(row, form_name)
 
-    monkeypatch.setattr(dispatch, "submission_message", write)
+    write_before(monkeypatch, activate_meanwhile)
     assert dispatch_all() == 1
     activation.join()
     assert Delivery.objects.get().status == "pending"

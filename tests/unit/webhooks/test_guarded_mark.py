@@ -28,8 +28,8 @@ def dispatch_batch_marking_first() -> int:
     ids = [row.pk for row in rows]
     Submission.objects.filter(pk__in=ids).update(dispatched_at=Now(), counted_as=dispatch.KEPT)
     with transaction.atomic():
-        dispatch._make_deliveries(rows)
-        dispatch._count(rows)
+        dispatch.make_deliveries(rows)
+        dispatch.count_rows(rows)
     return len(rows)
 
 

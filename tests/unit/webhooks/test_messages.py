@@ -11,7 +11,8 @@ from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission
 from webhooks import payloads as messages
-from webhooks.payloads import message_id, submission_message
+from webhooks.models import Message
+from webhooks.payloads import submission_message
 
 PK = uuid.UUID("01890a5d-ac96-774b-bcce-b302099a8057")  # TypeID's own example: 01h455vb4pex5vsknk084sn02q
 SUFFIX = "01h455vb4pex5vsknk084sn02q"
@@ -26,7 +27,7 @@ def submission(**values: Any) -> Submission:
 
 
 def test_message_id__submission__is_msg_and_its_own_26_characters() -> None:
-    assert message_id(PK) == f"msg_{SUFFIX}"
+    assert Message(id=PK).public_id == f"msg_{SUFFIX}"
 
 
 def test_submission_message__ordinary__is_the_record_with_the_forms_name() -> None:

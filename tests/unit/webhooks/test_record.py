@@ -22,14 +22,16 @@ from tests.unit.webhooks.rows import (
     make_webhook,
     owner_of,
     result,
+    send_one,
     totals,
 )
 from webhooks.channels.outcome import Outcome
-from webhooks.models import Attempt, Delivery, Webhook
-from webhooks.outbox.record import Result, claim_due, record
+from webhooks.models import Attempt, Delivery, Message, Webhook
+from webhooks.outbox.claim import claim_due
+from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
-from webhooks.outbox.send import send
-from webhooks.registration import change_webhook
+from webhooks.outbox.send import Result
+from webhooks.registration import change_webhook, send_test
 from webhooks.retention import purge_log
 
 pytestmark = pytest.mark.django_db
@@ -95,9 +97,7 @@ def test_record__retry_after__delays_the_next_attempt() -> None:
 
 def test_record__test_event__is_tried_once_and_touches_neither_health_nor_tallies() -> None:
     webhook = make_webhook(make_form())
-    test = Delivery(organization_id=webhook.organization_id, webhook=webhook, kind=Delivery.Kind.TEST, message_id="m")
-    test.next_attempt_at = now()
-    test.save()
+    send_test(webhook)
     assert attempt_with(FAILED).status == "failed"
     webhook.refresh_from_db()
     assert (webhook.failure_count, webhook.failing_since, totals()["failed"]) == (0, None, 0)
@@ -117,7 +117,7 @@ def test_health__failing_for_five_days_and_ten_times__disables_the_webhook(
     assert webhook.failure_count == failures + 1
     assert webhook.status == ("disabled" if disabled else "active")
     assert delivery.status == ("canceled" if disabled else "pending")
-    assert Delivery.objects.filter(kind="notice").count() == int(disabled)
+    assert Delivery.objects.filter(event="webhook.disabled").count() == int(disabled)
     reason = "The endpoint failed for 5 days without a single success."
     assert webhook.disabled_reason == (reason if disabled else "")
 
@@ -151,15 +151,15 @@ def test_health__endpoint_is_gone__cancels_what_it_is_still_owed_and_tells_each_
     assert (webhook.status, webhook.disabled_reason) == ("disabled", "The endpoint answered 410 Gone.")
     statuses = sorted(webhook.deliveries.values_list("status", flat=True))
     assert statuses == ["canceled"] * 4 + ["failed"] * 2
-    notices = Delivery.objects.filter(kind="notice").order_by("recipient")
-    assert [notice.recipient for notice in notices] == sorted([owner.email, second.email])
+    notices = Delivery.objects.filter(event="webhook.disabled").order_by("target")
+    assert [notice.target for notice in notices] == sorted([owner.email, second.email])
 
 
 def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbox: list) -> None:
     (webhook,) = make_deliveries(1)
     owner = owner_of(webhook.form)
     attempt_with(GONE)
-    assert send(claim_one()).outcome.succeeded
+    assert send_one().outcome.succeeded
     (mail,) = mailoutbox
     assert (mail.to, mail.subject) == ([owner.email], "Webhook disabled: Contact")
     ((html, media_type),) = mail.alternatives
@@ -173,8 +173,9 @@ def test_notice__address_with_markup__is_escaped_in_html(mailoutbox: list) -> No
     make_deliveries(1)
     Webhook.objects.update(url="http://127.0.0.1:9/?<script>&a=b")
     attempt_with(GONE)
-    assert json.loads(Delivery.objects.get(kind="notice").body)["text"].count("<script>") == 1
-    send(claim_one())
+    notice = Message.objects.get(event="webhook.disabled")
+    assert json.loads(notice.body)["text"].count("<script>") == 1
+    send_one()
     assert "<script>" not in mailoutbox[0].alternatives[0][0]
 
 
@@ -182,7 +183,7 @@ def test_canceled__marked_as_spam__ends_without_an_attempt() -> None:
     (webhook,) = make_deliveries(1)
     submission = webhook.deliveries.get().submission
     mark_spam(submission)
-    sent = send(claim_one())
+    sent = send_one()
     assert sent.outcome == CANCELED
     record([sent])
     delivery = Delivery.objects.get()
@@ -201,7 +202,7 @@ def test_canceled__marked_as_not_spam_before_it_was_recorded__stays_due() -> Non
     (webhook,) = make_deliveries(1)
     submission = webhook.deliveries.get().submission
     mark_spam(submission)
-    sent = send(claim_one())
+    sent = send_one()
     mark_not_spam(submission)
     dispatch_all()
     record([sent])
@@ -212,7 +213,7 @@ def test_canceled__marked_as_not_spam_before_it_was_recorded__stays_due() -> Non
 def test_canceled__webhook_disabled_and_activated_before_it_was_recorded__stays_due() -> None:
     (webhook,) = make_deliveries(1)
     Webhook.objects.update(status="disabled", disabled_reason="Disabled by hand.")
-    sent = send(claim_one())
+    sent = send_one()
     assert sent.outcome == CANCELED
     change_webhook(Webhook.objects.get(pk=webhook.pk), {"status": "active"})
     record([sent])

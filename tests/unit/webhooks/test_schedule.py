@@ -4,7 +4,8 @@ import datetime as dt
 
 import pytest
 
-from webhooks.outbox.retry_schedule import delay_after, is_beyond_hope
+from webhooks.channels.webhook_health import is_hopeless
+from webhooks.outbox.retry_schedule import delay_after
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SECONDS_AFTER = [5, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
@@ -59,8 +60,8 @@ def test_delay__with_retry_after__is_only_lengthened_to_a_day_at_most(
         (dt.timedelta(minutes=5), 10_000, False),
     ],
 )
-def test_endpoint__failing_so_long_and_often__is_beyond_hope(
+def test_endpoint__failing_so_long_and_often__is_hopeless(
     failing_for: dt.timedelta | None, failures: int, hopeless: bool
 ) -> None:
     since = None if failing_for is None else NOW - failing_for
-    assert is_beyond_hope(since, failures, NOW) is hopeless
+    assert is_hopeless(since, failures, NOW) is hopeless

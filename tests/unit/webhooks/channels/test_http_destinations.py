@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tests.unit.webhooks.raw_receiver import BODY, HEADERS, OPEN, TRAP, drip, failed_with, status
+from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, TRAP, drip, failed_with, status
 from webhooks.channels import http
 from webhooks.channels.http import post
 

@@ -1,8 +1,8 @@
 """
-The webhook that a page names (`data-webhook-url`, control field `_webhook`), made safe (CONTRACT section 6).
+The webhook that a page names (`data-webhook-url`, control field `_webhook`), made safe (docs/contract.md 6).
 
-A page's key is public, so nobody holding it can make us call an address: a URL that the organization registered gets
-the event as well; any other becomes a pending webhook of the form, and what is owed to it is held.
+A page's key is public, so it must not make us call an address. A URL that the organization registered receives the
+event as well; any other URL becomes a pending webhook of the form, whose deliveries are held.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,8 @@ from django.db import transaction
 from forms_app.models import Form
 from submissions.models import Submission
 from webhooks.channels.address_guard import UrlRefused, parse_url
-from webhooks.models import Event, Webhook
+from webhooks.events import public_events
+from webhooks.models import Webhook
 
 CONTROL = "_webhook"
 MAX_PENDING = 20  # pending webhooks of one form
@@ -20,9 +21,9 @@ MAX_PENDING = 20  # pending webhooks of one form
 
 class NamedWebhooks:
     """
-    Finds or makes the webhooks that the submissions of a batch name, each looked up once.
+    Finds or creates the webhooks that the submissions of a batch name, each looked up once.
 
-    Locks their forms, in key order: of two dispatchers the second counts the pending webhooks that the first made.
+    Locks their forms, in key order, so that of two dispatchers the second counts the pending webhooks of the first.
     """
 
     def __init__(self, rows: Iterable[Submission]) -> None:
@@ -30,9 +31,9 @@ class NamedWebhooks:
         list(Form.objects.filter(pk__in=naming).order_by("pk").select_for_update(no_key=True).values_list("pk"))
         self._known: dict[tuple[object, str], list[Webhook]] = {}
 
-    def of(self, row: Submission, form: Form) -> list[Webhook]:
+    def of(self, row: Submission) -> list[Webhook]:
         """Return the webhooks that a submission names: none, registered ones, or a pending one."""
-        url = row.controls.get(CONTROL, "")
+        form, url = row.form, row.controls.get(CONTROL, "")
         if not url or not _is_plausible(url):
             return []
         if (form.pk, url) not in self._known:
@@ -41,7 +42,7 @@ class NamedWebhooks:
 
 
 def _is_plausible(url: str) -> bool:
-    """Check the text alone; whether the host may be called is asked when it is activated and at the socket."""
+    """Check the text only; the address of the host is checked on activation and at the socket."""
     try:
         parse_url(url)
     except UrlRefused:
@@ -55,11 +56,12 @@ def _registered(form: Form, url: str) -> list[Webhook]:
 
 
 def _pending(form: Form, url: str) -> list[Webhook]:
-    # Locked, so that an activation under way is over, or waits and then sends what is held for it now.
+    # Locked, so that a concurrent activation is over, or waits and then sends the deliveries that are held now.
     existing = Webhook.objects.filter(form=form, url=url).select_for_update(no_key=True).first()
     if existing is None and Webhook.objects.filter(form=form, status=Webhook.Status.PENDING).count() < MAX_PENDING:
+        events = [name for name, _ in public_events()]
         with transaction.atomic():
             existing, _ = Webhook.objects.get_or_create(
-                form=form, url=url, defaults={"status": Webhook.Status.PENDING, "events": Event.values}
+                form=form, url=url, defaults={"status": Webhook.Status.PENDING, "events": events}
             )
     return [existing] if existing is not None and existing.status == Webhook.Status.PENDING else []

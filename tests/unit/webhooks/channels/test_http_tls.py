@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.unit.webhooks.raw_receiver import BODY, HEADERS, OK, OPEN, drip, failed_with
+from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OK, OPEN, drip, failed_with
 from webhooks.channels import http
 from webhooks.channels.http import post
 

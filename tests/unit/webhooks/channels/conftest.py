@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from tests.unit.webhooks.raw_receiver import OPEN, RawReceiver
+from tests.unit.webhooks.channels.raw_receiver import OPEN, RawReceiver
 from webhooks.channels import http
 
 REAL_GETADDRINFO = socket.getaddrinfo

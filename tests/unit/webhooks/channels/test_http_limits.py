@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.unit.webhooks.raw_receiver import BODY, HEADERS, OPEN, drip, failed_with, status
+from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, drip, failed_with, status
 from webhooks.channels import http
 from webhooks.channels.http import post
 

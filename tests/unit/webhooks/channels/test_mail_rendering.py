@@ -2,7 +2,8 @@
 
 import pytest
 
-from webhooks.channels.email import Mail, render_submission
+from webhooks.channels.mail_rendering import render_submission
+from webhooks.channels.smtp import Mail
 
 RECORD = {
     "id": "sub_01jz0000000000000000000000",

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
-from tests.unit.webhooks.raw_receiver import drip
-from webhooks.channels import email
-from webhooks.channels.email import Mail, message_id_for, send
+from tests.unit.webhooks.channels.raw_receiver import drip
+from webhooks.channels import smtp
 from webhooks.channels.outcome import Outcome
+from webhooks.channels.smtp import Mail, message_id_for, send
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "bo@example.org", "<dlv_1@fieldpost.example>")
@@ -134,7 +134,7 @@ def test_send__silence_longer_than_the_socket_timeout__timeout(server, smtp_sett
 
 
 def test_send__dripping_greeting__hung_up_at_the_deadline(server, monkeypatch):
-    monkeypatch.setattr(email, "MAX_SECONDS", 0.4)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.4)
     ended = []
 
     def handle(connection):
@@ -150,7 +150,7 @@ def test_send__dripping_greeting__hung_up_at_the_deadline(server, monkeypatch):
 
 
 def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_later(server, monkeypatch):
-    monkeypatch.setattr(email, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.2)
     known = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kw: time.sleep(0.5) or known(*args, **kw))
     outcome = send(MAIL)
@@ -161,7 +161,7 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
 
 @pytest.mark.parametrize("goodbye", [None, "500 no", "221 " + "x" * 9_000])
 def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(server, monkeypatch, goodbye):
-    monkeypatch.setattr(email, "QUIT_SECONDS", 0.2)
+    monkeypatch.setattr(smtp, "QUIT_SECONDS", 0.2)
     server.replies["QUIT"] = goodbye
     outcome = send(MAIL)
     assert (outcome.succeeded, outcome.duration_ms < 1500) == (True, True)
@@ -184,7 +184,7 @@ def test_send__over_tls__is_sent(tls_server):
 
 
 def test_send__silent_handshake__timeout_at_the_deadline(tls_server, monkeypatch):
-    monkeypatch.setattr(email, "MAX_SECONDS", 0.4)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.4)
     hung_up = []
     tls_server.context = None
     tls_server.handle = lambda connection: hung_up.append([connection.recv(65536), connection.recv(65536)][-1])

@@ -1,8 +1,8 @@
 """
-Sends one notification mail (CONTRACT section 7; RELIABILITY, "mail headers").
+Sends one mail over SMTP (docs/contract.md 7).
 
-Everything a stranger typed reaches a header only after it was made harmless, and a mail that can never be sent says so:
-a header with a line break is a poison message, not something to retry.
+Everything that a submitter typed is made harmless before it reaches a header. A mail that can never be sent is a
+permanent failure: a header with a line break is a poison message, and retrying it cannot help.
 """
 
 import logging
@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,14 +25,14 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
-from django.template.loader import render_to_string
 
-from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, ErrorClass, Outcome
+from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, Outcome
+from webhooks.models import ErrorClass
 
-MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts anew at every socket operation
-QUIT_SECONDS = 1.0  # the mail is accepted by then, so that waiting for a goodbye serves nobody
+MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts again at every socket operation
+QUIT_SECONDS = 1.0  # the mail is accepted by then, so there is no reason to wait for the answer to QUIT
 MAX_SUBJECT_CHARACTERS = 200
-# 5xx about our own login, not about the mail (RFC 4954, section 6): the operator mends that, and the mail is still due.
+# 5xx about our own login, not about the mail (RFC 4954, section 6): the operator fixes it, and the mail stays pending.
 LOGIN_CODES = frozenset({530, 534, 535, 538})
 # Controls, line and paragraph separators, marks that reverse the reading direction, lone surrogates.
 _UNFIT_FOR_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -44,8 +43,9 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Mail:
     """
-    One mail to one address. `message_id` is the whole `<...@host>` of `message_id_for()`, the same at every attempt;
-    `subject` and `reply_to` may be anything: they are collapsed, or left out, when the mail is sent.
+    One mail to one address. `message_id` is the whole `<...@host>` of `message_id_for()`, the same at every attempt.
+
+    `subject` and `reply_to` may be any text: sending collapses the subject to one line and drops an invalid address.
     """
 
     to: str
@@ -62,44 +62,11 @@ def message_id_for(delivery_id: str) -> str:
     return f"<{delivery_id}@[{host}]>" if ":" in host else f"<{delivery_id}@{host}>"
 
 
-def render_submission(
-    record: dict[str, Any],
-    *,
-    form_name: str,
-    form_url: str | None,
-    to: str,
-    message_id: str,
-    reply_to: str,
-    subject: str,
-) -> Mail:
-    """
-    Make the mail that tells of a submission.
-
-    `record` is the submission record of CONTRACT section 5 (`data` and `createdAt` are used, values are kept whole);
-    `form_url` is our own page to read it on, None for no link; without a `subject` the form's name makes one.
-    """
-    context = {
-        "form_name": form_name,
-        "form_url": form_url,
-        "values": list(record["data"].items()),
-        "received_at": datetime.fromisoformat(record["createdAt"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
-        "submission_id": record["id"],
-    }
-    return Mail(
-        to=to,
-        subject=_one_line(subject) or _one_line(f"New submission: {form_name}"),
-        text=render_to_string("mail/submission.txt", context),
-        html=render_to_string("mail/submission.html", context),
-        reply_to=reply_to,
-        message_id=message_id,
-    )
-
-
 def send(mail: Mail) -> Outcome:
     """
-    Send the mail and return what became of it, after 30 seconds at the latest. Never raises.
+    Send the mail and return the outcome, after at most 30 seconds. Never raises.
 
-    It runs in a thread of its own, since looking up the mail server knows no timeout at all.
+    It runs in its own thread, because the lookup of the mail server has no timeout at all.
     """
     started = time.monotonic()
     deadline = Deadline(MAX_SECONDS)
@@ -121,7 +88,7 @@ def _submit(mail: Mail, deadline: Deadline) -> Outcome:
     """Return the outcome without its duration."""
     try:
         message = _message(mail)
-        message.message()  # builds it once on trial: what a header cannot hold is the mail's fault, not the server's
+        message.message()  # fails here for text that a header cannot hold: the mail's fault, not the server's
     except ValueError:  # BadHeaderError, a bad address, text that cannot be encoded
         return _failed(ErrorClass.MAIL_REFUSED, permanent=True)
     try:
@@ -136,7 +103,7 @@ def _message(mail: Mail) -> EmailMultiAlternatives:
     if not _is_single_address(mail.to):
         raise ValueError("not an address")
     message = EmailMultiAlternatives(
-        subject=_one_line(mail.subject),
+        subject=one_line(mail.subject),
         body=mail.text,
         to=[mail.to],
         reply_to=[mail.reply_to] if _is_single_address(mail.reply_to) else [],
@@ -147,12 +114,13 @@ def _message(mail: Mail) -> EmailMultiAlternatives:
     return message
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return text as a subject: on one line, without control characters, at most 200 characters."""
     return " ".join(_UNFIT_FOR_SUBJECT.sub(" ", text).split())[:MAX_SUBJECT_CHARACTERS].rstrip()
 
 
 def _is_single_address(address: str) -> bool:
-    """A plain `name@host`: quoted local parts are valid, but they may hold controls and commas."""
+    """Accept a plain `name@host` only: a quoted local part is valid, but may hold control characters and commas."""
     if re.search(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]', address):
         return False
     try:
@@ -175,7 +143,7 @@ def _failure_of(error: Exception, deadline: Deadline) -> Outcome:
     if isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError):
         return _refusal(error.smtp_code, error.smtp_error)
     if not isinstance(error, OSError):  # SMTPException is one
-        logger.error("A mail failed in an unforeseen way", exc_info=error)
+        logger.error("a mail failed with an unexpected error", exc_info=error)
     return _failed(ErrorClass.MAIL_FAILED)
 
 
@@ -191,11 +159,11 @@ def _connection(deadline: Deadline) -> BaseEmailBackend:
     connection = get_connection()
     if type(connection) is EmailBackend:
         return _WatchedBackend(deadline)
-    return connection  # another backend has timeouts of its own, and the thread is left behind at the deadline
+    return connection  # another backend has its own timeouts, and the thread is abandoned at the deadline
 
 
 class _WatchedSMTP(smtplib.SMTP):
-    """Puts its socket under the deadline as soon as it is connected, before the server has said a word."""
+    """Puts its socket under the deadline as soon as it is connected, before the server sends its first line."""
 
     def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
         self._deadline = deadline
@@ -225,7 +193,7 @@ class _WatchedBackend(EmailBackend):
         return partial(_WatchedTLSSMTP if self.use_ssl else _WatchedSMTP, self._deadline)
 
     def _close_connection(self, connection: smtplib.SMTP) -> None:
-        """Say goodbye, but let nothing that happens meanwhile undo a mail that was accepted."""
+        """Send QUIT. An error at this point must not turn an accepted mail into a failure."""
         if connection.sock is not None:
             connection.sock.settimeout(QUIT_SECONDS)
         with suppress(OSError):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.webhooks.raw_receiver import BODY, HEADERS, OPEN, failed_with, status
+from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, failed_with, status
 from webhooks.channels import http
 from webhooks.channels.http import parse_retry_after, post
 from webhooks.channels.outcome import Outcome

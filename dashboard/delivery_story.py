@@ -1,0 +1,159 @@
+"""
+The activity of a submission, in order.
+
+accepted -> stored -> dispatched -> each attempt of each delivery -> its result (docs/contract.md 7).
+"""
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+
+from config.database import snapshot
+from config.times import now
+from submissions.models import Submission
+from webhooks.channels.registry import CHANNELS
+from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.retention import LOG_KEPT
+
+MAX_DELIVERIES = 100  # of one submission
+MAX_ATTEMPTS = 200
+STATUS = Delivery.Status
+GOOD, BAD, WAITING, NEUTRAL = "good", "bad", "warn", "neutral"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moment:
+    """
+    One thing that happened, or will happen (`is_ahead`), at `at`.
+
+    `look`: good, bad, warn or neutral. `target`: the URL or address, if it concerns one delivery. `answer`: the first
+    4 KiB of the answer to the attempt `attempt`. `delivery`: set on the current state of a delivery, which can be
+    retried there.
+    """
+
+    at: dt.datetime | None
+    title: str
+    detail: str = ""
+    look: str = NEUTRAL
+    target: str = ""
+    answer: str = ""
+    attempt: int | None = None
+    delivery: Delivery | None = None
+    is_ahead: bool = False
+
+
+def tell_story(submission: Submission) -> list[Moment]:
+    """Return everything that happened to a submission, oldest first; the last moments may be ahead."""
+    with snapshot() as alias:  # a result recorded between the two reads would show as succeeded and as being sent
+        found = list(_deliveries_of(submission).using(alias)[: MAX_DELIVERIES + 1])
+        deliveries = found[:MAX_DELIVERIES]
+        attempts = list(_attempts_of(deliveries).using(alias)[: MAX_ATTEMPTS + 1])
+    moments = [*_beginning(submission), *_dispatch(submission, has_deliveries=bool(deliveries))]
+    moments += _attempts(deliveries, attempts[:MAX_ATTEMPTS])
+    moments += _states(submission, deliveries)
+    if len(found) > MAX_DELIVERIES:
+        moments.append(Moment(None, f"More than {MAX_DELIVERIES} deliveries", "The others are listed under Webhooks."))
+    if len(attempts) > MAX_ATTEMPTS:
+        moments.append(Moment(None, f"More than {MAX_ATTEMPTS} attempts", "Only the newest are shown here."))
+    latest = dt.datetime.max.replace(tzinfo=dt.UTC)
+    return sorted(moments, key=lambda moment: (moment.is_ahead, moment.at or latest))
+
+
+def is_settled(submission: Submission, story: list[Moment]) -> bool:
+    """Return whether nothing more will happen by itself."""
+    return submission.dispatched_at is not None and not any(moment.is_ahead for moment in story)
+
+
+def target_of(delivery: Delivery) -> str:
+    """Return the target of a delivery as people know it: a webhook's URL, a mail address."""
+    return CHANNELS[delivery.channel].describe(delivery) if delivery.channel in CHANNELS else delivery.target
+
+
+def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(submission=submission).select_related("webhook").order_by("id")
+
+
+def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
+    return Attempt.objects.filter(delivery__in=deliveries).order_by("-id")
+
+
+def _beginning(submission: Submission) -> Iterator[Moment]:
+    origin, address = submission.meta.get("origin"), submission.meta.get("ip")
+    words = [
+        f"As {submission.public_id}",
+        f"from a page of {origin}" if origin else "",
+        f"by {address}" if address else "",
+    ]
+    yield Moment(submission.created_at, "Accepted and stored", ", ".join(filter(None, words)), GOOD)
+    if submission.spam:
+        yield Moment(submission.created_at, "Marked as spam", "; ".join(submission.spam_reasons), BAD)
+    if submission.released_at:
+        yield Moment(submission.released_at, "Marked as not spam", "Delivered like a new submission.", GOOD)
+
+
+def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Moment]:
+    if submission.dispatched_at is None:
+        yield Moment(None, "Waiting for dispatch", "A worker takes it within seconds.", WAITING, is_ahead=True)
+        return
+    if submission.spam:
+        detail = "Spam is not delivered."
+    elif now() - submission.dispatched_at > LOG_KEPT:
+        detail = f"The log is kept for {LOG_KEPT.days} days. Its entries for this submission are deleted."
+    elif has_deliveries:
+        detail = "Its deliveries were created."
+    else:
+        detail = "Without deliveries: the form had no webhook and no mail address."
+    yield Moment(submission.dispatched_at, "Dispatched", detail)
+
+
+def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[Moment]:
+    by_id = {delivery.pk: delivery for delivery in deliveries}
+    for attempt in attempts:
+        delivery = by_id[attempt.delivery_id]
+        status = f"{attempt.status}, " if attempt.status else ""
+        why = f": {attempt.get_error_display().lower()}" if attempt.error else ""
+        yield Moment(
+            attempt.started_at,
+            ("Attempt failed" if attempt.error else "Attempt succeeded") + why,
+            f"{status}{attempt.duration_ms:,} ms",
+            BAD if attempt.error else GOOD,
+            target=target_of(delivery),
+            answer=attempt.response,
+            attempt=attempt.pk,
+        )
+
+
+def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Moment]:
+    moment = now()
+    for delivery in deliveries:
+        title, detail, look = _state(submission, delivery, moment)
+        is_ahead = delivery.status == STATUS.PENDING
+        at = delivery.next_attempt_at if is_ahead else delivery.finished_at or delivery.created_at
+        yield Moment(at, title, detail, look, target_of(delivery), delivery=delivery, is_ahead=is_ahead)
+
+
+def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> tuple[str, str, str]:
+    """Return `(title, detail, look)` of a delivery's current state."""
+    if delivery.status == STATUS.DELIVERED:
+        return "Delivered", "", GOOD
+    if delivery.status == STATUS.FAILED:
+        attempts = f"{delivery.attempt_count} attempt{'' if delivery.attempt_count == 1 else 's'}"
+        return "Failed", f"After {attempts}. You can send it again.", BAD
+    if delivery.status == STATUS.HELD:
+        return "Held", "A page named this webhook. The delivery is sent when you activate the webhook.", WAITING
+    if delivery.status == STATUS.CANCELED:
+        return "Canceled", _why_canceled(submission, delivery), WAITING
+    if delivery.lease_until is not None and delivery.lease_until > moment:
+        return "Sending", "", WAITING
+    return ("Next attempt", "", WAITING) if delivery.attempt_count else ("Queued", "", WAITING)
+
+
+def _why_canceled(submission: Submission, delivery: Delivery) -> str:
+    webhook = delivery.webhook
+    if submission.spam:
+        return "The submission was marked as spam before it was sent."
+    if webhook is not None and webhook.status == Webhook.Status.DISABLED:
+        return f"The webhook is disabled: {webhook.disabled_reason}"
+    return "It was marked as spam, or the webhook was disabled before it was sent."

@@ -1,0 +1,31 @@
+"""Deliveries as rows, with the message that each needs."""
+
+from typing import Any
+
+from django.db.models.functions import Now
+
+from submissions.models import Submission
+from webhooks.enqueue import mail_target, webhook_target
+from webhooks.models import Delivery, Message, Webhook
+
+
+def make_delivery(to: Webhook | str, *, submission: Submission | None = None, **values: Any) -> Delivery:
+    """
+    Store a delivery to a webhook or a mail address; `values` are its other columns, `body` and `event` its message's.
+
+    Without an organization it has the submission's or the webhook's. A submission's deliveries share their message.
+    """
+    event, body = values.pop("event", "submission.created"), values.pop("body", "{}")
+    if submission is not None:
+        start = {"id": submission.pk, "body": body}
+        message, _ = Message.objects.get_or_create(event=event, submission=submission, defaults=start)
+    else:
+        message = Message.objects.create(event=event, body=body)
+    owner = values.pop("organization", None) or (submission or to).organization_id  # type: ignore[union-attr]  # a webhook
+    target = webhook_target(to) if isinstance(to, Webhook) else mail_target(to)
+    delivery = target.delivery(message, getattr(owner, "pk", owner))
+    values.setdefault("next_attempt_at", Now() if values.get("status", "pending") == "pending" else None)
+    for name, value in values.items():
+        setattr(delivery, name, value)
+    delivery.save(force_insert=True)
+    return delivery

@@ -1,0 +1,35 @@
+"""Deliveries and attempts in the operators' admin, read-only."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from keys.admin import ReadOnly
+from webhooks.models import Attempt, Delivery
+
+
+class AttemptInline(ReadOnly, admin.TabularInline):
+    model = Attempt
+    fields = ("started_at", "status", "duration_ms", "error", "response")
+    extra = 0
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnly, admin.ModelAdmin):
+    """Each delivery with its attempts. The message's body stays out: it holds submitters' data."""
+
+    list_display = ("created_at", "organization", "event", "channel", "target", "status", "attempt_count")
+    list_filter = ("status",)
+    fields = (
+        "id", "organization", "account", "event", "channel", "target", "host", "submission_id", "message_id", "status",
+        "priority", "attempt_count", "next_attempt_at", "lease_until", "created_at", "finished_at",
+    )  # fmt: skip
+    readonly_fields = fields
+    inlines = [AttemptInline]
+    ordering = ["-id"]
+    list_per_page = 50
+    show_full_result_count = False  # counting millions takes time
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        """Return the deliveries with their organization."""
+        return super().get_queryset(request).select_related("organization")

@@ -1,0 +1,67 @@
+"""What every channel can do. One file and one line in `registry.py` make a channel."""
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from submissions.models import Submission
+from webhooks.channels.outcome import Outcome
+from webhooks.enqueue import Target
+from webhooks.events import Event
+from webhooks.models import Delivery
+
+Rendered = TypeVar("Rendered")
+
+
+class Channel(ABC, Generic[Rendered]):
+    """
+    A way to send messages.
+
+    name: stored with each delivery. label: plural, as the log's filter shows it. in_flight: concurrent requests to one
+    target, over all hosts; None for no cap. batch: deliveries to one target in one request. uses_body: whether `render`
+    reads the message's body; if not, it writes its own text from the submission.
+    """
+
+    name: str
+    label: str
+    in_flight: int | None = None
+    batch = 1
+    uses_body = True
+
+    @abstractmethod
+    def targets_of(self, event: Event, rows: Sequence[Submission]) -> Mapping[uuid.UUID, Sequence[Target]]:
+        """
+        Return the targets that want an event, by the id of the submission that caused it.
+
+        Runs in dispatch's transaction with up to 200 submissions, their forms loaded: no query per row.
+        """
+
+    @abstractmethod
+    def render(self, delivery: Delivery) -> Rendered:
+        """
+        Return the request for a delivery. Runs in a sender's thread: no query.
+
+        Its message, webhook with form, and submission with form are loaded.
+        """
+
+    @abstractmethod
+    def send(self, rendered: Sequence[Rendered]) -> Outcome:
+        """Send up to `batch` deliveries to one target in one request; the outcome is that of each. No query."""
+
+    def gate(self, delivery: Delivery) -> Delivery.Status:
+        """Return PENDING if the delivery may be sent now, else the status that it gets instead."""
+        if delivery.submission is not None and delivery.submission.spam:
+            return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
+        return Delivery.Status.PENDING
+
+    def describe(self, delivery: Delivery) -> str:
+        """Return the target as the log shows it."""
+        return delivery.target
+
+    def lock(self, targets: Collection[str]) -> Collection[str]:
+        """Lock what the cap of these targets depends on, without waiting; return the targets that were locked."""
+        return targets
+
+    def note(self, delivery: Delivery, outcome: Outcome) -> None:
+        """Take note of an outcome, in the transaction that records it; the delivery's webhook is locked."""

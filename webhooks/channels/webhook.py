@@ -1,0 +1,114 @@
+"""The webhook channel: which webhooks receive an event, and the signed request for each."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from config.ids import Prefix, decode_id, encode_id
+from config.times import now
+from submissions.models import Submission
+from webhooks.channels import http, webhook_health
+from webhooks.channels.base import Channel
+from webhooks.channels.outcome import Outcome
+from webhooks.channels.page_named import NamedWebhooks
+from webhooks.enqueue import WEBHOOK, Target, webhook_target
+from webhooks.events import Event, event_named
+from webhooks.models import Delivery, Webhook
+from webhooks.signing import headers_for
+
+# A pending webhook receives its deliveries when it is activated; those of a disabled one can be replayed.
+STATUS_FOR = {
+    Webhook.Status.PENDING.value: Delivery.Status.HELD,
+    Webhook.Status.DISABLED.value: Delivery.Status.CANCELED,
+}
+
+
+class Post(NamedTuple):
+    """One signed request."""
+
+    url: str
+    body: bytes
+    headers: dict[str, str]
+
+
+class WebhookChannel(Channel[Post]):
+    """Signed POST requests to a customer's endpoints (docs/contract.md 7)."""
+
+    name = WEBHOOK
+    label = "Webhooks"
+    in_flight = 4
+
+    def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
+        """Return each submission's webhooks that subscribe to the event: its form's, and those its page named."""
+        registered = _registered(event, {row.form_id for row in rows})
+        named = NamedWebhooks(rows)
+        wanted = {row.pk: _wanted(event, row, registered[row.form_id], named) for row in rows}
+        targets = {webhook.pk: webhook for webhooks in wanted.values() for webhook in webhooks}
+        known = {pk: webhook_target(webhook) for pk, webhook in targets.items()}
+        return {pk: [known[webhook.pk] for webhook in webhooks] for pk, webhooks in wanted.items()}
+
+    def gate(self, delivery: Delivery) -> Delivery.Status:
+        """Return HELD for a pending webhook and CANCELED for a disabled one."""
+        status = super().gate(delivery)
+        if status != Delivery.Status.PENDING:
+            return status
+        return STATUS_FOR.get(_webhook_of(delivery).status, Delivery.Status.PENDING)
+
+    def render(self, delivery: Delivery) -> Post:
+        """Return the request, signed now."""
+        webhook, sent_at = _webhook_of(delivery), now()
+        body = delivery.message.body.encode()
+        headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
+        return Post(webhook.url, body, headers)
+
+    def send(self, rendered: Sequence[Post]) -> Outcome:
+        """POST the one request."""
+        (post,) = rendered
+        return http.post(post.url, post.body, post.headers)
+
+    def describe(self, delivery: Delivery) -> str:
+        """Return the webhook's URL."""
+        return _webhook_of(delivery).url
+
+    def lock(self, targets: Collection[str]) -> set[str]:
+        """Lock the webhooks' rows, so that the cap holds over all hosts."""
+        ids = [decode_id(Prefix.WEBHOOK, target) for target in targets]
+        rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(skip_locked=True, no_key=True)
+        return {encode_id(Prefix.WEBHOOK, pk) for pk in rows.values_list("pk", flat=True)}
+
+    def note(self, delivery: Delivery, outcome: Outcome) -> None:
+        """Update the webhook's health; test events leave it unchanged."""
+        if not event_named(delivery.event).is_tried_once:
+            webhook_health.note_outcome(_webhook_of(delivery), outcome)
+
+
+def _webhook_of(delivery: Delivery) -> Webhook:
+    assert delivery.webhook is not None  # noqa: S101 - a constraint of the table
+    return delivery.webhook
+
+
+def _registered(event: Event, forms: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Webhook]]:
+    """Return the webhooks of these forms that subscribe to the event, pending ones left out."""
+    by_form: dict[uuid.UUID, list[Webhook]] = defaultdict(list)
+    registered = Webhook.objects.filter(form__in=forms).exclude(status=Webhook.Status.PENDING)
+    for webhook in registered.order_by("id"):
+        if event.name in webhook.events:
+            by_form[webhook.form_id].append(webhook)
+    return by_form
+
+
+def _wanted(event: Event, row: Submission, registered: Sequence[Webhook], named: NamedWebhooks) -> list[Webhook]:
+    wanted = [webhook for webhook in registered if _existed_for(webhook, row)]
+    urls = {webhook.url for webhook in wanted}
+    others = (webhook for webhook in named.of(row) if webhook.url not in urls and event.name in webhook.events)
+    return wanted + [webhook for webhook in others if _may_receive(webhook, row)]
+
+
+def _existed_for(webhook: Webhook, row: Submission) -> bool:
+    """Return whether the webhook existed when the submission was accepted, or marked as not spam."""
+    return webhook.created_at <= (row.released_at or row.created_at)
+
+
+def _may_receive(webhook: Webhook, row: Submission) -> bool:
+    return webhook.status == Webhook.Status.PENDING or _existed_for(webhook, row)

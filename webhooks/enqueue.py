@@ -1,0 +1,79 @@
+"""
+Entering deliveries into the outbox.
+
+Dispatch does it for the events of submissions; `enqueue` for every other event: test events, notices.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from webhooks.events import Event
+from webhooks.models import Delivery, Message, Webhook
+
+WEBHOOK, MAIL = "webhook", "mail"  # channels
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """
+    A receiver: `name` is unique within its channel, at most 254 characters. `host`: the receiving host, "" for none.
+
+    `webhook`: the webhook itself, for its channel only.
+    """
+
+    channel: str
+    name: str
+    host: str = ""
+    webhook: Webhook | None = None
+
+    def delivery(self, message: Message, organization_id: uuid.UUID | None, **values: Any) -> Delivery:
+        """Return an unsaved delivery of a message to this target, due now."""
+        return Delivery(
+            organization_id=organization_id,
+            message=message,
+            submission_id=message.submission_id,
+            event=message.event,
+            channel=self.channel,
+            target=self.name,
+            host=self.host,
+            webhook=self.webhook,
+            next_attempt_at=Now(),
+            **values,
+        )
+
+
+def webhook_target(webhook: Webhook) -> Target:
+    """Return a webhook as a target."""
+    return Target(WEBHOOK, webhook.public_id, host_of(webhook.url), webhook)
+
+
+def mail_target(address: str) -> Target:
+    """Return a mail address as a target."""
+    return Target(MAIL, address)
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL in lower case, "" if it has none."""
+    try:
+        return (urlsplit(url).hostname or "")[:255]
+    except ValueError:
+        return ""
+
+
+def enqueue(event: Event, subject: Any, targets: Sequence[Target], *, organization_id: uuid.UUID) -> list[Delivery]:
+    """
+    Store one message of an event that no submission causes, and a due delivery of it for each target.
+
+    `subject`: the argument of the event's `write`. Stores nothing without a target.
+    """
+    if not targets:
+        return []
+    with transaction.atomic():
+        message = Message.objects.create(event=event.name, body=event.write(subject))
+        return Delivery.objects.bulk_create(target.delivery(message, organization_id) for target in targets)

@@ -1,0 +1,71 @@
+"""
+The named events that deliveries report, each in one place: its name, its label, and how its message is written.
+
+A webhook may subscribe to the public ones. Add an event by registering it here; nothing else has to change.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from submissions.models import Submission
+from webhooks.payloads import notice_message, submission_message, test_message
+
+
+def _never(row: Submission) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """
+    One event.
+
+    name: in the table, and in the API if it is public. label: in the delivery log.
+    write: returns the body of its message, from its subject: a submission (with its form loaded), a form, a notice.
+    is_caused_by: returns whether dispatching this submission causes the event. is_public: webhooks may subscribe to it.
+    is_tried_once: a failure is final, and leaves the endpoint's health unchanged.
+    has_submission_id: its message has the id of the submission that caused it; at most one event may.
+    """
+
+    name: str
+    label: str
+    write: Callable[[Any], str]
+    is_caused_by: Callable[[Submission], bool] = _never
+    is_public: bool = False
+    is_tried_once: bool = False
+    has_submission_id: bool = False
+
+
+SUBMISSION_CREATED = Event(
+    "submission.created",
+    "A new submission was received",
+    write=lambda submission: submission_message(submission, submission.form.name),
+    is_caused_by=lambda submission: not submission.spam,
+    is_public=True,
+    has_submission_id=True,
+)
+TEST = Event("test", "Test event", write=test_message, is_tried_once=True)
+WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message)
+
+EVENTS = {event.name: event for event in (SUBMISSION_CREATED, TEST, WEBHOOK_DISABLED)}
+
+
+def event_named(name: str) -> Event:
+    """Return an event by its name. Raises KeyError for an unknown one."""
+    return EVENTS[name]
+
+
+def label_of(name: str) -> str:
+    """Return an event's label; the name itself for an event that this release does not know."""
+    return EVENTS[name].label if name in EVENTS else name
+
+
+def public_events() -> list[tuple[str, str]]:
+    """Return `(name, label)` of the events that a webhook may subscribe to."""
+    return [(event.name, event.label) for event in EVENTS.values() if event.is_public]
+
+
+def events_caused_by(row: Submission) -> list[Event]:
+    """Return the events that dispatching a submission causes."""
+    return [event for event in EVENTS.values() if event.is_caused_by(row)]

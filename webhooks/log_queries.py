@@ -1,0 +1,80 @@
+"""Queries over the delivery log: undelivered submissions, the parts of a filtered log, delivery health."""
+
+import dataclasses
+import datetime as dt
+
+from django.db.models import Q, QuerySet, Sum
+
+from config.times import now
+from forms_app.models import Form
+from keys.models import Organization
+from submissions.models import Submission, SubmissionQuerySet, Tally
+from webhooks.enqueue import WEBHOOK
+from webhooks.models import Delivery, Webhook
+
+MAILS_OF_NEWEST = 5_000  # submissions of a form whose deliveries without a webhook are found
+COUNTED_TO = 1_000  # deliveries waiting for a retry; a larger number is not counted further
+STATUS = Delivery.Status
+
+UNDELIVERED = Q(status__in=[STATUS.FAILED, STATUS.CANCELED, STATUS.HELD]) | Q(
+    status=STATUS.PENDING, attempt_count__gt=0
+)  # the condition of the index `delivery_undelivered`
+
+
+def undelivered_submissions(rows: SubmissionQuerySet) -> SubmissionQuerySet:
+    """Return the submissions with an undelivered delivery: failed, canceled, held, or waiting for a retry."""
+    undelivered = Delivery.objects.filter(UNDELIVERED, submission__isnull=False)
+    return rows.filter(spam=False, pk__in=undelivered.values("submission"))
+
+
+def by_channel(rows: QuerySet[Delivery], *, form: Form | None, channel: str = "") -> list[QuerySet[Delivery]]:
+    """
+    Return the deliveries of one form and one channel, if given, in parts that do not overlap, each with an index.
+
+    A delivery does not know its form, and asking its submission would read millions of rows for a form with few. So a
+    form's deliveries are those of its webhooks, and the others of its newest `MAILS_OF_NEWEST` submissions.
+    """
+    if channel:
+        rows = rows.filter(channel=channel)
+    if form is None:
+        return [rows]
+    own = list(Webhook.objects.filter(form=form).values_list("pk", flat=True))
+    newest = Submission.objects.filter(form=form).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
+    to_webhooks, others = rows.filter(webhook__in=own), rows.filter(webhook=None, submission__in=newest)
+    if channel:
+        return [to_webhooks if channel == WEBHOOK else others]
+    return [to_webhooks, others]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Health:
+    """Deliveries of submissions of the last 24 hours, and work that waits. `retrying` is at most 1,000."""
+
+    delivered_24h: int
+    failed_24h: int
+    retrying: int
+    disabled_webhooks: int
+    pending_webhooks: int
+
+    @property
+    def is_well(self) -> bool:
+        """Return whether nothing needs attention."""
+        return not (self.failed_24h or self.retrying or self.disabled_webhooks)
+
+
+def delivery_health(organization: Organization) -> Health:
+    """Return the health of an organization's deliveries. Three cheap queries, whatever its size."""
+    since = now() - dt.timedelta(hours=24)
+    sums = Tally.objects.filter(form__organization=organization, hour__gte=since).aggregate(
+        delivered=Sum("delivered"), failed=Sum("failed")
+    )
+    retrying = Delivery.objects.filter(organization=organization, status=STATUS.PENDING, attempt_count__gt=0)
+    webhooks = Webhook.objects.filter(form__organization=organization).exclude(status=Webhook.Status.ACTIVE)
+    statuses = list(webhooks.values_list("status", flat=True))
+    return Health(
+        delivered_24h=sums["delivered"] or 0,
+        failed_24h=sums["failed"] or 0,
+        retrying=retrying[:COUNTED_TO].count(),
+        disabled_webhooks=statuses.count(Webhook.Status.DISABLED),
+        pending_webhooks=statuses.count(Webhook.Status.PENDING),
+    )
