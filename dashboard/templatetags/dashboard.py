@@ -8,6 +8,7 @@ from django import forms, template
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard.delivery_story import target_of
@@ -50,13 +51,14 @@ def is_group(field: BoundField) -> bool:
     return bool(field.use_fieldset)
 
 
-@register.inclusion_tag("dashboard/parts/when.html")
-def when(moment: dt.datetime | None, otherwise: str = "never") -> dict[str, Any]:
-    """Show a time relative to now, with the full time in UTC on hover; `otherwise` for None."""
+@register.simple_tag
+def when(moment: dt.datetime | None, otherwise: str = "never") -> SafeString:
+    """Show a time relative to now, with the full time in UTC on hover; `otherwise` for None. A comma may follow it."""
     if moment is None:
-        return {"otherwise": otherwise}
+        return format_html('<span class="quiet">{}</span>', otherwise)
     moment = moment.astimezone(dt.UTC)
-    return {"moment": moment, "distance": naturaltime(moment)}
+    title = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), title, naturaltime(moment))
 
 
 @register.inclusion_tag("dashboard/parts/state.html")
@@ -66,9 +68,9 @@ def state(value: str, label: str = "") -> dict[str, str]:
 
 
 @register.inclusion_tag("dashboard/parts/snippet.html")
-def snippet(text: str, label: str, wraps: bool = False) -> dict[str, Any]:
-    """Show a text with a button that copies it."""
-    return {"text": text, "label": label, "wraps": wraps}
+def snippet(text: str | list[str], label: str, wraps: bool = False) -> dict[str, Any]:
+    """Show a text, or lines, with a button that copies it."""
+    return {"text": text if isinstance(text, str) else "\n".join(text), "label": label, "wraps": wraps}
 
 
 @register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)

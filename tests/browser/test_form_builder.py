@@ -50,7 +50,7 @@ def test_builder__field_added__is_ready_to_be_named_and_shows_in_the_preview(bui
     page.get_by_role("button", name="Add field").click()
     expect(page.get_by_label("Label").nth(3)).to_be_focused()
     page.keyboard.type("Size")
-    page.get_by_label("Options, one a line").last.fill("Small\nLarge")
+    page.get_by_label("Options, one per line").last.fill("Small\nLarge")
     preview = page.locator("#preview")
     expect(preview.get_by_text("Size")).to_be_visible()
     expect(preview.locator("option")).to_have_text(["Choose…", "Small", "Large"])
