@@ -1,6 +1,6 @@
 """`/api/submissions`: list, read, mark spam or not, delete, export."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
@@ -26,13 +26,14 @@ from submissions.serializers import SpamMark, SubmissionRecord
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
 BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
+HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
 
 
 class SubmissionViewSet(KeyedViewSet):
     """Submissions to the caller's forms."""
 
     id_prefix = Prefix.SUBMISSION
-    queryset = Submission.objects.defer("search_text", "controls").order_by("-id")
+    queryset = Submission.objects.defer(*HEAVY_COLUMNS).order_by("-id")
     record_serializer_class = SubmissionRecord
     pagination_class = BarePagination
     filterset_class = SubmissionFilters
@@ -46,25 +47,19 @@ class SubmissionViewSet(KeyedViewSet):
         "export": Permission.SUBMISSIONS_EXPORT,
     }
 
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the submissions that the filters select, for lists and exports."""
+        super().filter_queryset(queryset)  # sets `self.filterset`
+        self.scope: Scope = self.filterset.scope(self.organization_id)
+        return self.scope.rows().defer(*HEAVY_COLUMNS)
+
     def count_rows(self, queryset: QuerySet[Submission]) -> int:
-        """Count by the tallies where only a form narrows the list: the same cost at ten million rows."""
-        return count_exactly(self._scope(), queryset.db)
+        """Return the total: from the tallies if only a form and spam select, at the same cost for ten million rows."""
+        return count_exactly(self.scope, queryset.db)
 
     def read_rows(self, queryset: QuerySet[Submission], start: int, size: int, total: int) -> list[Submission]:
         """Return a page's rows: ids first, from an index and from the nearer end, so that far pages are quick."""
-        return read_exactly(self._scope(), start, size, total=total, alias=queryset.db)
-
-    def _scope(self) -> Scope:
-        """Return what the filters leave, put so that the indexes serve it."""
-        given = self.filterset.form.cleaned_data
-        return Scope(
-            organization_id=self.organization_id,
-            form_id=given["formId"],
-            spam=self.filterset.spam_wanted,
-            since=given["from"],
-            until=given["to"],
-            text=given["q"],
-        )
+        return read_exactly(self.scope, start, size, total=total, alias=queryset.db)
 
     @extend_schema(request=SpamMark, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -74,7 +69,7 @@ class SubmissionViewSet(KeyedViewSet):
         return self.show(marked, "Marked as spam." if spam else "Marked as not spam.")
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Delete a submission for good."""
+        """Delete a submission permanently."""
         submission: Submission = self.act()
         delete_submissions([submission.pk])
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
@@ -89,14 +84,11 @@ class SubmissionViewSet(KeyedViewSet):
         },
     )
     def export(self, request: Request) -> StreamingHttpResponse:
-        """Stream everything that the filters leave, oldest first, as CSV, JSON or NDJSON."""
+        """Stream everything that the filters select, oldest first, as CSV, JSON or NDJSON."""
         StrictFilterBackend().check(request, self)
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
         chosen = self.query(ExportQuery)["format"]
         key = caller_key(request)
         record_event(organization=key.organization, by=key, action="submissions.exported", subject=chosen)
-        return stream_export(rows, chosen, form=self._exported_form())
-
-    def _exported_form(self) -> Form | None:
-        form_id = cast(Any, self.filterset).form.cleaned_data["formId"]
-        return Form.objects.get(pk=form_id) if form_id else None
+        form = Form.objects.get(pk=self.scope.form_id) if self.scope.form_id else None
+        return stream_export(rows, chosen, form=form)

@@ -9,9 +9,7 @@ from django.http import QueryDict
 from config.api.errors import ApiError
 from forms_app.models import Form
 from submissions.exporting.stream import EXPORTS, export_chunks
-from submissions.models import Submission
 from submissions.reading.filters import SubmissionFilters
-from submissions.receiving.parse_body import parse_form_id
 
 FILTERS = ("from", "to", "spam", "q")
 
@@ -28,19 +26,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Stream the export."""
-        try:
-            form = Form.objects.filter(pk=parse_form_id(options["form_id"])).first()
-        except ApiError as error:
-            raise CommandError(error.message) from None
+        query = QueryDict(mutable=True)
+        query["formId"] = options["form_id"]
+        query.update({name: options[f"filter_{name}"] for name in FILTERS if options[f"filter_{name}"]})
+        filters = SubmissionFilters(data=query)
+        if not filters.is_valid():
+            raise CommandError(filters.form.errors.as_text())
+        form = Form.objects.filter(pk=filters.form.cleaned_data["formId"]).first()
         if form is None:
             raise CommandError("There is no form with this id.")
-        query = QueryDict(mutable=True)
-        query.update({name: options[f"filter_{name}"] for name in FILTERS if options[f"filter_{name}"]})
-        filterset = SubmissionFilters(data=query, queryset=Submission.objects.filter(form=form).order_by("id"))
-        if not filterset.is_valid():
-            raise CommandError(filterset.form.errors.as_text())
         try:
-            rows = filterset.qs
+            rows = filters.scope(form.organization_id).rows().order_by("id")
         except ApiError as error:
             raise CommandError(error.message) from None
         for chunk in export_chunks(rows, options["format"], form):
