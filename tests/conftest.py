@@ -1,5 +1,6 @@
 """What holds for every suite. Fixtures for those with a running service are in `tests.services.fixtures`."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -17,3 +18,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     suites = {item.path.relative_to(here).parts[0] for item in items}
     if "unit" in suites and len(suites) > 1:
         raise pytest.UsageError(f"run one suite at a time, not {', '.join(sorted(suites))}; `make test` runs all")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the processor time of this process and of all that it started and stopped; databases are not among them."""
+    spent = os.times()
+    seconds = spent.user + spent.system + spent.children_user + spent.children_system
+    terminalreporter.line(f"{seconds:.0f} seconds of processor time")

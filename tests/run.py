@@ -6,7 +6,6 @@
 """
 
 import argparse
-import os
 import signal
 import sys
 import time
@@ -19,6 +18,7 @@ from tests.services.environment import POSTGRESQL
 from tests.services.packages import ensure
 from tests.suites import ALONE, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
 
+LANES = 3  # one more than processors: suites also wait, for mails, retries and time-outs
 # The published clients of other services run against ours; certificates for the TLS tests.
 ALL_SUITES_PROGRAMS = ("node", "npm", "openssl")
 
@@ -54,7 +54,7 @@ def _run(suites: Sequence[Suite], for_pytest: Sequence[str]) -> list[Result]:
     with ExitStack() as stack:
         backing = _start_backing(stack) if any(suite.backend == POSTGRESQL for suite in suites) else None
         runner = Runner(backing, for_pytest, live=live)
-        lanes = stack.enter_context(ThreadPoolExecutor(min(2, os.cpu_count() or 1)))
+        lanes = stack.enter_context(ThreadPoolExecutor(LANES))
         stack.callback(runner.close)  # before the lanes are waited for
         stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
         for result in _in_order(runner, lanes, suites):
@@ -72,7 +72,7 @@ def _start_backing(stack: ExitStack) -> Backing:
 
 
 def _in_order(runner: Runner, lanes: ThreadPoolExecutor, suites: Sequence[Suite]) -> Iterator[Result]:
-    """The first suites go two at a time, the others one after the other when these are done."""
+    """The first suites go several at a time, the others one after the other when these are done."""
     together: list[Future[Result]] = [lanes.submit(runner.run, suite) for suite in SIDE_BY_SIDE if suite in suites]
     for future in together:
         yield future.result()

@@ -28,21 +28,26 @@ class Suite:
     directories: tuple[str, ...]
     backend: str = POSTGRESQL
     optional: bool = True  # may have no tests yet
-    programs: tuple[str, ...] = ()  # beside those of the backing services
+    programs: tuple[str, ...] = ()  # besides those of the backing services
+
+    @property
+    def left_out(self) -> str:
+        """The mark of those tests that only the suite on the other database runs."""
+        return "on_postgresql" if self.backend == SQLITE else "on_sqlite"
 
 
 HTTP = ("tests/api", "tests/dashboard")  # one service answers both
 
-# The first four go in two lanes side by side; the others measure, break or draw things and run alone.
+# The first ones go side by side, the longest first; the others measure or break things and run alone.
 SIDE_BY_SIDE = (
-    Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
     Suite("api-sqlite", "api suite on SQLite without Redis", HTTP, SQLITE, optional=False),
-    Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", HTTP, optional=False),
+    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
+    Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
+    Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
 )
 ALONE = (
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
-    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults",)),
 )
 SUITES = SIDE_BY_SIDE + ALONE
@@ -94,8 +99,8 @@ class Runner:
     def _run(self, suite: Suite, directory: Path) -> Result:
         environment = self._environment(suite, directory / "data")
         report, log = directory / "report.xml", None if self._live else directory / "output"
-        command = [sys.executable, "-m", "pytest", *suite.directories, f"--basetemp={directory / 'pytest'}"]
-        command += [f"--junitxml={report}", "-o", "junit_family=xunit1"]
+        command = [sys.executable, "-m", "pytest", *suite.directories, "-m", f"not {suite.left_out}"]
+        command += [f"--basetemp={directory / 'pytest'}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
         if not self._live:
             command += ["-p", "no:cacheprovider"]  # its files are not made for two at a time
         start = time.monotonic()

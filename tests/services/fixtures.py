@@ -1,7 +1,7 @@
 """Fixtures of every suite that talks to a running service: `service`, `api`, `receiver`, `smtp` and others."""
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -54,24 +54,53 @@ def service(
 
 
 @pytest.fixture
-def start_service(service: Application, backend: str, tmp_path: Path) -> Iterator[Callable[..., Application]]:
+def start_service(service: Application, tmp_path: Path) -> Iterator[Callable[..., Application]]:
     """
     `start_service(TRUSTED_PROXY_COUNT="1")`: another web role with other settings over the same database.
 
-    It delivers nothing unless `delivers=True`; the session's service does already.
+    It delivers nothing unless `delivers=True`; the session's service does already. It stops with the test.
     """
     with ExitStack() as stack:
 
         def start(*, delivers: bool = False, **settings: str) -> Application:
-            port, events_port = free_port(), free_port()
-            addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
-            addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
-            environment = service.environment | addresses | settings
-            directory = tmp_path / f"service-{port}"
-            application = Application(environment, directory, backend=backend, delivers=delivers, migrates=False)
-            return stack.enter_context(application)
+            return stack.enter_context(_another(service, tmp_path, settings, delivers=delivers))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def shared_service(
+    service: Application, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Application]]:
+    """
+    The same, started once for all tests that ask for the same settings, and stopped with the session.
+
+    Starting one takes seconds. For tests that only send requests: they must leave it as it was.
+    """
+    started: dict[frozenset[tuple[str, str]], Application] = {}
+    with ExitStack() as stack:
+
+        def share(**settings: str) -> Application:
+            key = frozenset(settings.items())
+            if key not in started:
+                another = _another(service, tmp_path_factory.mktemp("shared"), settings, delivers=False)
+                started[key] = stack.enter_context(another)
+            return started[key]
+
+        yield share
+
+
+def _another(service: Application, directory: Path, settings: Mapping[str, str], *, delivers: bool) -> Application:
+    port, events_port = free_port(), free_port()
+    addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+    addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
+    return Application(
+        service.environment | addresses | settings,
+        directory / f"service-{port}",
+        backend=service.backend,
+        delivers=delivers,
+        migrates=False,
+    )
 
 
 @pytest.fixture

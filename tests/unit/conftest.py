@@ -2,6 +2,7 @@
 
 import socket
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,15 @@ def _is_address(host: str | bytes | None) -> bool:
     except socket.gaierror:
         return False
     return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the modules in which no test asks for the database: they run on SQLite only."""
+    with_database = {item.path for item in items if item.get_closest_marker("django_db")}
+    for item in items:
+        if item.path not in with_database and item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("on_sqlite")
 
 
 @pytest.fixture(autouse=True)

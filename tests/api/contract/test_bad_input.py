@@ -15,6 +15,8 @@ from tests.support.submitting import chunked
 from tests.support.tables.body_endpoints import Endpoint, every_endpoint
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.on_sqlite  # refused before anything is looked up
+
 JSON = {"Content-Type": "application/json"}
 TOO_DEEP = "The body is nested more than 32 levels deep."
 

@@ -13,6 +13,8 @@ from drf_spectacular.validation import validate_schema
 from tests.services.application import Application
 from tests.services.client import Client
 
+pytestmark = pytest.mark.on_sqlite  # about documents, not rows
+
 METHODS = {"get", "post", "put", "patch", "delete"}
 
 

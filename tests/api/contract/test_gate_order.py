@@ -19,6 +19,8 @@ from tests.services.client import Client
 from tests.support.replies import unknown_id
 from tests.support.tenants import Tenant, make_tenant, text_field
 
+pytestmark = pytest.mark.on_sqlite  # the order of the gates is the same over every database
+
 BROKEN = b"{"
 HUGE = b'{"name": ' + b" " * 2**19
 TEXT = {"Content-Type": "text/plain"}

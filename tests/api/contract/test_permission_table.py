@@ -87,6 +87,7 @@ def test_endpoint__key_with_just_its_permission__answers(endpoint: Endpoint, api
         assert bare or body["message"] == SENTENCE
 
 
+@pytest.mark.on_sqlite
 @every_keyed_endpoint
 def test_endpoint__key_without_any_permission_of_the_resource__is_forbidden(
     endpoint: Endpoint, house: House, api: Client
@@ -96,6 +97,7 @@ def test_endpoint__key_without_any_permission_of_the_resource__is_forbidden(
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("endpoint", [one for one in TABLE if one.of_the_resource], ids=str)
 def test_endpoint__key_with_another_permission_of_the_resource__is_unauthorized(
     endpoint: Endpoint, house: House, api: Client
@@ -105,6 +107,7 @@ def test_endpoint__key_with_another_permission_of_the_resource__is_unauthorized(
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
+@pytest.mark.on_sqlite
 @every_keyed_endpoint
 def test_endpoint__publishable_key__is_forbidden_and_counted_against_the_address(
     endpoint: Endpoint, house: House, page_key: str, api: Client
@@ -120,6 +123,7 @@ def test_submit__publishable_key__is_taken(house: House, api: Client) -> None:
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("stranger", STRANGERS)
 @every_endpoint
 def test_endpoint__caller_without_a_valid_key__is_told_so_and_nothing_else(
@@ -174,6 +178,7 @@ def test_endpoint__id_of_nothing__is_not_found(endpoint: Endpoint, house: House,
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("wrong", [encode_id("org", new_id()), "1", "frm_", "%00"])
 @every_endpoint_with_an_id
 def test_endpoint__id_of_the_wrong_form__is_a_validation_error(
@@ -185,6 +190,7 @@ def test_endpoint__id_of_the_wrong_form__is_a_validation_error(
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("path", sorted({one.path for one in TABLE}))
 def test_path__methods_that_it_has_not__are_refused_in_the_envelope(path: str, house: House, api: Client) -> None:
     allowed = {one.method for one in TABLE if one.path == path}
@@ -194,6 +200,7 @@ def test_path__methods_that_it_has_not__are_refused_in_the_envelope(path: str, h
         assert_headers(answer, ENTERPRISE_LIMIT)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("path", sorted({one.path for one in TABLE if one.method == "GET"}))
 def test_path__asked_with_head__is_as_closed_as_with_get(path: str, house: House, api: Client) -> None:
     head = Endpoint("HEAD", path, ANY_KEY)
@@ -202,6 +209,7 @@ def test_path__asked_with_head__is_as_closed_as_with_get(path: str, house: House
     assert house.send(api, head, house.tenant.key).status == 200
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("path", ["/api/", "/api/nothing", "/api/forms/", "/api/v1/forms", "/api/keys/a/b/c"])
 def test_unknown_path__with_and_without_a_key__is_not_found_in_the_envelope(
     path: str, house: House, api: Client
@@ -212,6 +220,7 @@ def test_unknown_path__with_and_without_a_key__is_not_found_in_the_envelope(
         assert answer.headers["X-Request-Id"]
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(("method", "path"), OPEN)
 def test_open_endpoint__without_a_key__answers(method: str, path: str, api: Client) -> None:
     assert api.request(method, path).status == 200

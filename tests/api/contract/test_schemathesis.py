@@ -49,10 +49,11 @@ def existing_ids(api: Client, tenant: Tenant) -> dict[str, list[str]]:
     return ids
 
 
+@pytest.mark.on_postgresql
 def test_schema__fuzzed_with_every_check__holds(
-    start_service: Callable[..., Application], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shared_service: Callable[..., Application], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    service = start_service(TRUSTED_PROXY_COUNT="1")  # each request says that it comes from another address
+    service = shared_service(TRUSTED_PROXY_COUNT="1")  # each request says that it comes from another address
     tenant = make_tenant()
     set_plan(tenant.organization, Plan.ENTERPRISE, by=None, rate_limit=REQUESTS_AN_HOUR)
     command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / "schemathesis.toml")]

@@ -14,6 +14,8 @@ from tests.support.replies import unknown_id
 from tests.support.submitting import stored_data
 from tests.support.tenants import make_tenant
 
+pytestmark = pytest.mark.on_sqlite  # about a client; test_hosted_json.py has the same replies on both
+
 PROGRAM = Path(__file__).parent / "formspree" / "submit.mjs"
 TOOLS = ROOT / "build" / "node"  # `make test` installs them there
 

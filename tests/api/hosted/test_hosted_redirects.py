@@ -6,6 +6,8 @@ from tests.services.client import Client
 from tests.support.hosted_posts import GOOD, SHOP, post
 from tests.support.tenants import make_tenant
 
+pytestmark = pytest.mark.on_sqlite  # about addresses, not rows
+
 ALLOWED = ["https://shop.example", "https://*.friend.example"]
 SAFE = [
     ("/thanks", SHOP, "https://shop.example/thanks"),

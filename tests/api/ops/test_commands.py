@@ -86,6 +86,7 @@ def test_create_organization__slug_taken__is_an_error_that_names_it(service: App
     assert Organization.objects.filter(slug__startswith=slug).count() == 1
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -126,6 +127,7 @@ def test_create_key__options__prints_the_key_alone_and_stores_what_was_asked(
     assert api.post("/api/submit", key, json={"message": "Hello"}).status == 201
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     "options",
     [
@@ -171,6 +173,7 @@ def test_set_plan__away_from_a_custom_limit__leaves_the_plans_own(
     assert_headers(api.get("/api/forms", tenant.key), 100_000)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     "arguments",
     [

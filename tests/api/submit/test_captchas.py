@@ -1,7 +1,7 @@
 """Turnstile and hCaptcha, played by a receiver that speaks their protocol (CONTRACT section 6)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -14,6 +14,8 @@ from tests.support.hosted_posts import post
 from tests.support.submitting import accepted, records
 from tests.support.tenants import make_tenant
 
+pytestmark = pytest.mark.on_sqlite  # about another service, not rows
+
 FIELDS = {"turnstile": "cf-turnstile-response", "hcaptcha": "h-captcha-response"}
 
 
@@ -25,10 +27,26 @@ def protection(kind: str) -> dict[str, Any]:
     return {"captcha": kind, "captcha_site_key": "site-key", "captcha_secret": "the-secret"}
 
 
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[Receiver]:
+    """The captcha services' server."""
+    with Receiver() as server:
+        yield server
+
+
 @pytest.fixture
-def guarded(start_service: Callable[..., Application], receiver: Receiver) -> Client:
+def receiver(verifier: Receiver) -> Receiver:
+    """The same, without memory of the test before."""
+    verifier.requests.clear()
+    verifier.replies.clear()
+    verifier.reply = Reply()
+    return verifier
+
+
+@pytest.fixture
+def guarded(shared_service: Callable[..., Application], receiver: Receiver) -> Client:
     """A client of a service whose captcha services are the receiver."""
-    service = start_service(
+    service = shared_service(
         TURNSTILE_VERIFY_URL=receiver.url("/turnstile"), HCAPTCHA_VERIFY_URL=receiver.url("/hcaptcha")
     )
     return Client(service.port)

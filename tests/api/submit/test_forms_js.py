@@ -12,6 +12,8 @@ from forms_app.script_builds import BUILDS, ESBUILD, build_all
 from tests.services.client import Client
 from tests.services.processes import ROOT
 
+pytestmark = pytest.mark.on_sqlite  # about a file, not rows
+
 NAMES = ["forms.js", "forms.proof.js"]
 MAX_GZIPPED = 3 * 1024  # bytes
 

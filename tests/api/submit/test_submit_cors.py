@@ -13,6 +13,8 @@ from tests.support.replies import unknown_id
 from tests.support.submitting import JSON, submit_raw
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.on_sqlite  # about headers, not rows
+
 ORIGIN = {"Origin": "https://shop.example.com"}
 EXPOSED = {
     *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after", "x-request-id"),

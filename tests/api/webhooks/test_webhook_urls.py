@@ -1,37 +1,25 @@
 """Which URLs a webhook may have when it is saved (CONTRACT section 7; RELIABILITY, "Outgoing requests")."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.services.processes import free_port
 from tests.support.replies import invalid
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import EVENTS
+
+pytestmark = pytest.mark.on_sqlite  # about addresses, not rows
 
 HOST = "hooks.invalid"  # RFC 2606: no such name will ever resolve
 PUBLIC = "93.184.215.14"  # an address of the internet; saving a webhook connects to nobody
 
 
-@pytest.fixture(scope="module")
-def strict_service(
-    service: Application, backend: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Application]:
-    """A second web role as production has it: https alone, and no network opened."""
-    port = free_port()
-    addresses = {"PORT": str(port), "EVENTS_PORT": str(free_port()), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
-    settings = {"WEBHOOK_ALLOW_HTTP": "0", "WEBHOOK_ALLOWED_NETWORKS": ""}
-    environment = service.environment | addresses | settings
-    directory = tmp_path_factory.mktemp("strict")
-    with Application(environment, directory, backend=backend, delivers=False, migrates=False) as application:
-        yield application
-
-
 @pytest.fixture
-def strict(strict_service: Application) -> Iterator[Client]:
-    with Client(strict_service.port) as client:
+def strict(shared_service: Callable[..., Application]) -> Iterator[Client]:
+    """A client of a web role with production's settings: only https, and no network opened."""
+    with Client(shared_service(WEBHOOK_ALLOW_HTTP="0", WEBHOOK_ALLOWED_NETWORKS="").port) as client:
         yield client
 
 
