@@ -1,13 +1,17 @@
 """
-The arrow of the architecture: a room knows only the rooms to its left, and nothing dodges that.
+The direction of imports: a package imports only packages to its left, and nothing dodges that.
 
     config (but urls, asgi) <- keys <- forms_app <- submissions <- webhooks <- dashboard <- config.urls, config.asgi
 
-The source is read, not run: what counts is what is written down, in migrations and under TYPE_CHECKING too.
+Inside `submissions/` and `webhooks/` the folders have a direction of their own (`MAY_IMPORT`), no file is part of a
+circle, and no folder is too large. The source is read, not run: what counts is what is written down, in migrations and
+under TYPE_CHECKING too.
 """
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,30 @@ LAST = "config.urls"  # what a server is asked for: may know them all
 ENTRANCES = (LAST, "config.asgi")  # of the web, and of the live stream
 RELATIONS = {"ForeignKey", "OneToOneField", "ManyToManyField"}
 BY_NAME = {"import_module", "import_string", "get_model", "get_app_config"}  # reach a module or model by a string
+
+SUBMISSION_GROUND = {"json_text", "search_text", "models", "serializers", "tally"}
+WEBHOOK_GROUND = {"signing", "payloads", "events", "models", "enqueue"}
+# Of each folder, the folders and modules of its own package that it may import. Modules beside the folders that are
+# not ground (views, use cases, commands, urls) may import everything, and no folder imports them.
+MAY_IMPORT: dict[str, dict[str, set[str]]] = {
+    "submissions": {
+        **dict.fromkeys(SUBMISSION_GROUND, SUBMISSION_GROUND),
+        "refusals": SUBMISSION_GROUND,
+        "receiving": SUBMISSION_GROUND | {"refusals"},
+        "hosted": SUBMISSION_GROUND | {"receiving"},
+        "reading": SUBMISSION_GROUND,
+        "exporting": SUBMISSION_GROUND | {"reading"},
+        "live": SUBMISSION_GROUND,
+        "lifecycle": SUBMISSION_GROUND,
+    },
+    "webhooks": {
+        **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),
+        "channels": WEBHOOK_GROUND,
+        "outbox": WEBHOOK_GROUND | {"channels"},
+    },
+}
+MOST_MODULES = 20  # of a folder, `__init__.py` left out
+MOST_IN_ROOMS = 16  # of a folder of submissions/ or webhooks/
 
 
 def room_of(name: str) -> str | None:
@@ -38,6 +66,7 @@ def violations(source: str, module: str) -> list[str]:
     here = room_of(module)
     assert here is not None
     found = []
+    inner = [(line, name) for line, name, _ in references(tree, module) if not is_inner_import_fine(module, name)]
     for line, name, nested in references(tree, module):
         room = room_of(name)
         if name.startswith("django.db.models.signals"):
@@ -48,9 +77,45 @@ def violations(source: str, module: str) -> list[str]:
             found.append(f"{module}:{line} reaches {name}: {here} must not know {room}")
         if nested:
             found.append(f"{module}:{line} imports {name} inside a function")
+    found += [f"{module}:{line} reaches {name}: against the direction inside its package" for line, name in inner]
     if ".migrations." not in module:  # Django writes its migrations with strings
         found += [f"{module}:{line} names {name} as a string: import the class" for line, name in string_keys(tree)]
     return found
+
+
+def is_inner_import_fine(module: str, name: str) -> bool:
+    """Whether a module may reach a name, as far as both lie in one package of `MAY_IMPORT`."""
+    package, _, here = module.partition(".")
+    other_package, _, there = name.partition(".")
+    here, there = here.partition(".")[0], there.partition(".")[0]
+    rules = MAY_IMPORT.get(package, {})
+    if package != other_package or here not in rules or here == there:
+        return True
+    return there in rules[here]
+
+
+def circle(imports: Mapping[str, set[str]]) -> list[str]:
+    """A circle of modules, the first one named again at its end; empty when there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Of each module, by its dotted name, the modules among `sources` that its text reaches."""
+    found: dict[str, set[str]] = {}
+    for module, source in sources.items():
+        names = {name for _, name, _ in references(ast.parse(source), module)}
+        found[module] = {target for name in names if (target := target_of(name, sources))} - {module}
+    return found
+
+
+def target_of(name: str, sources: Mapping[str, str]) -> str | None:
+    """The module that a dotted name reaches: itself, its package's `__init__`, or the module that defines it."""
+    parent = name.rpartition(".")[0]
+    return next((each for each in (name, f"{name}.__init__", parent, f"{parent}.__init__") if each in sources), None)
 
 
 def references(tree: ast.Module, module: str) -> Iterator[tuple[int, str, bool]]:
@@ -133,6 +198,16 @@ def modules() -> list[Path]:
     return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 
 
+def too_large(paths: list[Path]) -> list[str]:
+    """The folders with too many modules, a line each."""
+    sizes = Counter(path.relative_to(ROOT).parent.as_posix() for path in paths if path.name != "__init__.py")
+    return [f"{folder}: {size} modules" for folder, size in sorted(sizes.items()) if size > most_in(folder)]
+
+
+def most_in(folder: str) -> int:
+    return MOST_IN_ROOMS if folder.partition("/")[0] in MAY_IMPORT else MOST_MODULES
+
+
 @pytest.mark.parametrize("path", modules(), ids=module_name)
 def test_module__knows_only_rooms_to_its_left(path: Path) -> None:
     assert violations(path.read_text(), module_name(path)) == []
@@ -190,3 +265,79 @@ def test_source__against_the_arrow__is_found(module: str, source: str) -> None:
 )
 def test_source__along_the_arrow__passes(module: str, source: str) -> None:
     assert violations(source, module) == []
+
+
+def test_rules__name_only_what_is_there() -> None:
+    for package, rules in MAY_IMPORT.items():
+        here = {path.stem for path in (ROOT / package).iterdir() if path.suffix == ".py" or path.is_dir()}
+        assert (set(rules) | set().union(*rules.values())) - here == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("submissions.receiving.gates", "from submissions.hosted import pages"),
+        ("submissions.receiving.gates", "from ..hosted.pages import thanks"),
+        ("submissions.receiving.gates", "from submissions.views import SubmissionViewSet"),
+        ("submissions.reading.listing", "from submissions.exporting.stream import EXPORTS"),
+        ("submissions.live.hub", "from submissions.reading.listing import Scope"),
+        ("submissions.refusals.recorder", "from submissions.receiving.gates import GATES"),
+        ("submissions.models", "if TYPE_CHECKING:\n    from submissions.reading.listing import Scope"),
+        ("webhooks.channels.http", "from webhooks.outbox.record import record"),
+        ("webhooks.outbox.dispatch", "from webhooks.views import WebhookViewSet"),
+        ("webhooks.models", "from webhooks.channels.registry import CHANNELS"),
+    ],
+)
+def test_source__against_the_direction_inside_a_package__is_found(module: str, source: str) -> None:
+    assert violations(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("submissions.receiving.gates", "from submissions.receiving import captchas\nfrom submissions import models"),
+        ("submissions.receiving.gates", "from submissions.refusals.recorder import note_refusal"),
+        ("submissions.hosted.views", "from submissions.receiving.gates import Door"),
+        ("submissions.exporting.stream", "from submissions.reading.listing import Scope"),
+        ("submissions.views", "from submissions.exporting.stream import EXPORTS\nfrom submissions.hosted import pages"),
+        ("webhooks.outbox.send", "from webhooks.channels import http"),
+        ("webhooks.tasks", "from webhooks.outbox.loop import deliver_due"),
+    ],
+)
+def test_source__along_the_direction_inside_a_package__passes(module: str, source: str) -> None:
+    assert violations(source, module) == []
+
+
+def test_modules__of_all_packages__are_in_no_circle() -> None:
+    assert circle(imports_of({module_name(path): path.read_text() for path in modules()})) == []
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"keys.a": "from keys.b import x", "keys.b": "from keys.a import y"},
+        {"keys.a": "from keys import b", "keys.b": "if TYPE_CHECKING:\n    from keys.a import y"},
+        {"keys.a": "import keys.b", "keys.b": "def late():\n    from .c import x", "keys.c": "from . import a"},
+        {"keys.__init__": "from keys.a import x", "keys.a": "from keys import y"},
+    ],
+)
+def test_circle__of_files__is_found(sources: dict[str, str]) -> None:
+    assert circle(imports_of(sources))
+
+
+def test_files__that_only_share_what_they_import__are_no_circle() -> None:
+    sources = {"keys.a": "from keys.c import x", "keys.b": "from keys import a, c", "keys.c": "import datetime"}
+    assert imports_of(sources) == {"keys.a": {"keys.c"}, "keys.b": {"keys.a", "keys.c"}, "keys.c": set()}
+    assert circle(imports_of(sources)) == []
+
+
+def test_folders__tests_included__hold_few_modules() -> None:
+    assert too_large([*modules(), *(ROOT / "tests").rglob("*.py")]) == []
+
+
+@pytest.mark.parametrize(("folder", "most"), [("keys", 20), ("tests/api/submit", 20), ("submissions/receiving", 16)])
+def test_folder__with_one_module_too_many__is_found(folder: str, most: int) -> None:
+    paths = [ROOT / folder / f"m{number}.py" for number in range(most)]
+
+    assert too_large([*paths, ROOT / folder / "__init__.py"]) == []
+    assert too_large([*paths, ROOT / folder / "one_more.py"]) == [f"{folder}: {most + 1} modules"]
