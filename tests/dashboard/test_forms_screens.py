@@ -147,7 +147,8 @@ class Builder:
         for tag in re.findall(r"<input[^>]*>", form[0]):
             name, value = re.search(r'name="([^"]*)"', tag), re.search(r'value="([^"]*)"', tag)
             if name and ('type="checkbox"' not in tag or " checked" in tag):
-                found.setdefault(html.unescape(name[1]), []).append(html.unescape(value[1]) if value else "on")
+                unset = "on" if 'type="checkbox"' in tag else ""  # as browsers do without a `value`
+                found.setdefault(html.unescape(name[1]), []).append(html.unescape(value[1]) if value else unset)
         for name, chosen in re.findall(
             r'<select[^>]*name="(type-[^"]*)".*?<option value="([^"]*)" selected', form[0], re.DOTALL
         ):
