@@ -11,10 +11,12 @@ from config.api.views import UnknownPath
 from config.health import healthz, readyz
 
 api: list[URLPattern | URLResolver] = [
-    path("", include("submissions.urls")),  # first: most requests are submissions
-    path("", include("keys.urls")),
-    path("", include("forms_app.urls")),
-    path("", include("webhooks.urls")),
+    path("", include("submissions.receiving.api")),  # first: most requests are submissions
+    path("", include("submissions.views")),
+    path("", include("submissions.reading.analytics")),
+    path("", include("keys.views")),
+    path("", include("forms_app.views")),
+    path("", include("webhooks.views")),
     # Public, and building it takes half a second: cached for an hour in each process.
     path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

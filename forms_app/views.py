@@ -2,6 +2,7 @@
 
 import django_filters
 from django.db.models import QuerySet
+from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -87,3 +88,15 @@ class FormViewSet(KeyedViewSet):
         form: Form = self.act()
         archive_form(form)
         return deleted(Prefix.FORM, form.pk, "Form archived. Its submissions are kept.")
+
+
+urlpatterns = [
+    path("forms", FormViewSet.as_view({"get": "list", "post": "create"}), name="forms"),
+    path(
+        "forms/<str:id>",
+        FormViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="form",
+    ),
+    path("forms/<str:id>/publish", FormViewSet.as_view({"post": "publish"}), name="form-publish"),
+    path("forms/<str:id>/unpublish", FormViewSet.as_view({"post": "unpublish"}), name="form-unpublish"),
+]

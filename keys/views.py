@@ -1,5 +1,6 @@
 """`/api/keys`, for administrative keys only."""
 
+from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -47,3 +48,10 @@ class AccessKeyViewSet(KeyedViewSet):
         found: AccessKey = self.act()
         revoke_key(found, by=caller_key(request))
         return deleted(Prefix.ACCESS_KEY, found.pk, "Access key revoked.")
+
+
+urlpatterns = [
+    path("keys", AccessKeyViewSet.as_view({"get": "list", "post": "create"}), name="keys"),
+    path("keys/<str:id>", AccessKeyViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="key"),
+    path("keys/<str:id>/regenerate", AccessKeyViewSet.as_view({"post": "regenerate"}), name="key-regenerate"),
+]

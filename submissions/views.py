@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
+from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -92,3 +93,14 @@ class SubmissionViewSet(KeyedViewSet):
         record_event(organization=key.organization, by=key, action="submissions.exported", subject=chosen)
         form = Form.objects.get(pk=self.scope.form_id) if self.scope.form_id else None
         return stream_export(rows, chosen, form=form)
+
+
+urlpatterns = [
+    path("submissions", SubmissionViewSet.as_view({"get": "list"}), name="submissions"),
+    path("submissions/export", SubmissionViewSet.as_view({"get": "export"}), name="submissions-export"),
+    path(
+        "submissions/<str:id>",
+        SubmissionViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="submission",
+    ),
+]

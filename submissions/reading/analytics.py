@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Trunc
+from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -134,3 +135,6 @@ def _series(
             break
         start += STEPS[interval]
     return series
+
+
+urlpatterns = [path("analytics", AnalyticsView.as_view(), name="analytics")]

@@ -8,6 +8,7 @@ serializers and model instances.
 import json
 
 from django.http import HttpResponse
+from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -102,3 +103,6 @@ class SubmitView(Door, KeyedView):
     def post(self, request: Request) -> Response:
         """Store a submission: a JSON object of field names and values."""
         raise AssertionError("`dispatch` answers every request")
+
+
+urlpatterns = [path("submit", SubmitView.as_view(), name="submit")]
