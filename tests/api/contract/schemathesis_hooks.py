@@ -1,8 +1,8 @@
 """
-What schemathesis cannot read from an OpenAPI schema: loaded by its command line (see `test_schemathesis.py`).
+Rules that schemathesis cannot read from an OpenAPI schema. Its command line loads them (see `test_schemathesis.py`).
 
-Ids that exist come as JSON in the environment, so that what is generated reaches more than a 404. Cases that are
-meant to be refused are left alone.
+Ids that exist come as JSON in the environment, so that generated requests reach more than a 404. Cases that are meant
+to be refused are not changed.
 """
 
 import itertools
@@ -24,16 +24,16 @@ send = HTTPAdapter.send
 
 def send_from_anywhere(adapter: HTTPAdapter, request: PreparedRequest, *arguments: Any, **options: Any) -> Response:
     """
-    Send each request as if from an address of its own: many go without a key, which one may do 100 times an hour.
+    Send each request as if from its own address: many have no key, and an address may send 100 of those an hour.
 
-    No hook will do: schemathesis takes a case whose headers a hook has touched for mended.
+    A hook cannot do it: schemathesis takes a case for corrected when a hook has touched its headers.
     """
     number = next(numbers)
     request.headers["X-Forwarded-For"] = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
     return send(adapter, request, *arguments, **options)
 
 
-HTTPAdapter.send = send_from_anywhere  # type: ignore[method-assign] # in schemathesis's own process alone
+HTTPAdapter.send = send_from_anywhere  # type: ignore[method-assign] # only in schemathesis's own process
 
 # A key's expiry must not lie in the past, and a range of hours is at most three months long.
 schemathesis.openapi.format("date", st.integers(1, 28).map("2999-03-{:02}".format))

@@ -1,4 +1,4 @@
-"""Every row of the error table (CONTRACT section 1) provoked over HTTP: status, whole body, headers."""
+"""Every row of the error table (docs/contract.md 1.15) provoked over HTTP: status, whole body, headers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ NAME = {"name": "Contact"}
 
 @dataclass
 class Case:
-    """A request that fails, and the answer that tells so."""
+    """A request that fails, and its error."""
 
     ask: Callable[[Client, Tenant], Answer]
     status: int
@@ -161,7 +161,7 @@ CASES = {
 
 
 def assert_headers(answer: Answer, **expected: Any) -> None:
-    """Every error carries its request's id and the limit; the special headers stand only where they are due."""
+    """Assert that an error has its request's id and the limit, and the special headers only where they belong."""
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["X-Request-Id"] == REQUEST_ID
     limit, left, reset = (int(answer.headers[name]) for name in LIMIT_HEADERS)

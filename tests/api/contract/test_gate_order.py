@@ -1,5 +1,5 @@
 """
-The order of the gates (CONTRACT section 1): of a request that fails at several, the first answers.
+The order of the gates (docs/contract.md 1.17): of a request that fails at several, the first answers.
 
 key, limit, forbidden, unauthorized, plan, size and media type, JSON and types, ids exist, ids are ours, state, values.
 """

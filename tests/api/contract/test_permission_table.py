@@ -1,4 +1,4 @@
-"""Every endpoint for every kind of caller: who is let in, who is refused, and with exactly which words."""
+"""Every endpoint for every kind of caller: who is admitted, who is refused, and with exactly which message."""
 
 from collections.abc import Mapping
 
@@ -47,7 +47,7 @@ def outsiders(house: House) -> dict[str, Mapping[str, str]]:
 
 @pytest.fixture(scope="module")
 def page_key(house: House) -> str:
-    """A publishable key whose row lists every permission: its kind alone must be enough to refuse it."""
+    """Return a publishable key whose row lists every permission: its kind must be enough to refuse it."""
     key, token = issue_key(
         organization=house.tenant.organization, name="Page", by=None, kind=AccessKey.Kind.PUBLISHABLE
     )
@@ -82,7 +82,7 @@ def test_endpoint__key_with_just_its_permission__answers(endpoint: Endpoint, api
     assert_headers(answer, ENTERPRISE_LIMIT)
     if answer.headers["Content-Type"].startswith("application/json"):
         body = answer.json()
-        bare = endpoint.path == "/api/submissions"  # SPEC section 4 promises no envelope here
+        bare = endpoint.path == "/api/submissions"  # no envelope here: docs/contract.md 1.10
         assert set(body) == {"data", "pagination"} if bare else body["success"] is True
         assert bare or body["message"] == SENTENCE
 

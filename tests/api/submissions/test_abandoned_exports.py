@@ -1,6 +1,6 @@
 """
-An export reads in one long transaction. Whoever asks for one and reads none of it, or not to the end, must not leave
-that transaction behind in the thread that served it: later requests there would fail one by one.
+An export reads in one long transaction. A client that asks for one and reads none of it, or not to the end, must not
+leave that transaction behind in the thread that served it: later requests there would fail one by one.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""Turnstile and hCaptcha, played by a receiver that speaks their protocol (CONTRACT section 6)."""
+"""Turnstile and hCaptcha, played by a receiver that speaks their protocol (docs/contract.md 5.15)."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def test_captcha__passed_refused_missing_or_out_of_reach(guarded: Client, receiv
     assert refused.json()["details"] == missing.json()["details"] == [detail]
     asked = [parse_qs(request.body.decode()) for request in receiver.wait_for(2, path=f"/{kind}")]
     assert asked[0] == {"secret": ["the-secret"], "response": ["token-1"], "remoteip": [guarded.address]}
-    assert len(asked) == 2, "without a token nobody is asked"
+    assert len(asked) == 2, "without a token no request is sent"
     assert [record["data"] for record in records(guarded, tenant, form_id)] == [{"n": "passed"}, {"n": "server"}]
 
 

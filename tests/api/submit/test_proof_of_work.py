@@ -1,4 +1,4 @@
-"""Proof of work by ALTCHA: who has to bring it, and that each is good once (CONTRACT section 6)."""
+"""Proof of work by ALTCHA: who has to send it, and that each is valid once (docs/contract.md 5.15)."""
 
 import base64
 import json
@@ -99,7 +99,7 @@ def test_proofs_that_prove_nothing__are_refused(api: Client) -> None:
     deep = base64.b64encode(b"[" * 2000).decode()
 
     for proof in [*proofs, deep, ["a", "b"]]:
-        with Client(api.port) as somebody:  # each from an address of its own: bursts are bounded
+        with Client(api.port) as somebody:  # each from its own address: bursts are bounded
             assert codes(submit(somebody, tenant.publishable, form_id, {"a": "1", "_altcha": proof})) == REQUIRED, proof
     assert records(api, tenant, form_id) == []
 

@@ -1,4 +1,4 @@
-"""Submissions from pages: origins and burst limits (CONTRACT section 5)."""
+"""Submissions from pages: origins and burst limits (docs/contract.md 5.20 to 5.22)."""
 
 import time
 
@@ -192,7 +192,7 @@ def test_burst__from_a_server_with_a_secret_key__does_not_hold(api: Client) -> N
 
 
 def remaining(answer: Answer) -> tuple[int, int]:
-    """The limit that an answer was counted against, and what is left of it."""
+    """Return the limit that an answer was counted against, and its remaining requests."""
     return int(answer.headers["X-RateLimit-Limit"]), int(answer.headers["X-RateLimit-Remaining"])
 
 
