@@ -19,7 +19,7 @@ def today(days: int = 0) -> str:
 
 
 def record(name: str = "Made", **values: Any) -> dict[str, Any]:
-    """The record of a secret key that nobody has used yet, with all six permissions unless told otherwise."""
+    """Return the record of an unused secret key, with all six permissions by default."""
     prefix = "fp_pub_" if values.get("kind") == "publishable" else "fp_"
     return {
         "id": an_id("key"),

@@ -1,4 +1,4 @@
-"""A service whose database is away: it answers, and cannot say more than 503."""
+"""A service whose database is unavailable: every answer that needs it is a 503."""
 
 import http.client
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.services.processes import free_port
 
 
 class AwayApplication(Application):
-    """Never ready, as /readyz asks the database; up is all it can be."""
+    """Up, as /healthz says, and never ready: /readyz needs the database."""
 
     def is_ready(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)

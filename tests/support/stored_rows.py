@@ -1,4 +1,4 @@
-"""What the database holds of an organization, to show that a refused request changed nothing."""
+"""An organization's rows, to show that a refused request changed nothing."""
 
 from typing import Any
 

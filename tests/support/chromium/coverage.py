@@ -13,7 +13,7 @@ TOOLS = ROOT / "build" / "node"  # `make test` installs them there
 
 
 def instrumented_source() -> str:
-    """forms.js with counters; the constants that a build fills in stand before it."""
+    """Return forms.js with counters; the constants that a build fills in come before it."""
     proof = json.loads(CURRENT.read_text())["forms.proof.js"]
     constants = f"const PROOF_FILE = {json.dumps(proof['file'])}, PROOF_INTEGRITY = {json.dumps(proof['integrity'])};"
     command = ["node", str(Path(__file__).with_name("instrument.mjs"))]

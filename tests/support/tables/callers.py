@@ -1,4 +1,4 @@
-"""What the permission table is run against: an organization with an object of each kind, and callers of each kind."""
+"""The setup of the permission table: an organization with an object of each kind, and callers of each kind."""
 
 import dataclasses
 import datetime as dt

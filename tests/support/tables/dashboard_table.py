@@ -162,5 +162,5 @@ IN_ORGANIZATION: dict[str, Row] = {
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
 PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission"}
-# The link of an invitation is open to whoever holds it; `test_invitations.py` tries it.
+# The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
 OPEN = {"invitation"}
