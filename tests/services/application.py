@@ -17,9 +17,9 @@ CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
 class Application:
     """
-    The roles of one running service. Its addresses and its database stand in its environment.
+    The roles of one running service. Its environment has its addresses and its database.
 
-    On SQLite `serve` delivers by itself; on PostgreSQL it is told not to, and worker and beat do. With
+    On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after.
     """
 
@@ -112,7 +112,7 @@ class Application:
         self.processes.clear()
 
     def logs(self) -> dict[str, str]:
-        """What each role printed since `forget_logs`, its last lines; roles that were silent are left out."""
+        """Return each role's last lines since `forget_logs`; roles that printed nothing are left out."""
         tails = {role: process.tail() for role, process in self.processes.items()}
         return {role: tail for role, tail in tails.items() if tail}
 

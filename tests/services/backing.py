@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis for a run: those the environment names, or throw-away ones of our own."""
+"""PostgreSQL and Redis for a run: those the environment names, or throw-away ones."""
 
 import os
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _given(name: str, scheme: str) -> str:
 
 @contextmanager
 def backing_services() -> Iterator[Backing]:
-    """`DATABASE_URL` and `REDIS_URL` of the environment if given; what is not given is started and stopped here."""
+    """Yield `DATABASE_URL` and `REDIS_URL` of the environment; a server that it does not name is started and stopped."""
     with ExitStack() as stack:
         postgresql_url = _given("DATABASE_URL", "postgres") or stack.enter_context(PostgreSQL()).url
         redis_url = _given("REDIS_URL", "redis") or stack.enter_context(RedisServer()).url

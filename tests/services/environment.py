@@ -1,7 +1,7 @@
 """
-The environment of a suite: what pytest's own process and every process of the service under test are told.
+The environment of a suite: of pytest's own process and of every process of the service under test.
 
-`tests.run` makes it for each suite. Who calls pytest by hand gets it from `tests.settings`, before Django reads it.
+`tests.run` makes it for each suite. A call of pytest by hand gets it from `tests.settings`, before Django reads it.
 """
 
 import atexit
@@ -18,7 +18,7 @@ BACKEND_VARIABLE = "FIELDPOST_TEST_BACKEND"
 READY_VARIABLE = "FIELDPOST_TEST_READY"  # set where the environment is already one of tests
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
-# Settings of a developer's shell, which must not reach a test (CONTRACT section 8).
+# Settings of a developer's shell, which must not reach a test (docs/contract.md 8.4).
 OUR_NAMES = {
     *("SECRET_KEY", "DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
     *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),

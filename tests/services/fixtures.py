@@ -31,9 +31,9 @@ def smtp() -> Iterator[MailReceiver]:
 @pytest.fixture(scope="session")
 def live_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """
-    Opens the running service's own database to this process: tests arrange by calling the code's functions here.
+    Open the running service's own database to this process: tests arrange by calling the code's functions here.
 
-    No test database is made beside it and nothing is rolled back, as the service could not see it; a test makes its
+    No separate test database is made and nothing is rolled back, because the service could not see it; a test makes its
     own organization instead.
     """
     with django_db_blocker.unblock():

@@ -1,4 +1,4 @@
-"""Programs that the tests need beside Python: installed on Debian by root, asked for in one sentence elsewhere."""
+"""Programs that the tests need besides Python: installed on Debian by root; elsewhere a message asks for them."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 
 APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300"]  # seconds to wait for another apt-get
 
-# What is looked for, and the Debian package that brings it.
+# Program -> its Debian package.
 PACKAGES = {
     "postgres": "postgresql",
     "redis-server": "redis-server",

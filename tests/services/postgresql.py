@@ -23,7 +23,7 @@ class PostgreSQL:
     """
     `start` and `stop` may be called again and again on the same data: fault tests do.
 
-    fsync and synchronous_commit stay as they are: what is tested is a service that promises "on disk".
+    fsync and synchronous_commit keep their defaults: the service under test promises "on disk" (docs/contract.md 5.3).
     """
 
     def __init__(self) -> None:

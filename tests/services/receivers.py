@@ -96,7 +96,7 @@ class Receiver:
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
             def log_message(self, *args: object) -> None:
-                """Quiet: what came stands in `requests`."""
+                """Print nothing: the requests are in `requests`."""
 
         return Handler
 
