@@ -16,17 +16,17 @@ from tests.support.chromium.visitor import Visitor
 from tests.support.tenants import Tenant, make_tenant
 
 COUNTS = "window.__coverage__ || null"
-# Not at `pagehide`: Chromium drops what a page tells Playwright from then on.
+# Not at `pagehide`: from then on Chromium drops the page's calls to Playwright.
 SAVE_AT_THE_END = f"addEventListener('beforeunload', () => window.saveCoverage(JSON.stringify({COUNTS})))"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _running(service: Application) -> Iterator[None]:  # noqa: ARG001  # the service is there first
     """
-    The service, and with it the schema, is there before anything is arranged.
+    Start the service, and with it the schema, before a test arranges anything.
 
-    Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with. It is told
-    not to in this process alone: the service has started without it.
+    Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with. A variable
+    allows them in this process only: the service has started without it.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -67,7 +67,7 @@ def tenant() -> Tenant:
 
 @pytest.fixture
 def context_options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What `@pytest.mark.parametrize("context_options", […], indirect=True)` gives; nothing otherwise."""
+    """Return the value of `@pytest.mark.parametrize("context_options", […], indirect=True)`; `{}` by default."""
     return getattr(request, "param", {})
 
 
