@@ -18,12 +18,12 @@ _LENGTH = b"content-length:"
 
 
 class WrongAnswer(Exception):
-    """Something other than a 201: what is measured is not what was meant."""
+    """An answer other than 201: the measurement is not valid."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What came of one round."""
+    """The result of one round."""
 
     requests: int
     per_second: float

@@ -1,7 +1,7 @@
 """
-The measure beside ours: pgbench with the same look-up and INSERT, the same values, over as many connections.
+The reference measurement: pgbench with the same look-up and INSERT, the same values, over as many connections.
 
-Protocol `simple`, as the service's driver speaks it: values stand in the statement's text, each statement commits by
+Protocol `simple`, as the service's driver speaks it: values are in the statement's text, each statement commits by
 itself. What pgbench leaves out is all that a service adds: HTTP, JSON, the limit, the checks, Python.
 """
 

@@ -37,7 +37,7 @@ class Round:
 
 
 class Bench:
-    """The running parts, and what is sent to them."""
+    """The running parts, and the load on them."""
 
     def __init__(self, application: Application, postgresql: PostgreSQL, redis: RedisServer) -> None:
         self.application = application

@@ -39,7 +39,7 @@ def token_of(tenant: Tenant, form_id: str = "") -> str:
 
 
 def told_until_now(stream: Stream, api: Client, tenant: Tenant, form_id: str = "") -> list[str]:
-    """Return the ids that a stream has sent, in order. One more submission, the last, shows that there are no others."""
+    """Return the ids that a stream has sent, in order. One more submission, the last, shows that nothing is missing."""
 
     def last_has_come() -> bool:
         assert last in [event.id for event in stream.events], f"only {stream.events}"
