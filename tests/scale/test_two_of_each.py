@@ -1,4 +1,4 @@
-"""Two of each role over one PostgreSQL and Redis share the work and deliver each submission once (docs/contract.md 8.3)."""
+"""Two of each role over one PostgreSQL and Redis share the work, and deliver all of it once (docs/contract.md 8.3)."""
 
 import sys
 import time

@@ -39,7 +39,7 @@ def _given(name: str, scheme: str) -> str:
 
 @contextmanager
 def backing_services() -> Iterator[Backing]:
-    """Yield `DATABASE_URL` and `REDIS_URL` of the environment; a server that it does not name is started and stopped."""
+    """Yield `DATABASE_URL` and `REDIS_URL` of the environment; start and stop a server that it does not name."""
     with ExitStack() as stack:
         postgresql_url = _given("DATABASE_URL", "postgres") or stack.enter_context(PostgreSQL()).url
         redis_url = _given("REDIS_URL", "redis") or stack.enter_context(RedisServer()).url

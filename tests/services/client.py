@@ -43,8 +43,8 @@ class Answer:
 
 class Client:
     """
-    Requests to 127.0.0.1:`port` from a separate address, so that the limits of an address (requests without a valid key,
-    bursts of browsers) count only this client. No redirects, no retries.
+    Requests to 127.0.0.1:`port` from a separate address, so that the limits of an address (requests without a valid
+    key, bursts of browsers) count only this client. No redirects, no retries.
     """
 
     def __init__(self, port: int, address: str | None = None) -> None:
