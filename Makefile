@@ -1,5 +1,5 @@
-# run: from a fresh checkout to a working service      test: everything that CI runs      check: lint, types, settings
-# fix: what can be mended by itself                    bench: measure it          forms.js: build it after a change
+# run: from a fresh checkout to a working service      test: everything that CI runs      test-quick: a part, within 90 s
+# check: lint, types, settings    fix: what tools can fix    bench: measure it    forms.js: build it after a change
 # screenshots: look at every screen
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test check fix bench forms.js screenshots
+.PHONY: run test test-quick check fix bench forms.js screenshots
 
 run: .venv/.run
 	@$(BIN)/python -m config.write_env
@@ -16,6 +16,9 @@ run: .venv/.run
 
 test: .venv/.dev build/node/.installed
 	@$(BIN)/python -m tests.run
+
+test-quick: .venv/.dev
+	@$(BIN)/python -m tests.run --quick
 
 # A random key, and no data/env of a developer.
 SAFE = DATA_DIR=build/check EMAIL_URL=smtp://mail.example:587 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')

@@ -2,6 +2,7 @@
 `make test`: every suite against real parts. The last line is the sum, and the exit status is 0 only if all passed.
 
     python -m tests.run                                    all suites
+    python -m tests.run --quick                            what answers within 90 s
     python -m tests.run --only api-sqlite -x -k submit     one suite; what is not ours goes to pytest
 """
 
@@ -16,7 +17,7 @@ from contextlib import ExitStack
 from tests.services.backing import Backing, backing_services, programs_needed
 from tests.services.environment import POSTGRESQL
 from tests.services.packages import ensure
-from tests.suites import ALONE, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
+from tests.suites import ALONE, QUICK, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
 
 LANES = 3  # one more than processors: suites also wait, for mails, retries and time-outs
 # The published clients of other services run against ours; certificates for the TLS tests.
@@ -27,10 +28,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.run", description="Run the tests; see tests/run.py.")
     names = [suite.name for suite in SUITES]
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of: {', '.join(names)}")
+    parser.add_argument("--quick", action="store_true", help="only the unit suite and a part of the api suite")
     options, for_pytest = parser.parse_known_args(arguments)
 
-    chosen = [suite for suite in SUITES if (suite.name in options.only if options.only else exists(suite))]
-    ensure(_programs(chosen, all_suites=not options.only))
+    if options.quick:
+        chosen = list(QUICK)
+    else:
+        chosen = [suite for suite in SUITES if (suite.name in options.only if options.only else exists(suite))]
+    ensure(_programs(chosen, all_suites=not options.only and not options.quick))
     results = _run(chosen, for_pytest)
     for result in results:
         print(result.line())
@@ -73,7 +78,9 @@ def _start_backing(stack: ExitStack) -> Backing:
 
 def _in_order(runner: Runner, lanes: ThreadPoolExecutor, suites: Sequence[Suite]) -> Iterator[Result]:
     """The first suites go several at a time, the others one after the other when these are done."""
-    together: list[Future[Result]] = [lanes.submit(runner.run, suite) for suite in SIDE_BY_SIDE if suite in suites]
+    together: list[Future[Result]] = [
+        lanes.submit(runner.run, suite) for suite in SIDE_BY_SIDE + QUICK if suite in suites
+    ]
     for future in together:
         yield future.result()
     for suite in ALONE:

@@ -29,11 +29,19 @@ class Suite:
     backend: str = POSTGRESQL
     optional: bool = True  # may have no tests yet
     programs: tuple[str, ...] = ()  # besides those of the backing services
+    mark: str = ""  # of the tests that it takes; all but `left_out` by default
+    processes: int = 0  # of pytest-xdist; 0 is none
 
     @property
     def left_out(self) -> str:
         """The mark of those tests that only the suite on the other database runs."""
         return "on_postgresql" if self.backend == SQLITE else "on_sqlite"
+
+    @property
+    def arguments(self) -> list[str]:
+        """Return the arguments with which pytest runs these tests."""
+        processes = ["-n", str(self.processes)] if self.processes else []
+        return [*self.directories, "-m", self.mark or f"not {self.left_out}", *processes]
 
 
 HTTP = ("tests/api", "tests/dashboard")  # one service answers both
@@ -51,6 +59,11 @@ ALONE = (
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults",)),
 )
 SUITES = SIDE_BY_SIDE + ALONE
+# `make test-quick`: an answer while one works, over SQLite.
+QUICK = (
+    Suite("quick-unit", "unit suite on SQLite", ("tests/unit",), SQLITE, processes=2, programs=("openssl",)),
+    Suite("quick-api", "quick part of the api suite on SQLite", HTTP, SQLITE, mark="quick"),
+)
 
 
 def exists(suite: Suite) -> bool:
@@ -99,7 +112,7 @@ class Runner:
     def _run(self, suite: Suite, directory: Path) -> Result:
         environment = self._environment(suite, directory / "data")
         report, log = directory / "report.xml", None if self._live else directory / "output"
-        command = [sys.executable, "-m", "pytest", *suite.directories, "-m", f"not {suite.left_out}"]
+        command = [sys.executable, "-m", "pytest", *suite.arguments]
         command += [f"--basetemp={directory / 'pytest'}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
         if not self._live:
             command += ["-p", "no:cacheprovider"]  # its files are not made for two at a time

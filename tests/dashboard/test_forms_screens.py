@@ -20,6 +20,8 @@ from tests.support.rows import put, put_many
 from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery
 
+pytestmark = pytest.mark.quick
+
 ALL_TYPES = [
     *(
         text_field(kind, type=kind, required=False)

@@ -4,7 +4,7 @@ import http.client
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
@@ -85,7 +85,7 @@ class Application:
 
     def is_ready(self) -> bool:
         """The web answers, and the live stream."""
-        return _answers(self.port, "/readyz") and _answers(self.events_port, "/healthz")
+        return answers(self.port, "/readyz") and answers(self.events_port, "/healthz")
 
     def _worker_answers(self) -> bool:
         command = [*CELERY, "inspect", "ping", "--timeout", "2"]
@@ -121,9 +121,12 @@ class Application:
             process.forget()
 
 
-def _answers(port: int, path: str) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with suppress(OSError, http.client.HTTPException):
+def answers(port: int, path: str) -> bool:
+    """Return whether this path answers 200 now."""
+    with (
+        suppress(OSError, http.client.HTTPException),
+        closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection,
+    ):
         connection.request("GET", path)
         return connection.getresponse().status == 200
     return False

@@ -1,28 +1,23 @@
-"""A service whose database is unavailable: every answer that needs it is a 503."""
+"""A service whose database is unavailable: it answers with 503 only."""
 
-import http.client
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.services.application import Application
+from tests.services.application import Application, answers
 from tests.services.processes import free_port
 
 
 class AwayApplication(Application):
-    """Up, as /healthz says, and never ready: /readyz needs the database."""
+    """Never ready, because /readyz needs the database: it counts as started once /healthz answers."""
 
     def is_ready(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        with suppress(OSError, http.client.HTTPException):
-            connection.request("GET", "/healthz")
-            return connection.getresponse().status == 200
-        return False
+        return answers(self.port, "/healthz")
 
 
 @contextmanager
 def service_without_database(like: Application, directory: Path) -> Iterator[Application]:
-    """The web role with the settings of `like`, over a PostgreSQL that nobody runs."""
+    """The web role with the settings of `like`, over a PostgreSQL that does not run."""
     port = free_port()
     settings = {
         "PORT": str(port),

@@ -9,6 +9,8 @@ from tests.services.client import Client
 from tests.services.receivers import Receiver
 from tests.support.tenants import Tenant, make_tenant, text_field
 
+pytestmark = pytest.mark.quick
+
 PERMISSIONS = [
     "forms:read",
     "forms:write",

@@ -8,6 +8,8 @@ from tests.services.client import Client
 from tests.services.receivers import Receiver
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def tenant() -> Tenant:

@@ -10,6 +10,8 @@ from keys.tokens import digest, make_token
 from tests.services.client import Client
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.quick
+
 REFUSED = {"success": False, "error": "invalid_access_key", "message": "Invalid or missing access key"}
 
 

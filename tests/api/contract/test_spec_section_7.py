@@ -12,6 +12,8 @@ from tests.services.client import Answer, Client
 from tests.support.replies import unknown_id
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def tenant() -> Tenant:

@@ -8,6 +8,8 @@ from tests.services.client import Client
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.quick
+
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 

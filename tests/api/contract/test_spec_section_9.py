@@ -8,6 +8,8 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.quick
+
 PATHS = ["/api/forms", "/api/submissions", "/api/webhooks", "/api/keys", "/api/analytics"]
 
 

@@ -11,6 +11,8 @@ from tests.services.client import Answer, Client
 from tests.support.replies import NOT_FOUND, TIME, UNAUTHORIZED, an_id, invalid, invalid_id, success, unknown_id
 from tests.support.tenants import make_tenant
 
+pytestmark = pytest.mark.quick
+
 
 def record(form: dict[str, Any], service: Application, **values: Any) -> dict[str, Any]:
     """The whole record of a form that was created with nothing but a name."""

@@ -12,6 +12,8 @@ from tests.support.rows import put, wait_until_dispatched
 from tests.support.submitting import submit_and_get_record
 from tests.support.tenants import Tenant, make_tenant
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def tenant() -> Tenant:

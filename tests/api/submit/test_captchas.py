@@ -44,12 +44,13 @@ def receiver(verifier: Receiver) -> Receiver:
 
 
 @pytest.fixture
-def guarded(shared_service: Callable[..., Application], receiver: Receiver) -> Client:
+def guarded(shared_service: Callable[..., Application], receiver: Receiver) -> Iterator[Client]:
     """A client of a service whose captcha services are the receiver."""
     service = shared_service(
         TURNSTILE_VERIFY_URL=receiver.url("/turnstile"), HCAPTCHA_VERIFY_URL=receiver.url("/hcaptcha")
     )
-    return Client(service.port)
+    with Client(service.port) as client:
+        yield client
 
 
 @pytest.mark.parametrize("kind", FIELDS)

@@ -11,6 +11,8 @@ from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, i
 from tests.support.submitting import accepted, records, stored_data, submit_raw
 from tests.support.tenants import make_tenant
 
+pytestmark = pytest.mark.quick
+
 EMPTY = failure("empty_submission", "The submission has no values. Send at least one field besides the control fields.")
 NO_FORM = failure("not_found", "There is no form with this id.")
 CLOSED = failure("form_not_published", "This form does not take submissions now. Publish it first.")

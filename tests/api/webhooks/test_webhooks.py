@@ -9,6 +9,8 @@ from tests.support.replies import NOT_FOUND, TIME, UNAUTHORIZED, Like, an_id, fa
 from tests.support.tenants import make_tenant
 from tests.support.webhooks import EVENTS, register
 
+pytestmark = pytest.mark.quick
+
 SAME_URL = failure("conflict", "This form has a webhook with this URL already. Change that one instead.")
 SECRET = Like(r"whsec_[A-Za-z0-9+/]{43}=")
 URL = "https://hooks.invalid/fieldpost"
