@@ -40,7 +40,7 @@ def django_db_setup() -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Debian's Chromium; without its sandbox, which root may not use."""
+    """Return the options of Debian's Chromium, without its sandbox, which root may not use."""
     return {**browser_type_launch_args, "executable_path": shutil.which("chromium"), "args": ["--no-sandbox"]}
 
 
@@ -73,7 +73,7 @@ def context_options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture
 def clean_context(browser: Browser, context_options: dict[str, Any]) -> Iterator[BrowserContext]:
-    """A browser without history that gets forms.js as the service serves it. No cookie may be left in it."""
+    """Yield a browser without history that gets forms.js as the service serves it. No cookie may be left in it."""
     context = browser.new_context(**context_options)
     context.set_default_timeout(15_000)
     yield context
@@ -86,7 +86,7 @@ def clean_context(browser: Browser, context_options: dict[str, Any]) -> Iterator
 def counting_context(
     clean_context: BrowserContext, service: Application, source_with_counters: str, coverage: BranchCoverage
 ) -> Iterator[BrowserContext]:
-    """The same, with counters in forms.js."""
+    """Yield the same, with counters in forms.js."""
     headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
     clean_context.route(
         f"{service.base_url}/forms.js", lambda route: route.fulfill(body=source_with_counters, headers=headers)
@@ -109,7 +109,7 @@ def _visit(context: BrowserContext, site: Site, tenant: Tenant, api: Client, url
 def visitor(
     counting_context: BrowserContext, site: Site, tenant: Tenant, api: Client, service: Application
 ) -> Iterator[Visitor]:
-    """Somebody on a page whose forms.js counts its branches."""
+    """Yield a visitor of a page whose forms.js counts its branches."""
     yield from _visit(counting_context, site, tenant, api, service.base_url)
 
 
@@ -117,5 +117,5 @@ def visitor(
 def plain_visitor(
     clean_context: BrowserContext, site: Site, tenant: Tenant, api: Client, service: Application
 ) -> Iterator[Visitor]:
-    """Somebody on a page that gets everything as the service serves it."""
+    """Yield a visitor of a page that gets everything as the service serves it."""
     yield from _visit(clean_context, site, tenant, api, service.base_url)

@@ -49,7 +49,7 @@ def rows_of(answer: Answer) -> list[str]:
 
 
 def targets_of(answer: Answer, *known: str) -> list[str]:
-    """Return, for each row of the log, which of these it goes to."""
+    """Return the receiver of each row of the log, out of these."""
     return [next(name for name in known if name in row) for row in rows_of(answer)]
 
 

@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def capture(token: str, form_id: str) -> tuple[list[str], uuid.UUID]:
-    """The SQL of one submission with its values in it, and the id that the row got."""
+    """Return the SQL of one submission with its values in it, and the id that the row got."""
     with CaptureQueriesContext(connection) as queries:
         found = find_key_and_form(digest=digest(token), form_id=decode_id(Prefix.FORM, form_id))
         assert found is not None

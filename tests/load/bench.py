@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> None:
 
 @contextmanager
 def running_bench() -> Iterator[Bench]:
-    """PostgreSQL, Redis and the web role, all our own; Celery is started later."""
+    """Yield PostgreSQL, Redis and the web role, all started here; Celery is started later."""
     with (
         tempfile.TemporaryDirectory(prefix="fieldpost-bench-", ignore_cleanup_errors=True) as name,
         PostgreSQL() as postgresql,

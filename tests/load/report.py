@@ -21,11 +21,11 @@ class Figures:
     dispatching: list[Round] = field(default_factory=list)
 
     def ratio(self, rounds: Sequence[Round]) -> float:
-        """Of the medians: ours to pgbench's."""
+        """Return the ratio of the medians: ours to pgbench's."""
         return median(one.load.per_second for one in rounds) / median(self.pgbench)
 
     def plain(self) -> dict[str, Any]:
-        """For JSON: rates a second, milliseconds."""
+        """Return the figures for JSON: rates a second, milliseconds."""
         result: dict[str, Any] = {"pgbench": {"per_second": self.pgbench}}
         for name, rounds in (("alone", self.alone), ("dispatching", self.dispatching)):
             result[name] = {
@@ -41,7 +41,7 @@ class Figures:
 
 
 def describe(bench: Bench, seconds: float, rounds: int) -> dict[str, Any]:
-    """The conditions."""
+    """Return the conditions of the measurement."""
     version, fsync, synchronous_commit = bench.query(
         "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')"
     )

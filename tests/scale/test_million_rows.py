@@ -95,7 +95,7 @@ def million(service: Application) -> Iterator[Million]:
 
 
 def plain_seconds() -> float:
-    """The best of three runs of one process that reads every row for a text that is not there."""
+    """Return the best of three runs of one process that reads every row for a text that no row has."""
     table = Submission._meta.db_table
     times = []
     with transaction.atomic(), connections["default"].cursor() as cursor:
@@ -110,7 +110,7 @@ def plain_seconds() -> float:
 
 
 def check_quick(label: str, act: Callable[[], Any], bound: float = QUICK) -> None:
-    """The best of several runs is within the bound, in seconds; all are printed."""
+    """Assert that the best of several runs is within the bound, in seconds; print all."""
     times: list[float] = []
     while len(times) < RUNS or (min(times) >= bound and len(times) < MOST_RUNS):
         began = time.perf_counter()

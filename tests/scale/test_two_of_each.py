@@ -42,7 +42,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
 
 @pytest.fixture
 def ports(service: Application, start_service: Callable[..., Application]) -> list[int]:
-    """Where the two web processes listen."""
+    """Return the ports of the two web processes."""
     return [service.port, start_service().port]
 
 

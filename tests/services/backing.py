@@ -18,7 +18,7 @@ class Backing:
     made: list[str] = field(default_factory=list)
 
     def database(self, label: str) -> str:
-        """The URL of a fresh database."""
+        """Create a fresh database and return its URL."""
         name = f"fieldpost_{label}_{os.getpid()}".replace("-", "_")
         self.made.append(name)
         return create_database(self.postgresql_url, name)
@@ -32,7 +32,7 @@ class Backing:
 
 
 def _given(name: str, scheme: str) -> str:
-    """A developer's SQLite or empty setting is not a server for us."""
+    """Return the server of a variable; a developer's SQLite or empty setting is none."""
     url = os.environ.get(name, "")
     return url if url.startswith(scheme) else ""
 
@@ -51,6 +51,6 @@ def backing_services() -> Iterator[Backing]:
 
 
 def programs_needed() -> list[str]:
-    """The programs that `backing_services` will start."""
+    """Return the programs that `backing_services` will start."""
     programs = [] if _given("DATABASE_URL", "postgres") else ["postgres"]
     return programs if _given("REDIS_URL", "redis") else [*programs, "redis-server"]

@@ -1,4 +1,4 @@
-"""A small HTTP client that shows everything an answer holds and hides nothing that was asked."""
+"""A small HTTP client that shows the whole answer and sends exactly the given request."""
 
 import json
 import random
@@ -75,7 +75,7 @@ class Client:
         data: bytes | str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """`json` is sent with its media type; `data` as it is, with no media type but one in `headers`."""
+        """Send `json` with its media type, or `data` as it is, with no media type but one in `headers`."""
         sent: dict[str, str] = {}
         if key is not None:
             sent["x-access-key"] = key

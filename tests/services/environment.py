@@ -41,10 +41,10 @@ def service_environment(
     extra: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """
-    A complete environment on free ports; without `database_url` the database is SQLite in `data_dir`.
+    Return a complete environment on free ports; without `database_url` the database is SQLite in `data_dir`.
     `backend` says which roles a service gets: Celery's on `postgresql`.
 
-    Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that nobody waits.
+    Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that tests do not wait.
     """
     port, events_port = free_port(), free_port()
     settings = {
@@ -79,7 +79,7 @@ def _without_ours(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def prepare_environment() -> None:
-    """For pytest by hand: if nobody did before us, make this process's environment one of tests."""
+    """Make this process's environment one of tests, for a call of pytest by hand; keep one that is already."""
     if os.environ.get(READY_VARIABLE):
         return  # tests.run did, or the pytest process that started this xdist worker
     database_url, redis_url = "", ""

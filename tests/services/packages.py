@@ -21,7 +21,7 @@ PACKAGES = {
 
 
 def postgresql_program(name: str) -> Path | None:
-    """Debian keeps initdb and postgres outside PATH, one directory for each version; the newest is taken."""
+    """Return a program of the newest PostgreSQL: Debian keeps one directory for each version, outside PATH."""
     versions = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
     newest = sorted(versions, key=lambda path: float(path.parts[4]))
     if newest:
@@ -40,7 +40,7 @@ def missing(programs: Iterable[str]) -> list[str]:
 
 
 def ensure(programs: Iterable[str]) -> None:
-    """Every program is there afterwards, or the process ends with status 2 and a sentence that says what to install."""
+    """Install missing programs, or end the process with status 2 and a sentence that says what to install."""
     absent = missing(programs)
     if not absent:
         return

@@ -18,7 +18,7 @@ PORTS = range(15_000, 32_000)
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 on which nothing listens now."""
+    """Return a TCP port of 127.0.0.1 on which nothing listens now."""
     while True:
         port = random.choice(PORTS)
         with socket.socket() as probe, suppress(OSError):
@@ -79,7 +79,7 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """SIGKILL for the whole group, once: later the id may belong to somebody else."""
+        """Kill the whole group, once: later the id may belong to another process."""
         if not self._ended:
             with suppress(ProcessLookupError):
                 os.killpg(self.popen.pid, signal.SIGKILL)
@@ -87,7 +87,7 @@ class Process:
         self.popen.wait()
 
     def tail(self, lines: int = 40) -> str:
-        """The last lines printed since `forget`."""
+        """Return the last lines printed since `forget`."""
         text = self.log.read_bytes()[self._shown :].decode(errors="replace") if self.log else ""
         return "\n".join(text.splitlines()[-lines:])
 

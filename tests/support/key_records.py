@@ -14,7 +14,7 @@ PUBLISHABLE = Like(r"fp_pub_[0-9A-Za-z]{46}")
 
 
 def today(days: int = 0) -> str:
-    """Today in UTC, or a day before or after it, as the API writes it."""
+    """Return today in UTC, or a day before or after it, as the API writes it."""
     return (now().date() + dt.timedelta(days=days)).isoformat()
 
 

@@ -62,7 +62,7 @@ class Stream:
         self.ended.set()
 
     def wait_for(self, count: int, timeout: float = 10.0) -> list[Event]:
-        """The first events, once there are so many."""
+        """Return the first events, once there are so many."""
 
         def arrived() -> list[Event]:
             assert len(self.events) >= count, f"{len(self.events)} events came: {self.events}"

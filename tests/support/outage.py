@@ -17,7 +17,7 @@ class AwayApplication(Application):
 
 @contextmanager
 def service_without_database(like: Application, directory: Path) -> Iterator[Application]:
-    """The web role with the settings of `like`, over a PostgreSQL that does not run."""
+    """Yield the web role with the settings of `like`, over a PostgreSQL that does not run."""
     port = free_port()
     settings = {
         "PORT": str(port),

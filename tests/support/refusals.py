@@ -39,5 +39,5 @@ def public_id(row: Refusal) -> str | None:
 
 
 def everything(row: Refusal) -> str:
-    """Every column as text."""
+    """Return every column as text."""
     return json.dumps(Refusal.objects.filter(pk=row.pk).values().get(), default=str)

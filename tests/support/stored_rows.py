@@ -20,7 +20,7 @@ QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
 
 
 def stored_rows(tenant: Tenant) -> dict[str, list[dict[str, Any]]]:
-    """Every row of the organization, in order."""
+    """Return every row of the organization, in order."""
     return {
         name: list(model.objects.filter(**{path: tenant.organization}).order_by("pk").values("pk", *columns))
         if columns

@@ -43,7 +43,7 @@ schemathesis.openapi.format("uri", st.from_regex(r"http://127\.0\.0\.1:9/[a-z0-9
 
 @schemathesis.hook
 def before_call(_context: schemathesis.HookContext, case: schemathesis.Case, _kwargs: dict[str, Any]) -> None:
-    """Never revoke the key that all cases use."""
+    """Replace a call that would revoke the key of all cases."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
 
@@ -66,13 +66,13 @@ def map_case(_context: schemathesis.HookContext, case: schemathesis.Case) -> sch
 
 
 def existing(drawn: str) -> str:
-    """Return, for most ids drawn, one of its kind that exists; always the same."""
+    """Return an existing id for most drawn ids of its kind; always the same."""
     known, number = IDS.get(drawn[:3], []), zlib.crc32(drawn.encode())
     return known[number % len(known)] if known and number % 5 else drawn
 
 
 def correct_form(body: dict[str, Any]) -> None:
-    """Names in a form are distinct, the default form requires nothing, and 5.0 is no whole number to us."""
+    """Make names distinct and 5.0 an integer, and require no field: the default form cannot have a required one."""
     if isinstance(body.get("retentionDays"), float):
         body["retentionDays"] = int(body["retentionDays"])
     for place, field in enumerate(body["fields"] if isinstance(body.get("fields"), list) else []):

@@ -201,7 +201,7 @@ def test_method_not_allowed__names_the_methods_that_are(api: Client, method: str
 
 
 def limited(rate_limit: int) -> Tenant:
-    """An organization with so few requests an hour."""
+    """Return an organization with so few requests an hour."""
     tenant = make_tenant()
     Organization.objects.filter(pk=tenant.organization.pk).update(rate_limit=rate_limit)
     return tenant
@@ -238,7 +238,7 @@ def test_rate_limited__without_a_valid_key__is_the_address_with_the_free_limit(a
 
 
 def break_permissions(api: Client, tenant: Tenant) -> Answer:
-    """A row that no code can have written: what reads it fails in a way that nobody foresaw."""
+    """Store permissions that no code writes: the code that reads them fails with an unexpected error."""
     AccessKey.objects.filter(digest=digest(tenant.key)).update(permissions=5)
     return api.get("/api/forms", tenant.key)
 

@@ -31,7 +31,7 @@ Arrange = Callable[[Tenant], Request]
 
 
 def used_up(tenant: Tenant) -> Tenant:
-    """The organization, with no request left in any hour."""
+    """Return the organization, with no request left in any hour."""
     Organization.objects.filter(pk=tenant.organization.pk).update(rate_limit=1)
     return tenant
 

@@ -36,7 +36,7 @@ every_endpoint_with_an_id = pytest.mark.parametrize("endpoint", [one for one in 
 
 @pytest.fixture(scope="module")
 def house(service: Application) -> House:  # noqa: ARG001  # the service is there first
-    """For requests that are refused, and so change nothing."""
+    """Return the objects for requests that are refused, and so change nothing."""
     return furnish(make_tenant())
 
 
@@ -57,12 +57,12 @@ def page_key(house: House) -> str:
 
 @pytest.fixture(scope="module")
 def foreigner(service: Application) -> Tenant:  # noqa: ARG001  # the service is there first
-    """Another organization, whose key may do everything there."""
+    """Return another organization, whose key may do everything there."""
     return make_tenant()
 
 
 def just_enough(tenant: Tenant, permission: str) -> str:
-    """A key that may do this and nothing else."""
+    """Return a key that may do this and nothing else."""
     if permission in ALL_SIX:
         return tenant.issue(permission)
     return tenant.issue(admin=permission == ADMIN)

@@ -18,7 +18,7 @@ STAMPED = re.compile(r'action="(\?stamp=[^"]+)"')
 
 
 def action_of(answer: Answer) -> str:
-    """The query that a page of ours posts to."""
+    """Return the query that our page posts to."""
     found = STAMPED.search(answer.text)
     assert found
     return found[1]

@@ -25,7 +25,7 @@ def statuses_afterwards(port: int, tenant: Tenant) -> set[int]:
 
 
 def fill(tenant: Tenant, megabytes: int) -> None:
-    """More than what the sockets in between hold, so that the service notices when nobody reads."""
+    """Store more than the sockets in between hold, so that the service notices when nobody reads."""
     form_id = decode_id(Prefix.FORM, tenant.default_form_id)
     rows = [
         Submission(

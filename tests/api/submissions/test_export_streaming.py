@@ -23,7 +23,7 @@ MAX_GROWTH = 24 * 1024 * 1024  # bytes
 
 @pytest.fixture(scope="module")
 def large() -> tuple[Tenant, str]:
-    """An organization with 20,000 submissions of 2 KB to one form. Tests leave them as they are."""
+    """Return an organization with 20,000 submissions of 2 KB to one form. Tests do not change them."""
     tenant = make_tenant()
     form = tenant.form()
     put_many(tenant, form, ({"n": str(n), "text": VALUE} for n in range(ROWS)))

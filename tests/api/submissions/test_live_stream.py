@@ -224,7 +224,7 @@ def test_stream__headers__allow_our_own_origin_alone_and_no_storing(service: App
 
 
 def threads_of_the_events_process(service: Application) -> int:
-    """Threads of `manage.py events` and of every process that it has started."""
+    """Return the threads of `manage.py events` and of every process that it has started."""
     parents = {int(path.name): parent_of(path) for path in Path("/proc").iterdir() if path.name.isdecimal()}
     ours = {pid for pid, parent in parents.items() if b"events" in command_of(pid) and parent == web_pid(service)}
     assert ours, "`serve` has a child that runs `events`"

@@ -113,7 +113,7 @@ def test_two_processes__at_once__add_up(api: Client, start_service: Any) -> None
 
 
 def fill_hour(tenant: Tenant, wanted: int) -> None:
-    """Rows of as many kinds, in this hour and, should it end meanwhile, in the next."""
+    """Store rows of as many kinds, in this hour and, should it end meanwhile, in the next."""
     moment = now()
     hour = moment.replace(minute=0, second=0, microsecond=0)
     Refusal.objects.bulk_create(

@@ -29,14 +29,14 @@ def protection(kind: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[Receiver]:
-    """The captcha services' server."""
+    """Yield the captcha services' server."""
     with Receiver() as server:
         yield server
 
 
 @pytest.fixture
 def receiver(verifier: Receiver) -> Receiver:
-    """The same, without memory of the test before."""
+    """Return the same, without the requests of the test before."""
     verifier.requests.clear()
     verifier.replies.clear()
     verifier.reply = Reply()
@@ -45,7 +45,7 @@ def receiver(verifier: Receiver) -> Receiver:
 
 @pytest.fixture
 def guarded(shared_service: Callable[..., Application], receiver: Receiver) -> Iterator[Client]:
-    """A client of a service whose captcha services are the receiver."""
+    """Yield a client of a service whose captcha services are the receiver."""
     service = shared_service(
         TURNSTILE_VERIFY_URL=receiver.url("/turnstile"), HCAPTCHA_VERIFY_URL=receiver.url("/hcaptcha")
     )

@@ -17,7 +17,7 @@ PAGE = {"Origin": "https://shop.example"}
 
 
 def solve(api: Client) -> str:
-    """A fresh challenge's solution, by ALTCHA's own solver, as pages send it."""
+    """Return a fresh challenge's solution, by ALTCHA's own solver, as pages send it."""
     challenge = altcha.Challenge.from_dict(api.get("/f/challenge").json())
     solution = altcha.solve_challenge(challenge)
     assert solution
@@ -81,7 +81,7 @@ def test_form_that_does_not_ask__ignores_what_is_sent(api: Client) -> None:
 
 
 def forged(**parameters: Any) -> str:
-    """A solved challenge that somebody else signed."""
+    """Return a solved challenge with a signature that is not ours."""
     challenge = altcha.create_challenge("SHA-256", 1, counter=5, hmac_secret="theirs", **parameters)
     solution = altcha.solve_challenge(challenge)
     assert solution

@@ -128,7 +128,7 @@ def test_origin__default_form_with_a_list__holds_when_no_form_is_named(api: Clie
 
 
 def submit_until_refused(clients: list[Client], key: str, form_id: str, **headers: str) -> tuple[int, bool, Answer]:
-    """How many were taken, whether the minute ended meanwhile, and the refusal."""
+    """Return the number of accepted submissions, whether the minute ended meanwhile, and the refusal."""
     start, taken = time.time(), 0
     while True:
         answer = submit(clients[taken % len(clients)], key, form_id, **headers)

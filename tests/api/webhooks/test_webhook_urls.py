@@ -18,7 +18,7 @@ PUBLIC = "93.184.215.14"  # an address of the internet; saving a webhook opens n
 
 @pytest.fixture
 def strict(shared_service: Callable[..., Application]) -> Iterator[Client]:
-    """A client of a web role with production's settings: only https, and no network opened."""
+    """Yield a client of a web role with production's settings: only https, and no network opened."""
     with Client(shared_service(WEBHOOK_ALLOW_HTTP="0", WEBHOOK_ALLOWED_NETWORKS="").port) as client:
         yield client
 

@@ -41,5 +41,5 @@ class BranchCoverage:
         return 100 * sum(1 for times in self.taken.values() if times) / len(self.taken) if self.taken else 0.0
 
     def missing(self) -> list[str]:
-        """Arms that nothing took, as `line 12, arm 1`."""
+        """Return the arms that no test took, as `line 12, arm 1`."""
         return [f"line {self.lines[branch]}, arm {arm}" for (branch, arm), times in self.taken.items() if not times]

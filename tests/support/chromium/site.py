@@ -59,6 +59,6 @@ class Site:
             do_GET = do_POST = answer
 
             def log_message(self, *args: object) -> None:
-                """Quiet."""
+                """Print nothing."""
 
         return Handler

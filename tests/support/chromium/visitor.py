@@ -89,7 +89,7 @@ class Visitor:
 
 
 def reply(status: int, body: str = "{}", **headers: str) -> Callable[[Route], None]:
-    """An answer of the service that a test plays; underscores in names stand for hyphens."""
+    """Return an answer of the service that a test plays; underscores in names stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     cors = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
     return lambda route: route.fulfill(
@@ -98,7 +98,7 @@ def reply(status: int, body: str = "{}", **headers: str) -> Callable[[Route], No
 
 
 def lose(route: Route) -> None:
-    """The service has the submission; its answer never reaches the page."""
+    """Send the submission to the service, but not its answer to the page."""
     route.fetch()
     route.abort("connectionreset")
 

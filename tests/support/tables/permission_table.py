@@ -54,7 +54,7 @@ class Endpoint:
 
     @property
     def of_the_resource(self) -> list[str]:
-        """The other permissions of the same resource: not enough, yet the key has something to do here."""
+        """Return the other permissions of the same resource: not enough, but the key may use the resource."""
         resource = RESOURCES.get(self.segment)
         return [one for one in ALL_SIX if one.startswith(f"{resource}:") and one != self.permission]
 
