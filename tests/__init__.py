@@ -1,1 +1,1 @@
-"""Does it hold: `unit` in one process, `api` black box over HTTP, then scale, browser and faults. See `tests.run`."""
+"""The tests: `unit` in one process, `api` black box over HTTP, then scale, browser and faults. See `tests.run`."""

@@ -1,4 +1,4 @@
-"""What holds for every suite. Fixtures for those with a running service are in `tests.services.fixtures`."""
+"""Setup of every suite. Fixtures of the suites with a running service are in `tests.services.fixtures`."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import pytest
 
 pytest_plugins = ["tests.services.fixtures"]
 
-# By default SIGTERM ends Python at once and would leave the started services behind; as Ctrl-C it lets fixtures end.
+# By default SIGTERM ends Python immediately and leaves the started services behind; as Ctrl-C it lets fixtures end.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

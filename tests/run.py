@@ -2,8 +2,8 @@
 `make test`: every suite against real parts. The last line is the sum, and the exit status is 0 only if all passed.
 
     python -m tests.run                                    all suites
-    python -m tests.run --quick                            what answers within 90 s
-    python -m tests.run --only api-sqlite -x -k submit     one suite; what is not ours goes to pytest
+    python -m tests.run --quick                            the tests that finish within 90 s
+    python -m tests.run --only api-sqlite -x -k submit     one suite; other options go to pytest
 """
 
 import argparse

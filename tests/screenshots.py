@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def take(base_url: str) -> None:
-    """Take every screen in every look."""
+    """Take every screen with all `LOOKS`."""
     from playwright.sync_api import sync_playwright
 
     from tests.support.chromium.dashboard_page import at_the_dashboard

@@ -1,4 +1,4 @@
-"""The suites of `tests.run`: what each one is, its environment, one pytest process, and what came of it."""
+"""The suites of `tests.run`: their titles, environments and pytest processes, and their results."""
 
 import subprocess
 import sys
@@ -39,14 +39,14 @@ class Suite:
 
     @property
     def arguments(self) -> list[str]:
-        """What pytest is called with to run these tests."""
+        """Return the arguments with which pytest runs these tests."""
         processes = ["-n", str(self.processes)] if self.processes else []
         return [*self.directories, "-m", self.mark or f"not {self.left_out}", *processes]
 
 
 HTTP = ("tests/api", "tests/dashboard")  # one service answers both
 
-# The first ones go side by side, the longest first; the others measure or break things and run alone.
+# The first ones go side by side, the longest first; the others measure or break things and run by themselves.
 SIDE_BY_SIDE = (
     Suite("api-sqlite", "api suite on SQLite without Redis", HTTP, SQLITE, optional=False),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", HTTP, optional=False),
@@ -172,7 +172,7 @@ def _wait(process: Process) -> str:
 
 
 def _note(status: int, total: int, failed: int, skipped: int) -> str:
-    """What is wrong with the suite beside failed tests."""
+    """Return why the suite as a whole failed, or an empty string."""
     if status == NOTHING_COLLECTED or not total:
         return "it collected nothing"
     if status and not failed:

@@ -16,17 +16,17 @@ from tests.support.chromium.visitor import Visitor
 from tests.support.tenants import Tenant, make_tenant
 
 COUNTS = "window.__coverage__ || null"
-# Not at `pagehide`: Chromium drops what a page tells Playwright from then on.
+# Not at `pagehide`: from then on Chromium drops the page's calls to Playwright.
 SAVE_AT_THE_END = f"addEventListener('beforeunload', () => window.saveCoverage(JSON.stringify({COUNTS})))"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _running(service: Application) -> Iterator[None]:  # noqa: ARG001  # the service is there first
     """
-    The service, and with it the schema, is there before anything is arranged.
+    Start the service, and with it the schema, before a test arranges anything.
 
-    Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with. It is told
-    not to in this process alone: the service has started without it.
+    Playwright's own loop runs in this thread, so Django would refuse every query that a test arranges with. A variable
+    allows them in this process only: the service has started without it.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -40,7 +40,7 @@ def django_db_setup() -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Debian's Chromium; without its sandbox, which root may not use."""
+    """Return the options of Debian's Chromium, without its sandbox, which root may not use."""
     return {**browser_type_launch_args, "executable_path": shutil.which("chromium"), "args": ["--no-sandbox"]}
 
 
@@ -67,13 +67,13 @@ def tenant() -> Tenant:
 
 @pytest.fixture
 def context_options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What `@pytest.mark.parametrize("context_options", […], indirect=True)` gives; nothing otherwise."""
+    """Return the value of `@pytest.mark.parametrize("context_options", […], indirect=True)`; `{}` by default."""
     return getattr(request, "param", {})
 
 
 @pytest.fixture
 def clean_context(browser: Browser, context_options: dict[str, Any]) -> Iterator[BrowserContext]:
-    """A browser without history that gets forms.js as the service serves it. No cookie may be left in it."""
+    """Yield a browser without history that gets forms.js as the service serves it. No cookie may be left in it."""
     context = browser.new_context(**context_options)
     context.set_default_timeout(15_000)
     yield context
@@ -86,7 +86,7 @@ def clean_context(browser: Browser, context_options: dict[str, Any]) -> Iterator
 def counting_context(
     clean_context: BrowserContext, service: Application, source_with_counters: str, coverage: BranchCoverage
 ) -> Iterator[BrowserContext]:
-    """The same, with counters in forms.js."""
+    """Yield the same, with counters in forms.js."""
     headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
     clean_context.route(
         f"{service.base_url}/forms.js", lambda route: route.fulfill(body=source_with_counters, headers=headers)
@@ -109,7 +109,7 @@ def _visit(context: BrowserContext, site: Site, tenant: Tenant, api: Client, url
 def visitor(
     counting_context: BrowserContext, site: Site, tenant: Tenant, api: Client, service: Application
 ) -> Iterator[Visitor]:
-    """Somebody on a page whose forms.js counts its branches."""
+    """Yield a visitor of a page whose forms.js counts its branches."""
     yield from _visit(counting_context, site, tenant, api, service.base_url)
 
 
@@ -117,5 +117,5 @@ def visitor(
 def plain_visitor(
     clean_context: BrowserContext, site: Site, tenant: Tenant, api: Client, service: Application
 ) -> Iterator[Visitor]:
-    """Somebody on a page that gets everything as the service serves it."""
+    """Yield a visitor of a page that gets everything as the service serves it."""
     yield from _visit(clean_context, site, tenant, api, service.base_url)

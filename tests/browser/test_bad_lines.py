@@ -1,4 +1,4 @@
-"""Slow, dead and returning lines: what was sent arrives, once (CONTRACT section 6)."""
+"""Slow, dead and returning lines: each submission arrives, once (docs/contract.md 6.5)."""
 
 import time
 from typing import Any

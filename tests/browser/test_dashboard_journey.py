@@ -39,7 +39,7 @@ def sign_up(page: Page, smtp: MailReceiver, email: str) -> None:
     press(page, "Create an account")
     heading(page, "Verify your email")
     code = re.search(r"^([A-Z0-9-]{6,})\s*$", smtp.wait_for(email)[0].message.get_content(), re.MULTILINE)
-    assert code, "the mail holds a code on a line of its own"
+    assert code, "the mail has a code on a separate line"
     page.get_by_label("Code").fill(code[1])
     press(page, "Continue")
     heading(page, "First steps")
@@ -101,7 +101,7 @@ def test_journey__from_sign_up__to_a_first_live_submission_and_its_deliveries(
         expect(page.get_by_text("1 submission is marked as not spam")).to_be_visible()
         link(page, "Inbox")
 
-        # Export what is filtered.
+        # Export the filtered list.
         link(page, "Export")
         expect(page.get_by_text("1 submission", exact=True)).to_be_visible()
         with page.expect_download() as download:

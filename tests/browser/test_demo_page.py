@@ -1,4 +1,4 @@
-"""The demo page as a newcomer sees it: both forms work, and what they send shows up beside them."""
+"""The demo page as a newcomer sees it: both forms work, and their submissions appear next to them."""
 
 from collections.abc import Callable
 

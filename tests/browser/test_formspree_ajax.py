@@ -1,4 +1,4 @@
-"""`@formspree/ajax` from npm, unmodified, on a page whose endpoint we are (CONTRACT section 6)."""
+"""`@formspree/ajax` from npm, unmodified, on a page whose endpoint we are (docs/contract.md 6.12)."""
 
 from playwright.sync_api import Page, expect
 

@@ -1,4 +1,4 @@
-"""The hosted page, seen and heard: accessible in both colour schemes, usable without scripts, by keyboard."""
+"""The hosted page: accessible in both colour schemes, usable without scripts and by keyboard."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def test_hosted_page__in_a_frame__is_shown_where_the_form_allows_it_alone(plain_
     visitor = plain_visitor
     visitor.forgives = ["frame", "Content Security Policy"]
     welcome = visitor.tenant.form(allowed_origins=[visitor.site.origin], name="Welcome")
-    closed = visitor.tenant.form(name="Alone")
+    closed = visitor.tenant.form(name="Closed")
     frames = "".join(f'<iframe src="{visitor.service_url}/f/{form}"></iframe>' for form in (welcome, closed))
     page = visitor.open(frames, tag="")
     frame = page.frame_locator("iframe >> nth=0")
@@ -115,7 +115,7 @@ def test_hosted_page__in_a_frame__is_shown_where_the_form_allows_it_alone(plain_
     frame.get_by_role("button", name="Send").click()
     expect(frame.get_by_role("heading", name="Thank you")).to_be_visible()
     assert visitor.stored(welcome) == [{"email": "", "message": "From a frame"}]
-    expect(page.frame_locator("iframe >> nth=1").get_by_role("heading", name="Alone")).to_have_count(0)
+    expect(page.frame_locator("iframe >> nth=1").get_by_role("heading", name="Closed")).to_have_count(0)
 
 
 def test_hosted_page__by_keyboard_alone__works(plain_visitor: Visitor) -> None:

@@ -1,4 +1,4 @@
-"""Answers that come late, or get lost, while the visitor goes on; and what else a page may have of its own."""
+"""Answers that come late, or get lost, while the visitor goes on; and other scripts of the page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a visitor sees of a submission: messages, errors at fields, buttons, events, where it goes next."""
+"""A submission as the visitor sees it: messages, errors at fields, buttons, events, the next page."""
 
 from typing import Any
 
@@ -134,7 +134,7 @@ def test_redirect__that_leads_nowhere_good__is_passed_over(visitor: Visitor, nam
     page.evaluate("navigation.addEventListener('navigate', event => { document.title = event.destination.url })")
     page.locator("button").click()
     expect(visitor.thanks).to_be_visible()
-    page.evaluate("new Promise(done => setTimeout(done))")  # an address that is a script runs as a task of its own
+    page.evaluate("new Promise(done => setTimeout(done))")  # an address that is a script runs as a separate task
     assert (page.url, page.title()) == (address, "A page")
 
 

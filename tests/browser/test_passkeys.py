@@ -1,4 +1,4 @@
-"""Passkeys in Chromium with its virtual authenticator; what else only a browser can tell of logging in."""
+"""Passkeys in Chromium with its virtual authenticator, and other parts of login that need a browser."""
 
 import secrets
 
@@ -32,7 +32,7 @@ def test_passkey__added__logs_in_without_a_password_and_is_the_second_step_after
         log_out(page)
         log_in(page, person)
         expect(page.get_by_role("heading", name="The second step")).to_be_visible()
-        page.goto("/dashboard/account")  # the password alone opens nothing
+        page.goto("/dashboard/account")  # the password is not enough
         expect(page.get_by_role("heading", name="The second step")).to_be_visible()
         press(page, "Use a passkey")
         page.wait_for_url("**/dashboard/o/**")

@@ -57,7 +57,7 @@ def test_hosted_page_that_asks__computes_it_when_it_is_sent(plain_visitor: Visit
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert plain_visitor.stored(form_id) == [{"email": "", "message": "Hello"}]
     page.go_back()
-    page.get_by_label("Message").fill("Once more")
+    page.get_by_label("Message").fill("Hello again")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert len(plain_visitor.stored(form_id)) == 2

@@ -1,4 +1,4 @@
-"""Pages as people have them, which work by adding the script tag alone; and pages with a strict policy."""
+"""Pages as people have them, which need only the script tag to work; and pages with a strict policy."""
 
 import gzip
 
@@ -10,7 +10,7 @@ from forms_app.snippets import script_tag
 from tests.support.chromium.site import PAGES
 from tests.support.chromium.visitor import CONTACT, Visitor
 
-MAX_GZIPPED = 3 * 1024  # bytes of forms.js (CONTRACT section 6)
+MAX_GZIPPED = 3 * 1024  # bytes of forms.js (docs/contract.md 6.1)
 
 
 def open_page(visitor: Visitor, name: str) -> None:

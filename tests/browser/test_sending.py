@@ -1,4 +1,4 @@
-"""What forms.js sends: every kind of input, several forms, forms added later (CONTRACT section 6)."""
+"""Values that forms.js sends: every kind of input, several forms, forms added later (docs/contract.md 6.2 and 6.4)."""
 
 import pytest
 from playwright.sync_api import expect

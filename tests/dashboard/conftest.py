@@ -7,10 +7,10 @@ from tests.services.application import Application
 
 @pytest.fixture(scope="session", autouse=True)
 def _running(service: Application) -> None:
-    """Every test here may arrange in the database, so the service (and with it the schema) is there before."""
+    """Start the service, and with it the schema, first: every test here may arrange in the database."""
 
 
 @pytest.fixture(scope="session")
 def django_db_setup() -> None:
-    """pytest-django's own would make a test database that the running service never sees."""
+    """Replace pytest-django's own, which would make a test database that the running service never sees."""
     pytest.fail("API tests share the running service's database: leave out the django_db mark and its fixtures")

@@ -27,7 +27,7 @@ ROWS = [pytest.param(name, row, id=name) for name, row in IN_ORGANIZATION.items(
 
 @pytest.fixture(scope="module")
 def people(service: Application) -> Iterator[SimpleNamespace]:
-    """A tenant with a user of each role, and the owner of another organization, each in a separate browser."""
+    """Yield a tenant with a user of each role, and the owner of another organization, each in a separate browser."""
     tenant, other = make_tenant(), make_tenant()
     with Client(service.port) as client:
         yield SimpleNamespace(

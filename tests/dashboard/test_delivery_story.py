@@ -49,7 +49,7 @@ def rows_of(answer: Answer) -> list[str]:
 
 
 def targets_of(answer: Answer, *known: str) -> list[str]:
-    """Return, for each row of the log, which of these it goes to."""
+    """Return the receiver of each row of the log, out of these."""
     return [next(name for name in known if name in row) for row in rows_of(answer)]
 
 
@@ -159,14 +159,14 @@ def test_story__while_something_is_pending__is_fetched_again_and_then_no_more(
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
     pk = submit_and_get_id(api, tenant, form_id)
     story = place(tenant, f"submissions/{pk}/story")
-    page = eventually(lambda: "Next attempt" in (seen := owner.get(story)).text and seen, 10, "the failure is told")
+    page = eventually(lambda: "Next attempt" in (seen := owner.get(story)).text and seen, 10, "the failure is shown")
     assert re.search(rf'hx-get="{story}"\s+hx-trigger="every 2s"', page.text)
     assert "<script>" not in page.text
     assert "</pre><script>alert(1)</script>" in html.unescape(page.text)
     receiver.reply = Reply(204)
     delivery = Delivery.objects.get(organization=tenant.organization)
     owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=place(tenant, f"submissions/{pk}"))
-    page = eventually(lambda: "Delivered" in (seen := owner.get(story)).text and seen, 15, "the success is told")
+    page = eventually(lambda: "Delivered" in (seen := owner.get(story)).text and seen, 15, "the success is shown")
     assert "hx-get" not in page.text
     assert [re.search(r"<strong>(.*?)</strong>", item)[1] for item in page.text.split("<li")[1:]] == [
         "Accepted and stored",

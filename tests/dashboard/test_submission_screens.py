@@ -34,7 +34,7 @@ def browser(api: Client, tenant: Tenant) -> Browser:
 
 
 def shown(answer: Answer) -> list[str]:
-    """The ids of the rows on a page."""
+    """Return the ids of the rows on a page."""
     return re.findall(r'name="id" value="(sub_\w+)"', markup_of(answer))
 
 

@@ -181,7 +181,7 @@ def today(days: int = 0) -> str:
 
 
 def told_of(api: Client, tenant: Tenant, receiver: Receiver, count: int) -> dict[str, Any]:
-    """Return a webhook that was told of so many submissions."""
+    """Return a webhook that was notified of so many submissions."""
     webhook = register(api, tenant, receiver.url())
     for number in range(count):
         submit_and_get_id(api, tenant, webhook["formId"], {"number": number})

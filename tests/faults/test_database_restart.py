@@ -1,4 +1,4 @@
-"""PostgreSQL restarted in immediate mode (RELIABILITY, F5): 503 meanwhile, and after it every request is answered."""
+"""PostgreSQL restarted in immediate mode: 503 meanwhile (docs/contract.md 1.15), and then every request succeeds."""
 
 import signal
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ THREADS = 16  # so that every pooled connection of both web processes is in use 
 
 @pytest.fixture
 def postgresql() -> Iterator[PostgreSQL]:
-    """A server of its own, as this test kills it."""
+    """Yield a separate server, because this test kills it."""
     with PostgreSQL() as server:
         yield server
 
 
 @pytest.fixture
 def application(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Application]:
-    """The web role alone over that server, without Redis."""
+    """Yield the web role over that server, without Redis."""
     environment = service_environment(
         data_dir=tmp_path,
         backend=POSTGRESQL,

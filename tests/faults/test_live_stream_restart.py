@@ -1,4 +1,4 @@
-"""The live stream while PostgreSQL is restarted: whoever watches stays connected, and misses nothing."""
+"""The live stream while PostgreSQL is restarted: viewers stay connected, and miss nothing."""
 
 import signal
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.services.postgresql import PostgreSQL, create_database
 from tests.services.waiting import eventually
 from tests.support.live_stream import Stream
 
-AWAY = "live stream: the database is away"
+AWAY = "live stream: the database is "
 MAKE_TOKEN = """
 from keys.models import Organization
 from submissions.live.tokens import live_token

@@ -1,1 +1,1 @@
-"""How fast it is: `make bench`."""
+"""The load test: `make bench`."""

@@ -1,5 +1,5 @@
 """
-What the benchmark needs in the database, and the statements of one submission as the service sends them.
+Create the benchmark's rows, and print the statements of one submission as the service sends them.
 
 Runs inside `manage.py shell`, in the service's own environment, and prints one line of JSON:
 
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def capture(token: str, form_id: str) -> tuple[list[str], uuid.UUID]:
-    """The SQL of one submission with its values in it, and the id that the row got."""
+    """Return the SQL of one submission with its values in it, and the id that the row got."""
     with CaptureQueriesContext(connection) as queries:
         found = find_key_and_form(digest=digest(token), form_id=decode_id(Prefix.FORM, form_id))
         assert found is not None

@@ -1,5 +1,5 @@
 """
-`make bench`: submissions a second through POST /api/submit, beside pgbench doing the same look-up and INSERT.
+`make bench`: submissions a second through POST /api/submit, compared with pgbench doing the same look-up and INSERT.
 
 Both run in turn on one throw-away PostgreSQL with its default durability, so a slow or noisy machine slows both and
 the ratio is what counts. The load is made on the cores it measures. No figure fails the run; a wrong answer does.
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each kind, in turn (3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there too")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is stopped
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: stops everything that it started
     ensure(["postgres", "redis-server"])
     with running_bench() as bench:
         figures = measure(bench, options.seconds, options.rounds)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> None:
 
 @contextmanager
 def running_bench() -> Iterator[Bench]:
-    """PostgreSQL, Redis and the web role, all our own; Celery is started later."""
+    """Yield PostgreSQL, Redis and the web role, all started here; Celery is started later."""
     with (
         tempfile.TemporaryDirectory(prefix="fieldpost-bench-", ignore_cleanup_errors=True) as name,
         PostgreSQL() as postgresql,
@@ -66,7 +66,7 @@ def running_bench() -> Iterator[Bench]:
 
 
 def measure(bench: Bench, seconds: float, rounds: int) -> Figures:
-    """First the web alone and pgbench in turn, then the web with Celery's worker and beat dispatching beside it."""
+    """Measure first the web role and pgbench in turn, then the web role while Celery's worker and beat dispatch."""
     bench.submit(WARM_UP_SECONDS)
     bench.pgbench(WARM_UP_SECONDS)
     figures = Figures()

@@ -1,8 +1,8 @@
 """
 The load: keep-alive connections that each send one request, read its answer, and send it again.
 
-As cheap as Python does it, because it runs on the cores of what it measures: the request's bytes are made once, one
-epoll loop a process, and of an answer only status and length are looked at.
+As cheap as Python does it, because it shares the cores of the service: the request's bytes are made once, each process
+has one epoll loop, and of an answer it reads only status and length.
 """
 
 import multiprocessing
@@ -18,12 +18,12 @@ _LENGTH = b"content-length:"
 
 
 class WrongAnswer(Exception):
-    """Something other than a 201: what is measured is not what was meant."""
+    """An answer other than 201: the measurement is not valid."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What came of one round."""
+    """The result of one round."""
 
     requests: int
     per_second: float
@@ -31,7 +31,7 @@ class Load:
     cpu: float  # seconds of processor time that the generator itself took
 
     def latency(self, percent: float) -> float:
-        """Seconds within which this share of the answers came."""
+        """Return the seconds within which this share of the answers came."""
         return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * percent / 100))]
 
 
@@ -58,7 +58,7 @@ def drive(port: int, request: bytes, *, clients: int, processes: int, seconds: f
 
 
 def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tuple[list[float], float, float]:
-    """One process: the latencies, the seconds from first request to last answer, and those of processor time."""
+    """Drive one process. Return latencies, seconds from first request to last answer, seconds of processor time."""
     epoll = select.epoll()
     connections = {}
     for _ in range(clients):

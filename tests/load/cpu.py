@@ -1,4 +1,4 @@
-"""Processor time of processes and all that they started, from /proc (Linux)."""
+"""Processor time of processes and their descendants, from /proc (Linux)."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
 
 
 def tree_seconds(pid: int) -> float:
-    """User and system time of a process, its living descendants, and those that ended and were waited for."""
+    """Return user and system time of a process, its living descendants, and those that ended and were waited for."""
     stats = _all_stats()
     todo, total = [pid], 0.0
     while todo:
@@ -18,7 +18,7 @@ def tree_seconds(pid: int) -> float:
 
 
 def _all_stats() -> dict[int, list[str]]:
-    """The fields of each /proc/PID/stat behind the program's name: state, parent, …; see proc(5)."""
+    """Return the fields of each /proc/PID/stat behind the program's name: state, parent, …; see proc(5)."""
     stats = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:

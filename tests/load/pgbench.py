@@ -1,8 +1,8 @@
 """
-The measure beside ours: pgbench with the same look-up and INSERT, the same values, over as many connections.
+The reference measurement: pgbench with the same look-up and INSERT, the same values, over as many connections.
 
-Protocol `simple`, as the service's driver speaks it: values stand in the statement's text, each statement commits by
-itself. What pgbench leaves out is all that a service adds: HTTP, JSON, the limit, the checks, Python.
+Protocol `simple`, as the service's driver speaks it: values are in the statement's text, each statement commits by
+itself. pgbench leaves out everything that a service adds: HTTP, JSON, the limit, the checks, Python.
 """
 
 import re
@@ -26,13 +26,13 @@ FIRST_COUNT = 10_000_000  # eight digits, and so it stays for 89 million rows a 
 
 
 def make_script(statements: Sequence[str], pk: uuid.UUID) -> str:
-    """A pgbench script of these statements with a fresh id in place of `pk`."""
+    """Return a pgbench script of these statements with a fresh id in place of `pk`."""
     lines = [" ".join(statement.split("\n")).strip().replace(pk.hex, _ID) + ";" for statement in statements]
     return _VARIABLES.lstrip() + "\n".join(lines) + "\n"
 
 
 def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> float:
-    """Transactions a second: one is one look-up and one INSERT."""
+    """Return transactions a second: one is one look-up and one INSERT."""
     program = postgresql_program("pgbench")
     if program is None:
         raise RuntimeError("pgbench is missing; it comes with PostgreSQL's server or contrib package")

@@ -1,4 +1,4 @@
-"""What is printed: the conditions, a line for each kind of round, and where the time of a submission goes."""
+"""The printed report: the conditions, a line for each kind of round, and the processor time of one submission."""
 
 import os
 import platform
@@ -21,11 +21,11 @@ class Figures:
     dispatching: list[Round] = field(default_factory=list)
 
     def ratio(self, rounds: Sequence[Round]) -> float:
-        """Of the medians: ours to pgbench's."""
+        """Return the ratio of the medians: ours to pgbench's."""
         return median(one.load.per_second for one in rounds) / median(self.pgbench)
 
     def plain(self) -> dict[str, Any]:
-        """For JSON: rates a second, milliseconds."""
+        """Return the figures for JSON: rates a second, milliseconds."""
         result: dict[str, Any] = {"pgbench": {"per_second": self.pgbench}}
         for name, rounds in (("alone", self.alone), ("dispatching", self.dispatching)):
             result[name] = {
@@ -41,7 +41,7 @@ class Figures:
 
 
 def describe(bench: Bench, seconds: float, rounds: int) -> dict[str, Any]:
-    """The conditions."""
+    """Return the conditions of the measurement."""
     version, fsync, synchronous_commit = bench.query(
         "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')"
     )
@@ -60,9 +60,9 @@ def describe(bench: Bench, seconds: float, rounds: int) -> dict[str, Any]:
 
 
 def tell(figures: Figures, conditions: dict[str, Any]) -> str:
-    """The table."""
+    """Return the table."""
     about = (
-        "Submissions through POST /api/submit beside pgbench doing the same look-up and INSERT (protocol simple).\n"
+        "Submissions through POST /api/submit, and pgbench doing the same look-up and INSERT (protocol simple).\n"
         "{clients} clients each, in turn, {rounds} rounds of {seconds:g} s over an emptied table; the load from "
         "{generators} processes on the same {cores} cores.\n"
         "PostgreSQL {postgresql} with fsync {fsync} and synchronous_commit {synchronous_commit}, "
@@ -73,12 +73,12 @@ def tell(figures: Figures, conditions: dict[str, Any]) -> str:
         about.format(**conditions),
         f"{'':40}{'a second':>9}{'min..max':>16}{'ratio':>8}{'p50 ms':>8}{'p99 ms':>8}{'rows':>9}{'dispatched':>12}",
         f"{'pgbench':40}{_rates(figures.pgbench)}{1:8.3f}",
-        _line("the service, web alone", figures, figures.alone),
-        _line("the service, Celery dispatching beside", figures, figures.dispatching),
+        _line("the service, web only", figures, figures.alone),
+        _line("the service, with Celery dispatching", figures, figures.dispatching),
         "",
         f"Ratio to pgbench {figures.ratio(figures.alone):.3f}, of round pairs {min(pairs):.3f}..{max(pairs):.3f}; "
         f"the first mark is {FIRST_MARK}.",
-        f"Processor time of one submission, web alone: {_cpu(figures.alone)}.",
+        f"Processor time of one submission, web only: {_cpu(figures.alone)}.",
         f"The same with Celery dispatching: {_cpu(figures.dispatching)}.",
     ]
     return "\n".join(lines)

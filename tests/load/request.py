@@ -1,4 +1,4 @@
-"""The one submission that everybody sends: three fields of a contact form."""
+"""The one submission of every request: three fields of a contact form."""
 
 import json
 

@@ -32,12 +32,12 @@ class Round:
     dispatched: int  # of the rows, when the last answer was in
 
     def cpu_each(self, role: str) -> float:
-        """Milliseconds of processor time for one submission."""
+        """Return milliseconds of processor time for one submission."""
         return 1000 * self.cpu[role] / self.load.requests
 
 
 class Bench:
-    """The running parts, and what is sent to them."""
+    """The running parts, and the load on them."""
 
     def __init__(self, application: Application, postgresql: PostgreSQL, redis: RedisServer) -> None:
         self.application = application
@@ -51,7 +51,7 @@ class Bench:
         self._script.write_text(make_script(arranged["statements"], uuid.UUID(arranged["id"])))
 
     def submit(self, seconds: float) -> Round:
-        """Raises WrongAnswer at the first answer but 201, AssertionError when a row of a 201 is missing."""
+        """Run one round. Raise WrongAnswer at the first answer but 201, AssertionError when a row is missing."""
         self._empty()
         before = self._cpu()
         load = drive(self.application.port, self._request, clients=CLIENTS, processes=GENERATORS, seconds=seconds)
@@ -62,12 +62,12 @@ class Bench:
         return Round(load, {**cpu, "the load": load.cpu}, dispatched)
 
     def pgbench(self, seconds: float) -> float:
-        """Transactions a second."""
+        """Return transactions a second."""
         self._empty()
         return run_pgbench(self.url, self._script, clients=CLIENTS, seconds=seconds)
 
     def start_celery(self) -> None:
-        """Returns when a submission has been dispatched."""
+        """Start Celery. Return when a submission has been dispatched."""
         for role in ("worker", "beat"):
             self.application.start_role(role)
         self._empty()
@@ -78,12 +78,12 @@ class Bench:
         eventually(lambda: self.query(dispatched)[0], 60, "Celery dispatches")
 
     def query(self, sql: str) -> Any:
-        """The first row."""
+        """Return the first row."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             return connection.execute(sql.encode()).fetchone()
 
     def _empty(self) -> None:
-        """Both kinds begin with the same: no rows, known statistics, the log written out."""
+        """Reset the database, for rounds of both kinds: no rows, known statistics, the log written out."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("TRUNCATE submissions_submission CASCADE")
             connection.execute("ANALYZE")

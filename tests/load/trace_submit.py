@@ -63,12 +63,12 @@ class Trace:
 
     @property
     def files(self) -> list[str]:
-        """Every file with a frame, in the order first entered."""
+        """Return every file with a frame, in the order first entered."""
         return list(dict.fromkeys(name for name, _, _ in self.entered))
 
     @property
     def working(self) -> list[str]:
-        """The files that are not leaves."""
+        """Return the files that are not leaves."""
         return [name for name in self.files if name not in LEAVES]
 
     def entries(self, name: str) -> int:
@@ -81,7 +81,7 @@ class Trace:
 
 
 class Tracer:
-    """A profile function that fills a Trace until it is told to stop."""
+    """A profile function that fills a Trace until it is stopped."""
 
     def __init__(self) -> None:
         self.trace = Trace()
@@ -113,7 +113,7 @@ def frames_above(frame: FrameType) -> Iterator[FrameType]:
 
 
 def ours(frame: FrameType) -> str | None:
-    """The file of a frame, relative to the repository; None for what is not ours, and for the tests."""
+    """Return the file of a frame, relative to the repository; None for other code, and for the tests."""
     path = frame.f_code.co_filename
     name = path.removeprefix(f"{ROOT}/")
     return name if name != path and name.startswith(ROOMS) else None
@@ -121,7 +121,7 @@ def ours(frame: FrameType) -> str | None:
 
 @contextmanager
 def service() -> Iterator[Callable[[dict[str, str]], Trace]]:
-    """Django set up over a new database; gives a function that posts with these headers and returns the trace."""
+    """Set up Django over a new database. Yield a function that posts with these headers and returns the trace."""
     with tempfile.TemporaryDirectory(prefix="fieldpost-trace-", ignore_cleanup_errors=True) as name:
         environment = service_environment(data_dir=Path(name))
         os.environ.clear()
@@ -177,7 +177,7 @@ BOUNDS = {"from a server": Bound(files=9, returns=1), "from a page": Bound(files
 
 
 def report(title: str, trace: Trace, bound: Bound) -> str:
-    """The walk, one line a call into a file, indented by how deep it is; then the figures."""
+    """Return the walk, one line a call into a file, indented by how deep it is; then the figures."""
     lines = [f"POST /api/submit {title}:"]
     for number, (name, function, depth) in enumerate(trace.entered, start=1):
         mark = "  (leaf)" if name in LEAVES else ""

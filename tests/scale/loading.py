@@ -29,7 +29,7 @@ TABLE = Submission._meta.db_table
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """Rows 1 (the oldest) to `count` of a form; a submission's e-mail address tells its number."""
+    """Rows 1 (the oldest) to `count` of a form; a submission's email address contains its number."""
 
     organization_id: uuid.UUID
     form_id: uuid.UUID
@@ -44,7 +44,7 @@ def number_of(submission: Submission) -> int:
     return int(submission.data["email"].split("@")[0].split(".")[1])
 
 
-# What a search looks for and which of the rows hold it; no other row does.
+# Searched texts, and the rows that hold them; no other row does.
 COMMON = "hello"  # 98 %
 PERCENT = "backorder"  # 1 %
 OLD_THIRD = "campaign"  # the oldest third, and nothing newer

@@ -33,10 +33,10 @@ KEPT_PAGES = ROWS * 95 // 100 // SIZE + 1  # one more for the submission that co
 PAGES = (1, 2, 200, 400, KEPT_PAGES)
 RUNS = 5
 MOST_RUNS = 20  # where the best of the first is not good enough: somebody else may be using the machine
-QUICK = 0.3  # seconds; issue 4's own bound
+QUICK = 0.3  # seconds
 MOST_BLOCKS = 500  # of 8 KiB that a page of a list may touch; the table has some 100,000
 
-# Nothing holds these. What the hard ones are made of stands in many rows, so no index rules them out.
+# No row holds these. The parts of the hard ones are in many rows, so no index rules them out.
 ABSENT = ("xylophone", "xyl", "kingfishers")
 ABSENT_HARD = ("hello you", "weber.", "%_\\")
 # Seconds, for reading every row: what hard texts take, and the API, whose total is exact. Twice, where rows follow.
@@ -95,7 +95,7 @@ def million(service: Application) -> Iterator[Million]:
 
 
 def plain_seconds() -> float:
-    """The best of three runs of one process that reads every row for a text that is not there."""
+    """Return the best of three runs of one process that reads every row for a text that no row has."""
     table = Submission._meta.db_table
     times = []
     with transaction.atomic(), connections["default"].cursor() as cursor:
@@ -110,7 +110,7 @@ def plain_seconds() -> float:
 
 
 def check_quick(label: str, act: Callable[[], Any], bound: float = QUICK) -> None:
-    """The best of several runs is within the bound, in seconds; all are printed."""
+    """Assert that the best of several runs is within the bound, in seconds; print all."""
     times: list[float] = []
     while len(times) < RUNS or (min(times) >= bound and len(times) < MOST_RUNS):
         began = time.perf_counter()
@@ -157,7 +157,7 @@ def test_million_rows__search__finds_the_newest_matches_within_300_ms(million: M
             assert [number_of(row) for row in page.rows] == wanted[:SIZE]
             assert (page.total, page.total_is_exact) == (min(len(wanted), MOST_FOUND), len(wanted) <= MOST_FOUND)
         assert len(page.rows) == min(page.total, SIZE)
-        # A text of a third of the rows, none of them new: whichever way, most of the table is read.
+        # A text of a third of the rows, none of them new: either way, most of the table is read.
         bound = READING_ALL if text == OLD_THIRD else QUICK
         check_quick(f"dashboard, search {text!r}", lambda text=text: million.screen(q=text), bound)
         check_quick(f"API, search {text!r}, counted exactly", lambda text=text: million.api(q=text), READING_ALL)

@@ -1,4 +1,4 @@
-"""Two of each role over one PostgreSQL and Redis share the work: every submission is told once (CONTRACT section 8)."""
+"""Two of each role over one PostgreSQL and Redis share the work, and deliver all of it once (docs/contract.md 8.3)."""
 
 import sys
 import time
@@ -23,13 +23,13 @@ from webhooks.models import Attempt, Delivery
 
 SUBMISSIONS = 2_000
 CLIENTS = 16
-FORMS = 8  # each with a webhook of its own, as one webhook gets four requests at once and no more
+FORMS = 8  # each with its own webhook, because one webhook gets at most four requests at a time
 SECONDS = 120.0  # for everything from the first submission to the last delivery
 
 
 @pytest.fixture
 def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
-    """A Celery worker beside the service's own, as on a second host."""
+    """Yield a second Celery worker, as on a second host."""
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--hostname", "second@%h"]
     command += ["--concurrency", "2", "--loglevel", "INFO"]
     process = Process("second worker", command, log=tmp_path / "worker.log", env=service.environment)
@@ -42,7 +42,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
 
 @pytest.fixture
 def ports(service: Application, start_service: Callable[..., Application]) -> list[int]:
-    """Where the two web processes listen."""
+    """Return the ports of the two web processes."""
     return [service.port, start_service().port]
 
 

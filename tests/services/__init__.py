@@ -1,1 +1,1 @@
-"""The real parts that tests run against: databases, Redis, the service itself, and receivers of what it sends."""
+"""The real parts that tests run against: databases, Redis, the service itself, and receivers of its messages."""

@@ -17,9 +17,9 @@ CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
 class Application:
     """
-    The roles of one running service. Its addresses and its database stand in its environment.
+    The roles of one running service. Its environment has its addresses and its database.
 
-    On SQLite `serve` delivers by itself; on PostgreSQL it is told not to, and worker and beat do. With
+    On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after.
     """
 
@@ -50,7 +50,7 @@ class Application:
         self.stop()
 
     def start(self) -> None:
-        """Returns when /readyz answers 200 and, with Celery, a worker answers too."""
+        """Start every role. Return when /readyz answers 200 and, with Celery, a worker answers too."""
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
             if self.migrates:
@@ -84,7 +84,7 @@ class Application:
         return serve if delivers_itself else [*serve, "--no-deliver"]
 
     def is_ready(self) -> bool:
-        """The web answers, and the live stream."""
+        """Return whether the web and the live stream answer."""
         return answers(self.port, "/readyz") and answers(self.events_port, "/healthz")
 
     def _worker_answers(self) -> bool:
@@ -92,7 +92,7 @@ class Application:
         return subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True).returncode == 0
 
     def manage(self, *arguments: str, stdin: str = "") -> str:
-        """`manage.py` with these arguments, as an operator calls it; what it printed on standard output."""
+        """Run `manage.py` with these arguments, as an operator calls it. Return its standard output."""
         result = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             env=self.environment,
@@ -106,13 +106,13 @@ class Application:
         return result.stdout
 
     def stop(self) -> None:
-        """Beat first and web last, so that nothing is asked of a part that is gone."""
+        """Stop beat first and web last, so that no part calls one that has stopped."""
         for process in reversed(self.processes.values()):
             process.stop()
         self.processes.clear()
 
     def logs(self) -> dict[str, str]:
-        """What each role printed since `forget_logs`, its last lines; roles that were silent are left out."""
+        """Return each role's last lines since `forget_logs`; roles that printed nothing are left out."""
         tails = {role: process.tail() for role, process in self.processes.items()}
         return {role: tail for role, tail in tails.items() if tail}
 

@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis for a run: those the environment names, or throw-away ones of our own."""
+"""PostgreSQL and Redis for a run: those the environment names, or throw-away ones."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Backing:
     made: list[str] = field(default_factory=list)
 
     def database(self, label: str) -> str:
-        """The URL of a fresh database."""
+        """Create a fresh database and return its URL."""
         name = f"fieldpost_{label}_{os.getpid()}".replace("-", "_")
         self.made.append(name)
         return create_database(self.postgresql_url, name)
@@ -32,14 +32,14 @@ class Backing:
 
 
 def _given(name: str, scheme: str) -> str:
-    """A developer's SQLite or empty setting is not a server for us."""
+    """Return the server of a variable; a developer's SQLite or empty setting is none."""
     url = os.environ.get(name, "")
     return url if url.startswith(scheme) else ""
 
 
 @contextmanager
 def backing_services() -> Iterator[Backing]:
-    """`DATABASE_URL` and `REDIS_URL` of the environment if given; what is not given is started and stopped here."""
+    """Yield `DATABASE_URL` and `REDIS_URL` of the environment; start and stop a server that it does not name."""
     with ExitStack() as stack:
         postgresql_url = _given("DATABASE_URL", "postgres") or stack.enter_context(PostgreSQL()).url
         redis_url = _given("REDIS_URL", "redis") or stack.enter_context(RedisServer()).url
@@ -51,6 +51,6 @@ def backing_services() -> Iterator[Backing]:
 
 
 def programs_needed() -> list[str]:
-    """The programs that `backing_services` will start."""
+    """Return the programs that `backing_services` will start."""
     programs = [] if _given("DATABASE_URL", "postgres") else ["postgres"]
     return programs if _given("REDIS_URL", "redis") else [*programs, "redis-server"]

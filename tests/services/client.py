@@ -1,4 +1,4 @@
-"""A small HTTP client that shows everything an answer holds and hides nothing that was asked."""
+"""A small HTTP client that shows the whole answer and sends exactly the given request."""
 
 import json
 import random
@@ -43,8 +43,8 @@ class Answer:
 
 class Client:
     """
-    Requests to 127.0.0.1:`port` from an address of its own, so that what is counted against the client's address
-    (requests without a valid key, bursts of browsers) is counted for this client alone. No redirects, no retries.
+    Requests to 127.0.0.1:`port` from a separate address, so that the limits of an address (requests without a valid
+    key, bursts of browsers) count only this client. No redirects, no retries.
     """
 
     def __init__(self, port: int, address: str | None = None) -> None:
@@ -75,7 +75,7 @@ class Client:
         data: bytes | str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """`json` is sent with its media type; `data` as it is, with no media type but one in `headers`."""
+        """Send `json` with its media type, or `data` as it is, with no media type but one in `headers`."""
         sent: dict[str, str] = {}
         if key is not None:
             sent["x-access-key"] = key

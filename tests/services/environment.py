@@ -1,7 +1,7 @@
 """
-The environment of a suite: what pytest's own process and every process of the service under test are told.
+The environment of a suite: of pytest's own process and of every process of the service under test.
 
-`tests.run` makes it for each suite. Who calls pytest by hand gets it from `tests.settings`, before Django reads it.
+`tests.run` makes it for each suite. A call of pytest by hand gets it from `tests.settings`, before Django reads it.
 """
 
 import atexit
@@ -18,7 +18,7 @@ BACKEND_VARIABLE = "FIELDPOST_TEST_BACKEND"
 READY_VARIABLE = "FIELDPOST_TEST_READY"  # set where the environment is already one of tests
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
-# Settings of a developer's shell, which must not reach a test (CONTRACT section 8).
+# Settings of a developer's shell, which must not reach a test (docs/contract.md 8.4).
 OUR_NAMES = {
     *("SECRET_KEY", "DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
     *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),
@@ -41,10 +41,10 @@ def service_environment(
     extra: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """
-    A complete environment on free ports; without `database_url` the database is SQLite in `data_dir`.
+    Return a complete environment on free ports; without `database_url` the database is SQLite in `data_dir`.
     `backend` says which roles a service gets: Celery's on `postgresql`.
 
-    Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that nobody waits.
+    Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that tests do not wait.
     """
     port, events_port = free_port(), free_port()
     settings = {
@@ -79,7 +79,7 @@ def _without_ours(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def prepare_environment() -> None:
-    """For pytest by hand: if nobody did before us, make this process's environment one of tests."""
+    """Make this process's environment one of tests, for a call of pytest by hand; keep one that is already."""
     if os.environ.get(READY_VARIABLE):
         return  # tests.run did, or the pytest process that started this xdist worker
     database_url, redis_url = "", ""

@@ -17,13 +17,13 @@ from tests.services.receivers import MailReceiver, Receiver
 
 @pytest.fixture(scope="session")
 def backend() -> str:
-    """`sqlite` or `postgresql`."""
+    """Return `sqlite` or `postgresql`."""
     return os.environ[BACKEND_VARIABLE]
 
 
 @pytest.fixture(scope="session")
 def smtp() -> Iterator[MailReceiver]:
-    """Where all mail of the session goes; a test looks for its own recipient."""
+    """Yield the receiver of all mail of the session; a test looks for its own recipient."""
     with MailReceiver() as receiver:
         yield receiver
 
@@ -31,9 +31,9 @@ def smtp() -> Iterator[MailReceiver]:
 @pytest.fixture(scope="session")
 def live_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """
-    Opens the running service's own database to this process: tests arrange by calling the code's functions here.
+    Open the running service's own database to this process: tests arrange by calling the code's functions here.
 
-    No test database is made beside it and nothing is rolled back, as the service could not see it; a test makes its
+    No separate test database is made and nothing is rolled back, because the service could not see it; a test makes its
     own organization instead.
     """
     with django_db_blocker.unblock():
@@ -47,7 +47,7 @@ def service(
     live_database: None,  # noqa: ARG001  # the schema is there first
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Application]:
-    """The running service: `base_url`, `port`, `processes` by role, `manage(...)`, `logs()`."""
+    """Yield the running service: `base_url`, `port`, `processes` by role, `manage(...)`, `logs()`."""
     environment = {**os.environ, "EMAIL_URL": smtp.url}
     with Application(environment, tmp_path_factory.mktemp("service"), backend=backend) as application:
         yield application
@@ -56,7 +56,7 @@ def service(
 @pytest.fixture
 def start_service(service: Application, tmp_path: Path) -> Iterator[Callable[..., Application]]:
     """
-    `start_service(TRUSTED_PROXY_COUNT="1")`: another web role with other settings over the same database.
+    Yield `start_service(TRUSTED_PROXY_COUNT="1")`: it starts a web role with other settings over the same database.
 
     It delivers nothing unless `delivers=True`; the session's service does already. It stops with the test.
     """
@@ -73,9 +73,9 @@ def shared_service(
     service: Application, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., Application]]:
     """
-    The same, started once for all tests that ask for the same settings, and stopped with the session.
+    Yield the same, started once for all tests with the same settings, and stopped with the session.
 
-    Starting one takes seconds. For tests that only send requests: they must leave it as it was.
+    Starting one takes seconds. For tests that only send requests: they must not change it.
     """
     started: dict[frozenset[tuple[str, str]], Application] = {}
     with ExitStack() as stack:
@@ -105,21 +105,21 @@ def _another(service: Application, directory: Path, settings: Mapping[str, str],
 
 @pytest.fixture
 def api(service: Application) -> Iterator[Client]:
-    """A client of the service with a loopback address that no other test sends from."""
+    """Yield a client of the service with a loopback address that no other test sends from."""
     with Client(service.port) as client:
         yield client
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A customer's HTTP server, fresh for each test."""
+    """Yield a customer's HTTP server, fresh for each test."""
     with Receiver() as server:
         yield server
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test shows what the service printed meanwhile."""
+    """Add the service's output to the report of a failed test."""
     report = yield
     service = getattr(item, "funcargs", {}).get("service")
     if isinstance(service, Application):

@@ -1,4 +1,4 @@
-"""Programs that the tests need beside Python: installed on Debian by root, asked for in one sentence elsewhere."""
+"""Programs that the tests need besides Python: installed on Debian by root; elsewhere a message asks for them."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 
 APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300"]  # seconds to wait for another apt-get
 
-# What is looked for, and the Debian package that brings it.
+# Program -> its Debian package.
 PACKAGES = {
     "postgres": "postgresql",
     "redis-server": "redis-server",
@@ -21,7 +21,7 @@ PACKAGES = {
 
 
 def postgresql_program(name: str) -> Path | None:
-    """Debian keeps initdb and postgres outside PATH, one directory for each version; the newest is taken."""
+    """Return a program of the newest PostgreSQL: Debian keeps one directory for each version, outside PATH."""
     versions = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
     newest = sorted(versions, key=lambda path: float(path.parts[4]))
     if newest:
@@ -40,7 +40,7 @@ def missing(programs: Iterable[str]) -> list[str]:
 
 
 def ensure(programs: Iterable[str]) -> None:
-    """Every program is there afterwards, or the process ends with status 2 and a sentence that says what to install."""
+    """Install missing programs, or end the process with status 2 and a sentence that says what to install."""
     absent = missing(programs)
     if not absent:
         return

@@ -23,7 +23,7 @@ class PostgreSQL:
     """
     `start` and `stop` may be called again and again on the same data: fault tests do.
 
-    fsync and synchronous_commit stay as they are: what is tested is a service that promises "on disk".
+    fsync and synchronous_commit keep their defaults: the service under test promises "on disk" (docs/contract.md 5.3).
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class PostgreSQL:
         return True
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
-        """SIGINT is the fast shutdown; SIGQUIT the immediate one, after which the next start recovers from the log."""
+        """Stop it: SIGINT is the fast shutdown, SIGQUIT the immediate one; the next start recovers from the log."""
         if self.process:
             self.process.stop(number)
             self.process = None
@@ -102,7 +102,7 @@ class PostgreSQL:
 
 
 def create_database(server_url: str, name: str) -> str:
-    """A fresh, empty database on that server; its URL."""
+    """Create a fresh, empty database on that server and return its URL."""
     drop_database(server_url, name)
     _execute(server_url, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))

@@ -1,4 +1,4 @@
-"""Child processes: each in a group of its own, what they print in a file, stopped by id and never by name."""
+"""Child processes: each in its own group, with its output in a file, stopped by id and never by name."""
 
 import os
 import random
@@ -13,12 +13,12 @@ from tests.services.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
-# Below the range from which Linux takes source ports (32768-60999): no outgoing connection can take one away again.
+# Below the range from which Linux takes source ports (32768-60999): no outgoing connection can take one of these.
 PORTS = range(15_000, 32_000)
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 on which nothing listens now."""
+    """Return a TCP port of 127.0.0.1 on which nothing listens now."""
     while True:
         port = random.choice(PORTS)
         with socket.socket() as probe, suppress(OSError):
@@ -53,7 +53,7 @@ class Process:
                 stderr=subprocess.STDOUT if output else None,
                 env=dict(env) if env is not None else None,
                 cwd=cwd,
-                start_new_session=True,  # Ctrl-C reaches us alone, and we stop things in their order
+                start_new_session=True,  # Ctrl-C reaches only us, and we stop things in their order
                 user=user,
                 group=user,
                 extra_groups=[] if user else None,
@@ -67,11 +67,11 @@ class Process:
         return self.popen.poll() is None
 
     def send(self, number: signal.Signals) -> None:
-        """To the first process alone; it tells its children itself."""
+        """Send a signal to the first process only; it passes it on to its children."""
         self.popen.send_signal(number)
 
     def stop(self, number: signal.Signals = signal.SIGTERM, patience: float = STOP_SECONDS) -> None:
-        """Ask with `number`, wait, then kill what is left of the group."""
+        """Send `number`, wait, then kill the rest of the group."""
         if self.running:
             self.send(number)
             with suppress(subprocess.TimeoutExpired):
@@ -79,7 +79,7 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """SIGKILL for the whole group, once: later the id may belong to somebody else."""
+        """Kill the whole group, once: later the id may belong to another process."""
         if not self._ended:
             with suppress(ProcessLookupError):
                 os.killpg(self.popen.pid, signal.SIGKILL)
@@ -87,12 +87,12 @@ class Process:
         self.popen.wait()
 
     def tail(self, lines: int = 40) -> str:
-        """The last lines printed since `forget`."""
+        """Return the last lines printed since `forget`."""
         text = self.log.read_bytes()[self._shown :].decode(errors="replace") if self.log else ""
         return "\n".join(text.splitlines()[-lines:])
 
     def forget(self) -> None:
-        """What was printed so far belongs to a test that is over."""
+        """Leave the output so far out of `tail`: it belongs to a test that is over."""
         self._shown = self.log.stat().st_size if self.log else 0
 
     def wait_until(self, ready: Callable[[], object], timeout: float = 60.0) -> None:

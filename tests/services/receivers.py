@@ -1,4 +1,4 @@
-"""Where the service sends to: a real HTTP server and a real SMTP server that remember what came."""
+"""Receivers of the service's requests and mails: a real HTTP server and a real SMTP server that record them."""
 
 import email
 import threading
@@ -60,7 +60,7 @@ class Receiver:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def wait_for(self, count: int, timeout: float = 10.0, path: str | None = None) -> list[Received]:
-        """The requests so far (to `path`), once there are `count` of them."""
+        """Return the requests so far (to `path`), once there are `count` of them."""
 
         def arrived() -> list[Received]:
             found = [one for one in list(self.requests) if path in (None, one.path)]
@@ -96,7 +96,7 @@ class Receiver:
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
             def log_message(self, *args: object) -> None:
-                """Quiet: what came stands in `requests`."""
+                """Print nothing: the requests are in `requests`."""
 
         return Handler
 
@@ -107,7 +107,7 @@ class _HTTPServer(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Quiet: senders that give up or are killed are what tests are about."""
+        """Print nothing: tests are about senders that give up or are killed."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class MailReceiver:
         return [mail for mail in list(self.mails) if recipient in mail.recipients]
 
     def wait_for(self, recipient: str, count: int = 1, timeout: float = 10.0) -> list[Mail]:
-        """The mails to this address, once there are `count` of them."""
+        """Return the mails to this address, once there are `count` of them."""
 
         def arrived() -> list[Mail]:
             found = self.to(recipient)

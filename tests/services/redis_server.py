@@ -56,5 +56,5 @@ class RedisServer:
 
 
 def numbered(server_url: str, number: int) -> str:
-    """The same server's database `number` (0-15): suites that run side by side do not meet."""
+    """Return the same server's database `number` (0-15): suites that run side by side do not meet."""
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{number}"))

@@ -1,4 +1,4 @@
-"""The one place where tests wait: ask again until it is so, or say what was seen last."""
+"""The one place where tests wait: poll until a condition holds, or fail with the last observation."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ POLL_SECONDS = 0.02
 
 def eventually(probe: Callable[[], T], timeout: float = 10.0, because: str = "") -> T:
     """
-    The first true answer of `probe`, asked again and again for `timeout` seconds.
+    Return the first true answer of `probe`, called again and again for `timeout` seconds.
 
     An AssertionError in `probe` means "not yet", so it may be a row of asserts that ends with `return True`.
     Raises AssertionError with the last thing seen.

@@ -33,11 +33,11 @@ class Browser:
         return self._remember(self.api.get(path, headers=self._headers() | named))
 
     def send(self, path: str, **values: Values) -> Answer:
-        """Post to `path` what was entered on the page of the same address."""
+        """Post to `path` the values of the page of the same address."""
         return self.post(path, form=path, **values)
 
     def post(self, path: str, *, form: str, **values: Values) -> Answer:
-        """Post to `path` what was entered on the page `form`; hyphens in names are written `__`, `form` `form_`."""
+        """Post to `path` the values of the page `form`; hyphens in names are written `__`, `form` `form_`."""
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(form).text)
         assert token, f"{form} has no form"
         named = {name.rstrip("_").replace("__", "-"): value for name, value in values.items()}

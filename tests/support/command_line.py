@@ -13,14 +13,14 @@ def run(service: Application, *arguments: str) -> "subprocess.CompletedProcess[b
 
 
 def output(service: Application, *arguments: str) -> str:
-    """What a command that must succeed printed on standard output."""
+    """Return the standard output of a command that must succeed."""
     result = run(service, *arguments)
     assert result.returncode == 0, result.stderr.decode()
     return result.stdout.decode()
 
 
 def complaint(service: Application, *arguments: str) -> str:
-    """What a command that must fail said: a status other than 0, nothing on standard output, no traceback."""
+    """Return the message of a command that must fail: status not 0, nothing on standard output, no traceback."""
     result = run(service, *arguments)
     assert result.returncode != 0
     assert result.stdout == b""

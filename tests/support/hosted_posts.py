@@ -1,4 +1,4 @@
-"""Posting to `/f/{formId}` as pages do, and what it answers to those who ask for JSON."""
+"""Posting to `/f/{formId}` as pages do, and its answers in JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,14 +25,14 @@ def post(api: Client, form_id: str, values: Any, *, query: str = "", **headers: 
 
 
 def ask(api: Client, form_id: str, values: Any, **headers: str) -> Answer:
-    """The same, asking for JSON."""
+    """Post, and accept JSON only."""
     return post(api, form_id, values, Accept="application/json", **headers)
 
 
 def multipart(
     values: Mapping[str, str], files: Mapping[str, tuple[str, str]] | None = None
 ) -> tuple[str, dict[str, str]]:
-    """Body and headers of a multipart post; `files` are field name -> (file name, content)."""
+    """Return body and headers of a multipart post; `files` are field name -> (file name, content)."""
     parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}' for name, value in values.items()]
     for name, (file_name, content) in (files or {}).items():
         head = f'Content-Disposition: form-data; name="{name}"; filename="{file_name}"'

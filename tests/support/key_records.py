@@ -14,12 +14,12 @@ PUBLISHABLE = Like(r"fp_pub_[0-9A-Za-z]{46}")
 
 
 def today(days: int = 0) -> str:
-    """Today in UTC, or a day before or after it, as the API writes it."""
+    """Return today in UTC, or a day before or after it, as the API writes it."""
     return (now().date() + dt.timedelta(days=days)).isoformat()
 
 
 def record(name: str = "Made", **values: Any) -> dict[str, Any]:
-    """The record of a secret key that nobody has used yet, with all six permissions unless told otherwise."""
+    """Return the record of an unused secret key, with all six permissions by default."""
     prefix = "fp_pub_" if values.get("kind") == "publishable" else "fp_"
     return {
         "id": an_id("key"),

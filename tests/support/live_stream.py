@@ -1,4 +1,4 @@
-"""A viewer of the live stream: reads server-sent events until told to stop."""
+"""A viewer of the live stream: reads server-sent events until it is stopped."""
 
 import http.client
 import json
@@ -39,7 +39,7 @@ class Stream:
 
     def __exit__(self, *error: object) -> None:
         with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader; closing alone would wait for it
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader; `close` by itself would wait for it
         self._reader.join(10)
         self.answer.close()
         self.connection.close()
@@ -62,7 +62,7 @@ class Stream:
         self.ended.set()
 
     def wait_for(self, count: int, timeout: float = 10.0) -> list[Event]:
-        """The first events, once there are so many."""
+        """Return the first events, once there are so many."""
 
         def arrived() -> list[Event]:
             assert len(self.events) >= count, f"{len(self.events)} events came: {self.events}"

@@ -9,7 +9,7 @@ from tests.services.processes import free_port
 
 
 class AwayApplication(Application):
-    """Never ready, as /readyz asks the database: it counts as started once it is up."""
+    """Never ready, because /readyz needs the database: it counts as started once /healthz answers."""
 
     def is_ready(self) -> bool:
         return answers(self.port, "/healthz")
@@ -17,7 +17,7 @@ class AwayApplication(Application):
 
 @contextmanager
 def service_without_database(like: Application, directory: Path) -> Iterator[Application]:
-    """The web role with the settings of `like`, over a PostgreSQL that does not run."""
+    """Yield the web role with the settings of `like`, over a PostgreSQL that does not run."""
     port = free_port()
     settings = {
         "PORT": str(port),

@@ -28,7 +28,7 @@ def lasts(answer: Answer) -> bool:
 
 def lasting_tenant(api: Client, plan: Plan = Plan.ENTERPRISE, rate_limit: int | None = None) -> Tenant:
     """
-    A tenant whose first request, made here, is counted in a window that goes on for a minute at least.
+    Return a tenant whose first request, made here, is counted in a window that lasts at least another minute.
 
     Windows are fixed hours and each organization's begins at its own second.
     """
@@ -41,7 +41,7 @@ def lasting_tenant(api: Client, plan: Plan = Plan.ENTERPRISE, rate_limit: int | 
 
 
 def lasting_client(port: int, path: str = "/api/forms", headers: Mapping[str, str] | None = None) -> Client:
-    """A client whose address, too, has a minute left. One request without a key has been counted."""
+    """Return a client whose address, too, has a minute left. One request without a key has been counted."""
     while True:
         client = Client(port)
         if lasts(client.get(path, headers=dict(headers or {}))):
@@ -49,7 +49,7 @@ def lasting_client(port: int, path: str = "/api/forms", headers: Mapping[str, st
 
 
 def over(answer: Answer, limit: int) -> dict[str, Any]:
-    """The whole refusal of one request too many, checked but for its words; returns its body without them."""
+    """Check the whole 429 except its message, and return its body without the message."""
     body = answer.json()
     wait = int(answer.headers["Retry-After"])
     assert 1 <= wait <= HOUR

@@ -1,4 +1,4 @@
-"""Being refused, and what is told of it afterwards."""
+"""Refused submissions and their records."""
 
 import json
 
@@ -17,7 +17,7 @@ def rows(tenant: Tenant) -> list[Refusal]:
 
 
 def rows_of(tenant: Tenant, times: int) -> list[Refusal]:
-    """The rows of a tenant once as many refusals are counted in them."""
+    """Return the rows of a tenant once as many refusals are counted in them."""
     eventually(lambda: sum(row.count for row in rows(tenant)) >= times, because=f"{times} refusals are noted")
     found = rows(tenant)
     assert sum(row.count for row in found) == times
@@ -25,7 +25,7 @@ def rows_of(tenant: Tenant, times: int) -> list[Refusal]:
 
 
 def the_row(tenant: Tenant) -> Refusal:
-    """The only refusal of a tenant, once it is written."""
+    """Return the only refusal of a tenant, once it is written."""
     [row] = rows_of(tenant, 1)
     return row
 
@@ -39,5 +39,5 @@ def public_id(row: Refusal) -> str | None:
 
 
 def everything(row: Refusal) -> str:
-    """Every column as text."""
+    """Return every column as text."""
     return json.dumps(Refusal.objects.filter(pk=row.pk).values().get(), default=str)

@@ -1,4 +1,4 @@
-"""Submissions as rows of any moment, made beside the API, and their records as literals."""
+"""Submissions as rows of any moment, stored without the API, and their records as literals."""
 
 import datetime as dt
 import uuid
@@ -52,7 +52,7 @@ def put(
 
 
 def put_many(tenant: Tenant, form_id: str, values: Iterable[Mapping[str, str]]) -> None:
-    """Store many at once, in this order."""
+    """Store many with one statement for each 500, in this order."""
     Submission.objects.bulk_create([row(tenant, form_id, each) for each in values], batch_size=500)
 
 

@@ -1,4 +1,4 @@
-"""What the database holds of an organization, to show that a refused request changed nothing."""
+"""An organization's rows, to show that a refused request changed nothing."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
 
 
 def stored_rows(tenant: Tenant) -> dict[str, list[dict[str, Any]]]:
-    """Every row of the organization, in order."""
+    """Return every row of the organization, in order."""
     return {
         name: list(model.objects.filter(**{path: tenant.organization}).order_by("pk").values("pk", *columns))
         if columns

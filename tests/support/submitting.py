@@ -1,4 +1,4 @@
-"""Submitting over HTTP, and reading what was stored."""
+"""Submitting over HTTP, and reading the stored submissions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -38,7 +38,7 @@ class Tenant:
         return token
 
     def form(self, *, published: bool = True, **values: Any) -> str:
-        """Return the id of a new form, published unless told otherwise."""
+        """Return the id of a new form, published by default."""
         status = Form.Status.PUBLISHED if published else Form.Status.DRAFT
         form = create_form(organization=self.organization, **{"name": "Contact", "status": status, **values})
         return form.public_id

@@ -1,4 +1,4 @@
-"""Unit tests stay on this machine: they connect to loopback and Unix sockets alone and resolve no names."""
+"""Unit tests stay on this machine: they connect only to loopback and Unix sockets and resolve no names."""
 
 import socket
 from ipaddress import ip_address

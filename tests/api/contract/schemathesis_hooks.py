@@ -1,8 +1,8 @@
 """
-What schemathesis cannot read from an OpenAPI schema: loaded by its command line (see `test_schemathesis.py`).
+Rules that schemathesis cannot read from an OpenAPI schema. Its command line loads them (see `test_schemathesis.py`).
 
-Ids that exist come as JSON in the environment, so that what is generated reaches more than a 404. Cases that are
-meant to be refused are left alone.
+Ids that exist come as JSON in the environment, so that generated requests reach more than a 404. Cases that are meant
+to be refused are not changed.
 """
 
 import itertools
@@ -24,16 +24,16 @@ send = HTTPAdapter.send
 
 def send_from_anywhere(adapter: HTTPAdapter, request: PreparedRequest, *arguments: Any, **options: Any) -> Response:
     """
-    Send each request as if from an address of its own: many go without a key, which one may do 100 times an hour.
+    Send each request as if from its own address: many have no key, and an address may send 100 of those an hour.
 
-    No hook will do: schemathesis takes a case whose headers a hook has touched for mended.
+    A hook cannot do it: schemathesis takes a case for corrected when a hook has touched its headers.
     """
     number = next(numbers)
     request.headers["X-Forwarded-For"] = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
     return send(adapter, request, *arguments, **options)
 
 
-HTTPAdapter.send = send_from_anywhere  # type: ignore[method-assign] # in schemathesis's own process alone
+HTTPAdapter.send = send_from_anywhere  # type: ignore[method-assign] # only in schemathesis's own process
 
 # A key's expiry must not lie in the past, and a range of hours is at most three months long.
 schemathesis.openapi.format("date", st.integers(1, 28).map("2999-03-{:02}".format))
@@ -43,7 +43,7 @@ schemathesis.openapi.format("uri", st.from_regex(r"http://127\.0\.0\.1:9/[a-z0-9
 
 @schemathesis.hook
 def before_call(_context: schemathesis.HookContext, case: schemathesis.Case, _kwargs: dict[str, Any]) -> None:
-    """Never revoke the key that all cases use."""
+    """Replace a call that would revoke the key of all cases."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
 
@@ -66,13 +66,13 @@ def map_case(_context: schemathesis.HookContext, case: schemathesis.Case) -> sch
 
 
 def existing(drawn: str) -> str:
-    """Return, for most ids drawn, one of its kind that exists; always the same."""
+    """Return an existing id for most drawn ids of its kind; always the same."""
     known, number = IDS.get(drawn[:3], []), zlib.crc32(drawn.encode())
     return known[number % len(known)] if known and number % 5 else drawn
 
 
 def correct_form(body: dict[str, Any]) -> None:
-    """Names in a form are distinct, the default form requires nothing, and 5.0 is no whole number to us."""
+    """Make names distinct and 5.0 an integer, and require no field: the default form cannot have a required one."""
     if isinstance(body.get("retentionDays"), float):
         body["retentionDays"] = int(body["retentionDays"])
     for place, field in enumerate(body["fields"] if isinstance(body.get("fields"), list) else []):

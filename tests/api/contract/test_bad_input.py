@@ -22,11 +22,11 @@ TOO_DEEP = "The body is nested more than 32 levels deep."
 
 
 def member(value: str) -> bytes:
-    """An object whose one value is this text."""
+    """Return an object whose one value is this text."""
     return b'{"name": ' + value.encode() + b"}"
 
 
-# what is wrong -> (the body, the message that says so)
+# mistake -> (the body, the message that names it)
 MALFORMED: dict[str, tuple[bytes, str]] = {
     "cut off": (b'{"name": "New"', "The body is not JSON: Expecting ',' delimiter at line 1, column 15."),
     "trailing comma": (b'{"name": "New",}', "The body is not JSON: "),

@@ -20,7 +20,7 @@ def raw_request(api: Client, head: bytes, body: bytes = b"") -> tuple[int, bytes
 
 
 def unchunked(body: bytes) -> Any:
-    """The JSON between the sizes of a chunked body."""
+    """Return the JSON between the sizes of a chunked body."""
     return json.loads(body[body.index(b"{") : body.rindex(b"}") + 1])
 
 

@@ -1,4 +1,4 @@
-"""What is served without a key: the OpenAPI schema, its page, the health checks."""
+"""Paths without a key: the OpenAPI schema, its page, the health checks (docs/contract.md 3.12)."""
 
 import re
 from collections.abc import Iterator

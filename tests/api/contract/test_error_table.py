@@ -1,4 +1,4 @@
-"""Every row of the error table (CONTRACT section 1) provoked over HTTP: status, whole body, headers."""
+"""Every row of the error table (docs/contract.md 1.15) provoked over HTTP: status, whole body, headers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ NAME = {"name": "Contact"}
 
 @dataclass
 class Case:
-    """A request that fails, and the answer that tells so."""
+    """A request that fails, and its error."""
 
     ask: Callable[[Client, Tenant], Answer]
     status: int
@@ -161,7 +161,7 @@ CASES = {
 
 
 def assert_headers(answer: Answer, **expected: Any) -> None:
-    """Every error carries its request's id and the limit; the special headers stand only where they are due."""
+    """Assert that an error has its request's id and the limit, and the special headers only where they belong."""
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["X-Request-Id"] == REQUEST_ID
     limit, left, reset = (int(answer.headers[name]) for name in LIMIT_HEADERS)
@@ -201,7 +201,7 @@ def test_method_not_allowed__names_the_methods_that_are(api: Client, method: str
 
 
 def limited(rate_limit: int) -> Tenant:
-    """An organization with so few requests an hour."""
+    """Return an organization with so few requests an hour."""
     tenant = make_tenant()
     Organization.objects.filter(pk=tenant.organization.pk).update(rate_limit=rate_limit)
     return tenant
@@ -238,7 +238,7 @@ def test_rate_limited__without_a_valid_key__is_the_address_with_the_free_limit(a
 
 
 def break_permissions(api: Client, tenant: Tenant) -> Answer:
-    """A row that no code can have written: what reads it fails in a way that nobody foresaw."""
+    """Store permissions that no code writes: the code that reads them fails with an unexpected error."""
     AccessKey.objects.filter(digest=digest(tenant.key)).update(permissions=5)
     return api.get("/api/forms", tenant.key)
 

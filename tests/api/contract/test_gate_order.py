@@ -1,5 +1,5 @@
 """
-The order of the gates (CONTRACT section 1): of a request that fails at several, the first answers.
+The order of the gates (docs/contract.md 1.17): of a request that fails at several, the first answers.
 
 key, limit, forbidden, unauthorized, plan, size and media type, JSON and types, ids exist, ids are ours, state, values.
 """
@@ -31,7 +31,7 @@ Arrange = Callable[[Tenant], Request]
 
 
 def used_up(tenant: Tenant) -> Tenant:
-    """The organization, with no request left in any hour."""
+    """Return the organization, with no request left in any hour."""
     Organization.objects.filter(pk=tenant.organization.pk).update(rate_limit=1)
     return tenant
 

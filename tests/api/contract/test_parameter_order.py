@@ -1,4 +1,4 @@
-"""Query parameters are types: they are judged before any id is looked up, and every problem is told (CONTRACT 1)."""
+"""Query parameters are checked before any id is looked up, and every problem is listed (docs/contract.md 1.17)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every endpoint for every kind of caller: who is let in, who is refused, and with exactly which words."""
+"""Every endpoint for every kind of caller: who is admitted, who is refused, and with exactly which message."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ every_endpoint_with_an_id = pytest.mark.parametrize("endpoint", [one for one in 
 
 @pytest.fixture(scope="module")
 def house(service: Application) -> House:  # noqa: ARG001  # the service is there first
-    """For requests that are refused, and so change nothing."""
+    """Return the objects for requests that are refused, and so change nothing."""
     return furnish(make_tenant())
 
 
@@ -47,7 +47,7 @@ def outsiders(house: House) -> dict[str, Mapping[str, str]]:
 
 @pytest.fixture(scope="module")
 def page_key(house: House) -> str:
-    """A publishable key whose row lists every permission: its kind alone must be enough to refuse it."""
+    """Return a publishable key whose row lists every permission: its kind must be enough to refuse it."""
     key, token = issue_key(
         organization=house.tenant.organization, name="Page", by=None, kind=AccessKey.Kind.PUBLISHABLE
     )
@@ -57,12 +57,12 @@ def page_key(house: House) -> str:
 
 @pytest.fixture(scope="module")
 def foreigner(service: Application) -> Tenant:  # noqa: ARG001  # the service is there first
-    """Another organization, whose key may do everything there."""
+    """Return another organization, whose key may do everything there."""
     return make_tenant()
 
 
 def just_enough(tenant: Tenant, permission: str) -> str:
-    """A key that may do this and nothing else."""
+    """Return a key that may do this and nothing else."""
     if permission in ALL_SIX:
         return tenant.issue(permission)
     return tenant.issue(admin=permission == ADMIN)
@@ -82,7 +82,7 @@ def test_endpoint__key_with_just_its_permission__answers(endpoint: Endpoint, api
     assert_headers(answer, ENTERPRISE_LIMIT)
     if answer.headers["Content-Type"].startswith("application/json"):
         body = answer.json()
-        bare = endpoint.path == "/api/submissions"  # SPEC section 4 promises no envelope here
+        bare = endpoint.path == "/api/submissions"  # no envelope here: docs/contract.md 1.10
         assert set(body) == {"data", "pagination"} if bare else body["success"] is True
         assert bare or body["message"] == SENTENCE
 

@@ -1,4 +1,4 @@
-"""SPEC section 2: resources and their fields, the pagination object, the envelope."""
+"""Resources and their fields, the pagination object, the envelope (docs/contract.md 1)."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""SPEC section 4: the endpoints as they stand in its table. `/forms.js` has its own suite."""
+"""The endpoints (docs/contract.md 3.12). `/forms.js` has its own suite."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""SPEC section 5: authentication. What the dashboard does with keys has its own suite."""
+"""Authentication (docs/contract.md 3). The dashboard's screens for keys have their own suite."""
 
 from typing import Any
 

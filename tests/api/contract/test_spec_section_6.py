@@ -1,4 +1,4 @@
-"""SPEC section 6: the one event."""
+"""The one event of webhooks (docs/contract.md 7.3)."""
 
 import json
 

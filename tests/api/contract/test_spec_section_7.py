@@ -1,4 +1,4 @@
-"""SPEC section 7: every status code of its table, and the three messages of authentication failures."""
+"""The common status codes, and the three messages of authentication failures (docs/contract.md 1.15)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""SPEC section 8: limits of the plans, their headers, and pages."""
+"""Limits of the plans, their headers, and pages (docs/contract.md 2, 1.10 and 1.14)."""
 
 import pytest
 

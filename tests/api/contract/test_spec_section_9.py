@@ -1,4 +1,4 @@
-"""SPEC section 9: no version in paths, and staging with the same paths."""
+"""No version in paths, and staging with the same paths (docs/contract.md 1.1)."""
 
 from collections.abc import Callable
 

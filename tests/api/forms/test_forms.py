@@ -15,7 +15,7 @@ pytestmark = pytest.mark.quick
 
 
 def record(form: dict[str, Any], service: Application, **values: Any) -> dict[str, Any]:
-    """The whole record of a form that was created with nothing but a name."""
+    """Return the whole record of a form that was created with only a name."""
     return {
         "id": an_id("frm"),
         "name": "Contact",

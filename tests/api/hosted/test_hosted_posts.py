@@ -1,4 +1,4 @@
-"""`POST /f/{formId}`: plain HTML forms, without a key (CONTRACT section 6)."""
+"""`POST /f/{formId}`: plain HTML forms, without a key (docs/contract.md 6.9)."""
 
 import itertools
 import re
@@ -18,7 +18,7 @@ STAMPED = re.compile(r'action="(\?stamp=[^"]+)"')
 
 
 def action_of(answer: Answer) -> str:
-    """The query that a page of ours posts to."""
+    """Return the query that our page posts to."""
     found = STAMPED.search(answer.text)
     assert found
     return found[1]
@@ -81,7 +81,7 @@ def test_error_page__sent_again__goes_where_the_first_page_said(api: Client) -> 
     again = post(api, form_id, GOOD, query=action_of(first))
 
     assert (again.status, again.headers["Location"]) == (303, "https://shop.example/contact/thanks.html")
-    assert [record["spam"] for record in records(api, tenant, form_id)] == [False], "mending a typo is quick"
+    assert [record["spam"] for record in records(api, tenant, form_id)] == [False], "correcting a typo is quick"
 
 
 def test_same_page_sent_twice__is_one_submission__and_changed_it_is_two(api: Client) -> None:

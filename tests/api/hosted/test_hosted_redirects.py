@@ -1,4 +1,4 @@
-"""Where a plain post leads: never to a stranger's address (CONTRACT section 6)."""
+"""The redirect after a plain post: never to an address of a stranger (docs/contract.md 6.10)."""
 
 import pytest
 

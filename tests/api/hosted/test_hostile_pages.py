@@ -1,4 +1,4 @@
-"""What a stranger, or whoever copies a page's key, could try against everybody else."""
+"""Attacks by a stranger, or by anyone who copies a page's key, on everybody else."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Nobody makes or regenerates through a key anything stronger than that key (docs/contract.md 3)."""
+"""No key makes or regenerates a stronger one (docs/contract.md 3.7)."""
 
 import datetime as dt
 from typing import Any
@@ -24,7 +24,7 @@ def tenant() -> Tenant:
 
 
 def weak_key(tenant: Tenant) -> str:
-    """An administrative key that may read forms and submissions, and ends in ten days."""
+    """Return an administrative key that may read forms and submissions, and ends in ten days."""
     return tenant.issue("forms:read", "submissions:read", admin=True, expires_on=LAST_DAY)
 
 

@@ -1,4 +1,4 @@
-"""`/api/keys`: making keys, looking at them, what stops them. What a weak key may not do: test_key_strength."""
+"""`/api/keys`: creating, reading, regenerating and revoking keys. The limits of weak keys: `test_key_strength.py`."""
 
 import datetime as dt
 from typing import Any

@@ -27,7 +27,7 @@ PREFLIGHT = {"Origin": "https://page.example", "Access-Control-Request-Method": 
 
 @pytest.fixture
 def stranger(service: Application) -> Iterator[Client]:
-    """A client that has sent one request without a key: 99 are left for its address."""
+    """Yield a client that has sent one request without a key: 99 are left for its address."""
     with lasting_client(service.port) as client:
         yield client
 

@@ -64,7 +64,7 @@ def test_redis_away__requests_and_submissions__answer_in_time_and_the_log_says_s
         fail(own_redis)
 
         def ask(_number: int) -> tuple[list[int], float]:
-            """Three requests that count, each in its way; how they were answered and how many seconds it took."""
+            """Send three requests that count, each differently. Return their answers and the seconds they took."""
             start = time.monotonic()
             answers = [
                 api.post("/api/submit", tenant.key, json={"message": "Hello"}),

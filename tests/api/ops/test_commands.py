@@ -1,4 +1,4 @@
-"""The commands that make things: organizations, keys, plans and the demo (CONTRACT section 8)."""
+"""The commands that create organizations, keys, plans and the demo (docs/contract.md 8.5)."""
 
 import datetime as dt
 import json

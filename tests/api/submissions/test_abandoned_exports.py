@@ -1,6 +1,6 @@
 """
-An export reads in one long transaction. Whoever asks for one and reads none of it, or not to the end, must not leave
-that transaction behind in the thread that served it: later requests there would fail one by one.
+An export reads in one long transaction. A client that asks for one and reads none of it, or not to the end, must not
+leave that transaction behind in the thread that served it: later requests there would fail one by one.
 """
 
 import socket
@@ -25,7 +25,7 @@ def statuses_afterwards(port: int, tenant: Tenant) -> set[int]:
 
 
 def fill(tenant: Tenant, megabytes: int) -> None:
-    """More than what the sockets in between hold, so that the service notices when nobody reads."""
+    """Store more than the sockets in between hold, so that the service notices when nobody reads."""
     form_id = decode_id(Prefix.FORM, tenant.default_form_id)
     rows = [
         Submission(

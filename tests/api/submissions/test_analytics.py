@@ -1,4 +1,4 @@
-"""`GET /api/analytics`: totals and a series filled with zeros (CONTRACT section 5)."""
+"""`GET /api/analytics`: totals and a series filled with zeros (docs/contract.md 5.30)."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -18,7 +18,9 @@ from tests.support.tenants import Tenant, make_tenant
 
 NOTHING = {"received": 0, "spam": 0, "delivered": 0, "failed": 0}
 Settle = Callable[[Tenant], None]
-SETTLED = pytest.mark.parametrize("settle", [wait_until_dispatched, lambda tenant: None], ids=["dispatched", "at once"])
+SETTLED = pytest.mark.parametrize(
+    "settle", [wait_until_dispatched, lambda tenant: None], ids=["dispatched", "immediately"]
+)
 
 
 @pytest.fixture
@@ -216,7 +218,7 @@ def test_delivered_and_failed__webhook_answers__are_counted_once(
     for count in (1, 2):
         submit_and_get_record(api, tenant, form, {"n": str(count)})
         receiver.wait_for(count)
-    receiver.reply = Reply(410)  # the one answer that ends a delivery at once
+    receiver.reply = Reply(410)  # the one answer that ends a delivery with its first attempt
     submit_and_get_record(api, tenant, form, {"n": "3"})
     expected = {"received": 3, "spam": 0, "delivered": 2, "failed": 1}
     eventually(lambda: totals(api, tenant, formId=form) == expected, because=f"the totals are {expected}")

@@ -1,4 +1,4 @@
-"""Large exports: streamed in constant memory, all from one moment (CONTRACT section 5)."""
+"""Large exports: streamed in constant memory, all from one moment (docs/contract.md 5.26)."""
 
 import json
 import os
@@ -23,7 +23,7 @@ MAX_GROWTH = 24 * 1024 * 1024  # bytes
 
 @pytest.fixture(scope="module")
 def large() -> tuple[Tenant, str]:
-    """An organization with 20,000 submissions of 2 KB to one form. Tests leave them as they are."""
+    """Return an organization with 20,000 submissions of 2 KB to one form. Tests do not change them."""
     tenant = make_tenant()
     form = tenant.form()
     put_many(tenant, form, ({"n": str(n), "text": VALUE} for n in range(ROWS)))
@@ -31,14 +31,14 @@ def large() -> tuple[Tenant, str]:
 
 
 class SlowReader:
-    """One GET over a socket of its own, with a small buffer, read as fast as the test says."""
+    """One GET over its own socket, with a small buffer, read as fast as the test says."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self.received = bytearray()
 
     def has_begun(self) -> bool:
-        """Tell whether something of the answer has arrived."""
+        """Return whether a part of the answer has arrived."""
         return bool(select.select([self._connection], [], [], 0)[0])
 
     def read(self, until: int) -> None:
@@ -93,10 +93,10 @@ def test_export__44_megabytes__is_streamed_in_constant_memory(
 ) -> None:
     tenant, form = large
     path = f"/api/submissions/export?formId={form}&format={chosen}"
-    api.get(f"/api/submissions/export?format={chosen}", make_tenant().key)  # what is loaded once is loaded now
+    api.get(f"/api/submissions/export?format={chosen}", make_tenant().key)  # loads every module before the measurement
     before, highest = resident_bytes(service), 0
     with slow_get(api, path, tenant.key) as reader:
-        for step in range(1, 12):  # whoever reads slowly must not make the service hoard
+        for step in range(1, 12):  # a slow reader must not fill the service's memory
             reader.read(step * 4_000_000)
             highest = max(highest, resident_bytes(service))
         body = reader.body()

@@ -1,4 +1,4 @@
-"""The live stream over HTTP: who sees what, what is made good when it was lost, what a hundred cost."""
+"""The live stream over HTTP: who sees which events, how lost events are sent again, the cost of a hundred viewers."""
 
 import datetime as dt
 import http.client
@@ -25,7 +25,7 @@ from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 
 VIEWERS = 100
-BACKLOG = 1_024  # connections that the server takes unless told otherwise
+BACKLOG = 1_024  # connections that the server takes by default
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def token_of(tenant: Tenant, form_id: str = "") -> str:
 
 
 def told_until_now(stream: Stream, api: Client, tenant: Tenant, form_id: str = "") -> list[str]:
-    """The ids that a stream has told, in order. One more submission, which comes last, shows that this is all."""
+    """Return the ids that a stream has sent, in order. One more submission, the last, shows that nothing is missing."""
 
     def last_has_come() -> bool:
         assert last in [event.id for event in stream.events], f"only {stream.events}"
@@ -132,7 +132,7 @@ def test_stream__after_the_end_of_time__is_answered(service: Application, tenant
 def test_stream__for_one_that_comes_back__tells_the_others_nothing_again(
     api: Client, service: Application, tenant: Tenant
 ) -> None:
-    put(tenant, tenant.default_form_id, {"note": "told long ago"}, now() - dt.timedelta(minutes=1))
+    put(tenant, tenant.default_form_id, {"note": "sent long ago"}, now() - dt.timedelta(minutes=1))
     token = token_of(tenant)
     before = encode_id(Prefix.SUBMISSION, first_id_of(now() - dt.timedelta(minutes=2)))
     with Stream(service.events_port, token) as present:
@@ -224,7 +224,7 @@ def test_stream__headers__allow_our_own_origin_alone_and_no_storing(service: App
 
 
 def threads_of_the_events_process(service: Application) -> int:
-    """Threads of `manage.py events` and of every process that it has started."""
+    """Return the threads of `manage.py events` and of every process that it has started."""
     parents = {int(path.name): parent_of(path) for path in Path("/proc").iterdir() if path.name.isdecimal()}
     ours = {pid for pid, parent in parents.items() if b"events" in command_of(pid) and parent == web_pid(service)}
     assert ours, "`serve` has a child that runs `events`"

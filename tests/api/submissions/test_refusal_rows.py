@@ -1,4 +1,4 @@
-"""The rows of refused submissions: nothing of a payload, alike ones together, bounded, and gone after a day."""
+"""The rows of refused submissions: nothing of a payload, equal ones grouped, bounded, and deleted after a day."""
 
 import datetime as dt
 import json
@@ -20,8 +20,8 @@ from tests.support.refusals import EVIL, SHOP, everything, public_id, rows, rows
 from tests.support.submitting import JSON, submit, submit_raw
 from tests.support.tenants import Tenant, make_tenant, text_field
 
-MARKER = "4111111111111111"  # what somebody typed; it looks like a number, so that JSON's errors meet it too
-# Payloads with the marker in every place that a value has -> the answer's code. Names of fields may be told.
+MARKER = "4111111111111111"  # a typed value; it looks like a number, so that JSON's errors meet it too
+# Payloads with the marker in every place that a value has -> the answer's code. Names of fields may be shown.
 PAYLOADS: list[tuple[str | bytes, dict[str, str], str]] = [
     (f'{{"email": "{MARKER}"}}', {}, "validation_error"),
     (f'{{"email": "a@b.example", "n": {MARKER}e999}}', {}, "invalid_json"),
@@ -39,7 +39,7 @@ PAYLOADS: list[tuple[str | bytes, dict[str, str], str]] = [
     (f'{{"email": "{MARKER}"}}', {"Idempotency-Key": MARKER * 20}, "validation_error"),
     (f'{{"email": "{MARKER}"}}', {"Referer": f"{SHOP}/{MARKER}?{MARKER}#{MARKER}"}, "validation_error"),
 ]
-# A script that posts JSON and calls it a form: the whole body stands where a name would.
+# A script that posts JSON and calls it a form: the whole body is in the place of a name.
 MISTAKEN = json.dumps({"email": MARKER, "message": "m" * 200})
 
 
@@ -113,7 +113,7 @@ def test_two_processes__at_once__add_up(api: Client, start_service: Any) -> None
 
 
 def fill_hour(tenant: Tenant, wanted: int) -> None:
-    """Rows of as many kinds, in this hour and, should it end meanwhile, in the next."""
+    """Store rows of as many kinds, in this hour and, should it end meanwhile, in the next."""
     moment = now()
     hour = moment.replace(minute=0, second=0, microsecond=0)
     Refusal.objects.bulk_create(
@@ -140,7 +140,7 @@ def test_flood__beyond_five_hundred_kinds_an_hour__is_told_in_fewer_words(api: C
 
     for number in range(20):
         submit(api, tenant.publishable, form_id, Origin=f"https://flood{number}.example")
-    submit(api, tenant.publishable, form_id, Origin=EVIL)  # known, so still told by itself
+    submit(api, tenant.publishable, form_id, Origin=EVIL)  # known, so it still has its own row
     submit(api, neighbour.publishable, neighbour.form(allowed_origins=[SHOP]), Origin=EVIL)
 
     eventually(lambda: sorted(added.all()) == [("", "many", 20), (EVIL, "", 2)])

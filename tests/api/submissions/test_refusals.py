@@ -1,4 +1,4 @@
-"""What is told of refused submissions, for "Why was my POST refused?": whose it is, and which gate was shut."""
+"""Records of refused submissions, for "Why was my POST refused?": their organization, and the gate that failed."""
 
 import datetime as dt
 import json
@@ -24,7 +24,7 @@ from tests.support.tenants import make_tenant, text_field
 LONG = b"v" * 300_000
 MANY_FIELDS = json.dumps(dict.fromkeys(map(str, range(300)), "")).encode()
 VALIDATION, SIZE = ("Validation", "validation_error"), ("Size", "validation_error")
-# Body and headers of posts with a key that works -> what is told. The form declares a required e-mail address.
+# Body and headers of posts with a valid key -> the record. The form declares a required e-mail address.
 SUBMITTED: list[tuple[bytes, dict[str, str], Told]] = [
     (b'{"email": "' + LONG + b'"}', {}, ("Size", "payload_too_large", "", "", "")),
     (b"a=1", {"Content_Type": "text/plain"}, ("Validation", "unsupported_media_type", "", "", "")),
@@ -177,7 +177,7 @@ def test_limits__address_that_was_refused_too_often__is_not_blamed_on_the_plan(s
     assert found == {(origin, key): 99, (limit, key): 1, (limit, None): 1}
 
 
-# What is posted to `/f/` -> what is told. The form has one allowed origin.
+# Body and headers of posts to `/f/` -> the record. The form has one allowed origin.
 FILE, FILE_HEADERS = multipart({"name": "Ada"}, {"cv": ("cv.pdf", "x")})
 HOSTED: list[tuple[str | bytes, dict[str, str], Told]] = [
     ("name=Ada", URLENCODED, (*VALIDATION, "required", "email", SHOP)),

@@ -1,4 +1,4 @@
-"""`export_submissions` and `purge_submissions`, the commands that read and end submissions."""
+"""`export_submissions` and `purge_submissions`, the commands that read and delete submissions."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,4 @@
-"""`/api/submissions`: list and its pages, read, mark as spam or not, delete (SPEC section 4, CONTRACT section 5)."""
+"""`/api/submissions`: list and its pages, read, mark as spam or not, delete (docs/contract.md 5)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -103,7 +103,7 @@ def test_total__after_every_submit__is_exact_at_once_and_stays_so(api: Client, t
     assert (total(api, tenant, f"?formId={form}"), total(api, tenant)) == (15, 15)
 
 
-@pytest.mark.parametrize("settle", [wait_until_dispatched, lambda tenant: None], ids=["dispatched", "at once"])
+@pytest.mark.parametrize("settle", [wait_until_dispatched, lambda tenant: None], ids=["dispatched", "immediately"])
 def test_total__after_delete_and_spam_flips__is_exact_at_once(
     api: Client, tenant: Tenant, settle: Callable[[Tenant], None]
 ) -> None:

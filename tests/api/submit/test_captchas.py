@@ -1,4 +1,4 @@
-"""Turnstile and hCaptcha, played by a receiver that speaks their protocol (CONTRACT section 6)."""
+"""Turnstile and hCaptcha, played by a receiver that speaks their protocol (docs/contract.md 5.15)."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -29,14 +29,14 @@ def protection(kind: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[Receiver]:
-    """The captcha services' server."""
+    """Yield the captcha services' server."""
     with Receiver() as server:
         yield server
 
 
 @pytest.fixture
 def receiver(verifier: Receiver) -> Receiver:
-    """The same, without memory of the test before."""
+    """Return the same, without the requests of the test before."""
     verifier.requests.clear()
     verifier.replies.clear()
     verifier.reply = Reply()
@@ -45,7 +45,7 @@ def receiver(verifier: Receiver) -> Receiver:
 
 @pytest.fixture
 def guarded(shared_service: Callable[..., Application], receiver: Receiver) -> Iterator[Client]:
-    """A client of a service whose captcha services are the receiver."""
+    """Yield a client of a service whose captcha services are the receiver."""
     service = shared_service(
         TURNSTILE_VERIFY_URL=receiver.url("/turnstile"), HCAPTCHA_VERIFY_URL=receiver.url("/hcaptcha")
     )
@@ -75,7 +75,7 @@ def test_captcha__passed_refused_missing_or_out_of_reach(guarded: Client, receiv
     assert refused.json()["details"] == missing.json()["details"] == [detail]
     asked = [parse_qs(request.body.decode()) for request in receiver.wait_for(2, path=f"/{kind}")]
     assert asked[0] == {"secret": ["the-secret"], "response": ["token-1"], "remoteip": [guarded.address]}
-    assert len(asked) == 2, "without a token nobody is asked"
+    assert len(asked) == 2, "without a token no request is sent"
     assert [record["data"] for record in records(guarded, tenant, form_id)] == [{"n": "passed"}, {"n": "server"}]
 
 

@@ -1,4 +1,4 @@
-"""Proof of work by ALTCHA: who has to bring it, and that each is good once (CONTRACT section 6)."""
+"""Proof of work by ALTCHA: who has to send it, and that each is valid once (docs/contract.md 5.15)."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ PAGE = {"Origin": "https://shop.example"}
 
 
 def solve(api: Client) -> str:
-    """A fresh challenge's solution, by ALTCHA's own solver, as pages send it."""
+    """Return a fresh challenge's solution, by ALTCHA's own solver, as pages send it."""
     challenge = altcha.Challenge.from_dict(api.get("/f/challenge").json())
     solution = altcha.solve_challenge(challenge)
     assert solution
@@ -81,7 +81,7 @@ def test_form_that_does_not_ask__ignores_what_is_sent(api: Client) -> None:
 
 
 def forged(**parameters: Any) -> str:
-    """A solved challenge that somebody else signed."""
+    """Return a solved challenge with a signature that is not ours."""
     challenge = altcha.create_challenge("SHA-256", 1, counter=5, hmac_secret="theirs", **parameters)
     solution = altcha.solve_challenge(challenge)
     assert solution
@@ -99,7 +99,7 @@ def test_proofs_that_prove_nothing__are_refused(api: Client) -> None:
     deep = base64.b64encode(b"[" * 2000).decode()
 
     for proof in [*proofs, deep, ["a", "b"]]:
-        with Client(api.port) as somebody:  # each from an address of its own: bursts are bounded
+        with Client(api.port) as somebody:  # each from its own address: bursts are bounded
             assert codes(submit(somebody, tenant.publishable, form_id, {"a": "1", "_altcha": proof})) == REQUIRED, proof
     assert records(api, tenant, form_id) == []
 

@@ -1,4 +1,4 @@
-"""Submissions from pages: origins and burst limits (CONTRACT section 5)."""
+"""Submissions from pages: origins and burst limits (docs/contract.md 5.20 to 5.22)."""
 
 import time
 
@@ -128,7 +128,7 @@ def test_origin__default_form_with_a_list__holds_when_no_form_is_named(api: Clie
 
 
 def submit_until_refused(clients: list[Client], key: str, form_id: str, **headers: str) -> tuple[int, bool, Answer]:
-    """How many were taken, whether the minute ended meanwhile, and the refusal."""
+    """Return the number of accepted submissions, whether the minute ended meanwhile, and the refusal."""
     start, taken = time.time(), 0
     while True:
         answer = submit(clients[taken % len(clients)], key, form_id, **headers)
@@ -192,7 +192,7 @@ def test_burst__from_a_server_with_a_secret_key__does_not_hold(api: Client) -> N
 
 
 def remaining(answer: Answer) -> tuple[int, int]:
-    """The limit that an answer was counted against, and what is left of it."""
+    """Return the limit that an answer was counted against, and its remaining requests."""
     return int(answer.headers["X-RateLimit-Limit"]), int(answer.headers["X-RateLimit-Remaining"])
 
 

@@ -1,4 +1,4 @@
-"""What a form's declared fields ask of a submission (CONTRACT section 5)."""
+"""The checks of a submission against its form's declared fields (docs/contract.md 5.6)."""
 
 from typing import Any
 

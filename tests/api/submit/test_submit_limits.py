@@ -1,4 +1,4 @@
-"""How large a submission may be: its body, its fields, their names and values (CONTRACT section 5)."""
+"""Limits of a submission: its body, its fields, their names and values (docs/contract.md 5.5)."""
 
 import json
 import time
@@ -16,7 +16,7 @@ MAX_BODY = 256 * 1024
 
 
 def body_of(size: int) -> bytes:
-    """A JSON object of exactly `size` bytes with values of a legal length."""
+    """Return a JSON object of exactly `size` bytes with values of a legal length."""
     values = dict.fromkeys("abcd", "v" * 60000)
     missing = size - len(json.dumps(values | {"e": ""}))
     return json.dumps(values | {"e": "v" * missing}).encode()

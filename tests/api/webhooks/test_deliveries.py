@@ -1,4 +1,4 @@
-"""What a webhook is told, and that receivers can verify it with libraries that are not ours (CONTRACT section 7)."""
+"""The messages of a webhook, verified with libraries that are not ours (docs/contract.md 7.6 and 7.7)."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ OTHER_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 def is_fresh(message: Received) -> bool:
-    """Tell whether the message says that it was sent just before it arrived."""
+    """Return whether the message's timestamp is at most 3 seconds before its arrival."""
     return -1 <= message.arrived - int(message.headers["webhook-timestamp"]) <= 3
 
 

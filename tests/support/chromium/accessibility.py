@@ -1,4 +1,4 @@
-"""What axe finds on a page, and the ways in which pages are shown to it."""
+"""Findings of axe on a page, and the ways in which pages are shown to it."""
 
 from playwright.sync_api import Page
 

@@ -13,7 +13,7 @@ TOOLS = ROOT / "build" / "node"  # `make test` installs them there
 
 
 def instrumented_source() -> str:
-    """forms.js with counters; the constants that a build fills in stand before it."""
+    """Return forms.js with counters; the constants that a build fills in come before it."""
     proof = json.loads(CURRENT.read_text())["forms.proof.js"]
     constants = f"const PROOF_FILE = {json.dumps(proof['file'])}, PROOF_INTEGRITY = {json.dumps(proof['integrity'])};"
     command = ["node", str(Path(__file__).with_name("instrument.mjs"))]
@@ -41,5 +41,5 @@ class BranchCoverage:
         return 100 * sum(1 for times in self.taken.values() if times) / len(self.taken) if self.taken else 0.0
 
     def missing(self) -> list[str]:
-        """Arms that nothing took, as `line 12, arm 1`."""
+        """Return the arms that no test took, as `line 12, arm 1`."""
         return [f"line {self.lines[branch]}, arm {arm}" for (branch, arm), times in self.taken.items() if not times]

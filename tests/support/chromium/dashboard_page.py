@@ -13,7 +13,7 @@ from tests.support.browser import PASSWORD, logged_in
 
 
 class Complaints(list[str]):
-    """What the console said that it should not: errors, warnings, refusals by the page's policy."""
+    """Unexpected messages of the console: errors, warnings, refusals by the page's policy."""
 
     def __init__(self, page: Page) -> None:
         super().__init__()

@@ -60,7 +60,7 @@ class Furnished:
     invitation_token: str
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """`(name, path)` of every screen of somebody who is logged in."""
+        """Yield `(name, path)` of every screen of a logged-in user."""
         slug = self.tenant.organization.slug
         ids = {
             "form": {"form_id": self.form.public_id},

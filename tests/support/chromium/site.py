@@ -1,4 +1,4 @@
-"""A site owner's web server: pages on another origin than the service, and what was asked of it."""
+"""A site owner's web server: pages on another origin than the service."""
 
 import threading
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ SHELL = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A pag
 
 
 class Site:
-    """Serves on 127.0.0.1 what `add` was given; `localhost` at the same port is one more origin."""
+    """Serves the pages of `add` on 127.0.0.1; `localhost` at the same port is another origin."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -34,7 +34,7 @@ class Site:
         return f"http://127.0.0.1:{self.port}"
 
     def add(self, html: str, *, path: str = "", headers: Mapping[str, str] | None = None) -> str:
-        """The address of a page with this text."""
+        """Serve a page with this text and return its address."""
         path = path or f"/page-{next(self._numbers)}.html"
         self._pages[path] = html.encode(), headers or {}
         return self.origin + path
@@ -59,6 +59,6 @@ class Site:
             do_GET = do_POST = answer
 
             def log_message(self, *args: object) -> None:
-                """Quiet."""
+                """Print nothing."""
 
         return Handler

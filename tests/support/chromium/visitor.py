@@ -36,7 +36,7 @@ class Visitor:
         return [one for one in self.complaints if not any(part in one for part in self.forgives)]
 
     def tag(self, form_id: str | None = "", **attributes: str) -> str:
-        """The script tag, for this visitor's form unless told otherwise; None names no form."""
+        """Return the script tag, for this visitor's form by default, without a form id for None."""
         named = {"data-key": self.tenant.publishable, **attributes}
         if form_id is not None:
             named["data-form-id"] = form_id or self.form_id
@@ -67,7 +67,7 @@ class Visitor:
         return self.page.locator("[data-fieldpost-queued]:visible")
 
     def stored(self, form_id: str = "") -> list[dict[str, str]]:
-        """What the service stored, oldest first."""
+        """Return the values of the stored submissions, oldest first."""
         return stored_data(self.api, self.tenant, form_id or self.form_id)
 
     def answers(self, *replies: Callable[[Route], Any]) -> list[str]:
@@ -89,7 +89,7 @@ class Visitor:
 
 
 def reply(status: int, body: str = "{}", **headers: str) -> Callable[[Route], None]:
-    """An answer of the service that a test plays; underscores in names stand for hyphens."""
+    """Return an answer of the service that a test plays; underscores in names stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     cors = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
     return lambda route: route.fulfill(
@@ -98,7 +98,7 @@ def reply(status: int, body: str = "{}", **headers: str) -> Callable[[Route], No
 
 
 def lose(route: Route) -> None:
-    """The service has the submission; its answer never reaches the page."""
+    """Send the submission to the service, but not its answer to the page."""
     route.fetch()
     route.abort("connectionreset")
 

@@ -36,7 +36,7 @@ def webhook_path(tenant: Tenant) -> str:
 
 
 def delivery_path(tenant: Tenant) -> str:
-    """A delivery that failed: nothing will touch it by itself."""
+    """Return the path of a failed delivery: no worker changes it."""
     delivery = make_delivery(webhook_of(tenant), event="test", status="failed")
     return f"/api/deliveries/{encode_id(Prefix.DELIVERY, delivery.pk)}"
 

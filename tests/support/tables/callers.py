@@ -1,4 +1,4 @@
-"""What the permission table is run against: an organization with an object of each kind, and callers of each kind."""
+"""The setup of the permission table: an organization with an object of each kind, and callers of each kind."""
 
 import dataclasses
 import datetime as dt
@@ -29,7 +29,7 @@ class House:
     def send(
         self, client: Client, endpoint: Endpoint, key: str | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """The endpoint's right request for this house's own objects."""
+        """Send the endpoint's valid request for this house's own objects."""
         return client.request(
             endpoint.method, endpoint.address(self.ids), key, headers=headers, **endpoint.options(self.ids)
         )
@@ -69,7 +69,7 @@ STRANGERS = (
 
 
 def strangers(tenant: Tenant) -> dict[str, Mapping[str, str]]:
-    """The headers of each of STRANGERS. Their keys had every permission and the flag, while they worked."""
+    """Return the headers of each of STRANGERS. Their keys had every permission and the flag, while they worked."""
     revoked, expired, regenerated = (
         issue_key(organization=tenant.organization, name=name, by=None, admin=True)
         for name in ("Revoked", "Expired", "Regenerated")
@@ -91,7 +91,7 @@ def strangers(tenant: Tenant) -> dict[str, Mapping[str, str]]:
 
 
 def session_cookie(tenant: Tenant) -> str:
-    """The cookie of the owner, logged in."""
+    """Return the cookie of the logged-in owner."""
     browser = Browser()
     browser.force_login(tenant.owner)
     name = settings.SESSION_COOKIE_NAME

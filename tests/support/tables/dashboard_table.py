@@ -1,7 +1,7 @@
 """
-Every address of the dashboard and who may do what there: the one table, which `test_dashboard_table.py` tries.
+Every address of the dashboard and its roles: the one table, which `test_dashboard_table.py` tries.
 
-`get` and `post` name the least role that may; None: there is no such method (405). What everybody else gets is the same
+`get` and `post` name the lowest role that may; None: there is no such method (405). All others get the same answer
 everywhere: strangers the login, another organization's owner 404, members without the role 403.
 """
 
@@ -162,5 +162,5 @@ IN_ORGANIZATION: dict[str, Row] = {
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
 PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission"}
-# The link of an invitation is open to whoever holds it; `test_invitations.py` tries it.
+# The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
 OPEN = {"invitation"}

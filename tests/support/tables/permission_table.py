@@ -1,4 +1,4 @@
-"""The whole API, a row for each method and path: which permission it needs, as CONTRACT section 3 tells it."""
+"""The whole API, a row for each method and path with the permission it needs (docs/contract.md 3.12)."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from config.api.views import UnknownPath
 from tests.support.replies import ALL_SIX
 
-ADMIN = "admin"  # the flag, where a permission's name would stand
+ADMIN = "admin"  # the flag, in the place of a permission's name
 ANY_KEY = "any valid key"
 
 # What the id in a path names, and whose permissions count for it.
@@ -49,12 +49,12 @@ class Endpoint:
         return self.path.replace("{id}", own).replace("{forms}", ids["forms"])
 
     def options(self, ids: Mapping[str, str]) -> dict[str, Any]:
-        """What the test client is to send."""
+        """Return the options of the test client's request."""
         return {} if self.body is None else {"json": fill(self.body, ids)}
 
     @property
     def of_the_resource(self) -> list[str]:
-        """The other permissions of the same resource: not enough, yet the key has something to do here."""
+        """Return the other permissions of the same resource: not enough, but the key may use the resource."""
         resource = RESOURCES.get(self.segment)
         return [one for one in ALL_SIX if one.startswith(f"{resource}:") and one != self.permission]
 
@@ -97,7 +97,7 @@ TABLE = [
 
 OPEN = [("GET", "/api/schema"), ("GET", "/api/docs")]  # no key needed
 
-# Ids beside the one in the path: query parameters and fields of bodies.
+# Ids besides the one in the path: query parameters and fields of bodies.
 REFERENCES = [
     Endpoint("GET", "/api/submissions?formId={forms}", "submissions:read"),
     Endpoint("GET", "/api/submissions/export?formId={forms}", "submissions:export"),

@@ -22,7 +22,7 @@ def token_of(prefix: str, body: str) -> str:
 
 
 def typos(token: str) -> list[str]:
-    """The token with one character replaced, left out, doubled, or swapped with its neighbour."""
+    """Return the token with one character replaced, left out, doubled, or swapped with its neighbour."""
     places = range(len(token))
     replaced = [token[:at] + one + token[at + 1 :] for at in places for one in BASE62 + "_-" if one != token[at]]
     left_out = [token[:at] + token[at + 1 :] for at in places]
