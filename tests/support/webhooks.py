@@ -20,7 +20,7 @@ def register(api: Client, tenant: Tenant, url: str, form_id: str | None = None) 
 
 
 def message_id_of(submission_id: str) -> str:
-    """Return the `webhook-id` that tells of a submission (RELIABILITY, "Ids")."""
+    """Return the `webhook-id` of a submission's message (docs/contract.md 7)."""
     return "msg_" + submission_id.removeprefix("sub_")
 
 

@@ -1,4 +1,4 @@
-"""What a webhook is told, and that receivers can verify it with libraries that are not ours (CONTRACT section 7)."""
+"""The messages of a webhook, and that receivers verify them with published libraries (docs/contract.md 7)."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ OTHER_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 def is_fresh(message: Received) -> bool:
-    """Tell whether the message says that it was sent just before it arrived."""
+    """Return whether the message says that it was sent just before it arrived."""
     return -1 <= message.arrived - int(message.headers["webhook-timestamp"]) <= 3
 
 

@@ -1,4 +1,4 @@
-"""What happens when a receiver does not take a message: the log, the next attempt, and who is told."""
+"""A receiver that does not take a message: the log, the next attempt, and the mail to the owners."""
 
 import datetime as dt
 from typing import Any

@@ -10,7 +10,7 @@ from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import make_tenant
 from tests.support.webhooks import attempts_are, is_delivered, log_of, register, wait_for_delivery
 
-IN_FLIGHT = 4  # requests at once to one webhook (CONTRACT section 7)
+IN_FLIGHT = 4  # concurrent requests to one webhook (docs/contract.md 7)
 
 
 def test_webhook__twenty_submissions_at_once__at_most_four_requests_are_in_flight(
@@ -22,10 +22,10 @@ def test_webhook__twenty_submissions_at_once__at_most_four_requests_are_in_fligh
     for number in range(20):
         submit_and_get_id(api, tenant, webhook["formId"], {"number": number})
     arrivals = sorted(message.arrived for message in receiver.wait_for(20, timeout=20))
-    # Each request is open for the receiver's delay at least, so five of them within it would have been open at once.
+    # Each request is open for the receiver's delay at least, so five of them within it would have been open together.
     assert all(later - earlier >= 0.5 for earlier, later in zip(arrivals, arrivals[IN_FLIGHT:], strict=False))
     together = zip(arrivals, arrivals[IN_FLIGHT - 1 :], strict=False)
-    assert any(later - earlier < 0.5 for earlier, later in together), "four at once were possible"
+    assert any(later - earlier < 0.5 for earlier, later in together), "four together were possible"
 
 
 def test_webhook__receiver_keeps_silent__does_not_delay_another(api: Client, receiver: Receiver) -> None:

@@ -1,4 +1,4 @@
-"""Mail to chosen addresses for chosen forms: the same outbox, retries and log (CONTRACT section 7)."""
+"""Mail to chosen addresses for chosen forms: the same outbox, retries and log (docs/contract.md 7)."""
 
 from typing import Any
 

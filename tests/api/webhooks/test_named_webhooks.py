@@ -1,4 +1,4 @@
-"""The webhook that a page names (`_webhook`): nobody with a page's key can make us call an address (CONTRACT 6)."""
+"""The webhook that a page names (`_webhook`): a page's key cannot make us call an address (docs/contract.md 6)."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def test_named__pending_webhook_activated__is_sent_what_waited(api: Client, rece
     assert (answer.status, answer.json()["data"]) == (200, {**webhook, "status": "active"})
     messages = receiver.wait_for(3)
     assert {message.headers["webhook-id"] for message in messages} == set(map(message_id_of, waited))
-    submit_and_get_id(api, tenant, form_id)  # from now on it is told like any other
+    submit_and_get_id(api, tenant, form_id)  # from now on it gets submissions like any other
     receiver.wait_for(4)
 
 
@@ -106,7 +106,7 @@ def test_named__twenty_five_urls__leave_at_most_twenty_pending(api: Client, rece
     urls = [receiver.url(f"/{number}") for number in range(25)]
     for url in urls:
         name(api, tenant, form_id, url)
-    # Two workers may take them in any order: no later submission tells that all of them are done.
+    # Two workers may take them in any order: no later submission shows that all of them are done.
     owed = Submission.objects.filter(form__organization=tenant.organization, dispatched_at=None)
     eventually(lambda: not owed.exists())
     pending = [webhook["url"] for webhook in webhooks_of(api, tenant, "&status=pending")]

@@ -1,4 +1,4 @@
-"""Which URLs a webhook may have when it is saved (CONTRACT section 7; RELIABILITY, "Outgoing requests")."""
+"""Which URLs a webhook may have when it is saved (docs/contract.md 7)."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ from tests.support.webhooks import EVENTS
 pytestmark = pytest.mark.on_sqlite  # about addresses, not rows
 
 HOST = "hooks.invalid"  # RFC 2606: no such name will ever resolve
-PUBLIC = "93.184.215.14"  # an address of the internet; saving a webhook connects to nobody
+PUBLIC = "93.184.215.14"  # an address of the internet; saving a webhook connects to no host
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def save(client: Client, tenant: Tenant, url: str) -> Answer:
 
 
 def refused_as(answer: Answer, code: str) -> bool:
-    """Tell whether the URL was refused for this reason, in a body that holds nothing else."""
+    """Return whether the URL was refused for this reason, in a body that holds nothing else."""
     assert answer.status == 400, answer.text
     assert answer.json() == invalid(("url", code, answer.json()["message"]))
     return bool(answer.json()["message"].startswith("url: "))
@@ -117,7 +117,7 @@ def test_create__opened_network__takes_http_and_every_port_but_no_other_network(
 
 
 def test_activate__url_that_is_no_longer_allowed__is_refused(api: Client, strict: Client) -> None:
-    """What was saved under other settings is asked again when it is activated."""
+    """A URL that was saved under other settings is checked again on activation."""
     tenant = make_tenant()
     made = save(api, tenant, "http://127.0.0.1:3000/hook").json()["data"]
     path = f"/api/webhooks/{made['id']}"

@@ -1,4 +1,4 @@
-"""`/api/webhooks`: registering, reading, changing and deleting endpoints (CONTRACT section 7)."""
+"""`/api/webhooks`: registering, reading, changing and deleting endpoints (docs/contract.md 7)."""
 
 from typing import Any
 

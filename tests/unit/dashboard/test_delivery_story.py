@@ -135,7 +135,7 @@ def test_story__more_than_is_told__says_so(monkeypatch: pytest.MonkeyPatch) -> N
         add_attempts(delivery_of(submission, to=f"a{number}@example.com"), 2 if number < 2 else 1)
     assert "More than 3 deliveries" not in titles(submission)
     assert "More than 5 attempts" not in titles(submission)
-    add_attempts(delivery_of(submission, to="late@example.com"), 1)  # the fourth: not told, nor its attempt
+    add_attempts(delivery_of(submission, to="late@example.com"), 1)  # the fourth: not shown, nor its attempt
     assert "More than 3 deliveries" in titles(submission)
     add_attempts(Delivery.objects.earliest("id"), 1)
     told = tell_story(submission)
