@@ -94,7 +94,7 @@ class Webhook(models.Model):
 
 class Message(models.Model):
     """
-    What an event says, stored once for all its deliveries.
+    The message of an event, stored once for all its deliveries.
 
     The id of `submission.created` is the submission's own, so that `webhook-id` is the same for every endpoint, attempt
     and replay. `body` is serialized once; it is empty while every channel of its deliveries writes its own text.
@@ -253,7 +253,7 @@ class Delivery(models.Model):
 
     @property
     def event_label(self) -> str:
-        """What the log calls its event."""
+        """The name of its event in the log."""
         return label_of(self.event)
 
 

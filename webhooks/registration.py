@@ -35,7 +35,9 @@ def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
     _check_url(url)
     try:
         with transaction.atomic():
-            Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # two at once are counted one after the other
+            Form.objects.select_for_update(no_key=True).get(
+                pk=form.pk
+            )  # concurrent registrations are counted one after the other
             if Webhook.objects.filter(form=form).exclude(status=PENDING).count() >= MAX_WEBHOOKS:
                 raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks. Delete one first.")
             return Webhook.objects.create(form=form, url=url, events=events)

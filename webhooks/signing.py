@@ -1,4 +1,4 @@
-"""Signed webhook messages (https://www.standardwebhooks.com, CONTRACT section 7)."""
+"""Signed webhook messages (https://www.standardwebhooks.com, docs/contract.md 7)."""
 
 import math
 from base64 import b64encode
@@ -8,7 +8,7 @@ from secrets import token_bytes
 
 from standardwebhooks import Webhook
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with, not one of them
+SECRET_PREFIX = "whsec_"  # noqa: S105 - the prefix of every secret, not a secret
 SECRET_BYTES = 32  # the specification asks for 24 to 64
 USER_AGENT = "Fieldpost-Webhooks/1.0"
 
@@ -20,7 +20,7 @@ def new_secret() -> str:
 
 def headers_for(message_id: str, body: bytes, secrets: Sequence[str], sent_at: datetime) -> dict[str, str]:
     """
-    Return the headers of one attempt, signed once with every secret: two of them while a rotation's grace lasts.
+    Return the headers of one attempt, signed once with every secret: both of them for 24 hours after a rotation.
 
     `body` is the UTF-8 JSON exactly as it is sent; `sent_at` is aware and becomes epoch seconds. Raises ValueError for
     a naive time and for no secret at all.

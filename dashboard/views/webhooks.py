@@ -168,7 +168,7 @@ def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
         context = {"webhook": found, "act": "rotate", "seen": seen, "both_sign": until is not None and until > now()}
         return render(request, "dashboard/webhook_confirm.html", context)
     if request.POST.get("seen", seen) != seen:  # a reload of the answer must not drop the secret that is still in use
-        messages.warning(request, "The secret was rotated already. Rotate it once more only if you lost the new one.")
+        messages.warning(request, "The secret was rotated already. Rotate it again only if you lost the new one.")
         return _to(request, found)
     return _show_secret(request, rotate_secret(found), "Secret rotated")
 

@@ -1,9 +1,9 @@
 """
-Which addresses a webhook may call (RELIABILITY, "Outgoing requests"; CONTRACT section 7).
+The addresses that a webhook may call (docs/contract.md 7, docs/adr/0014).
 
-A URL proves nothing: its name may lead anywhere, and somewhere else a second later. The judge is therefore `resolve()`,
-called at the socket, and the connection goes to exactly the addresses that it checked. `check_url()` asks the same
-question when a webhook is saved, so that its owner learns of a mistake at once.
+A URL proves nothing: its name may lead anywhere, and somewhere else a second later. So `resolve()` decides, at the
+socket, and the connection goes to exactly the addresses that it checked. `check_url()` makes the same check when a
+webhook is saved, so that its owner sees a mistake immediately.
 """
 
 import queue
@@ -25,13 +25,15 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 DNS_SECONDS = 5.0
-MAX_LOOKUPS_AT_ONCE = 64  # threads for one process; a name server that never answers keeps its thread for a while
+MAX_LOOKUPS_AT_ONCE = (
+    64  # threads for one process; a name server that never answers keeps its thread until the system's own timeout
+)
 MAX_URL_BYTES = 2_048  # in UTF-8: PostgreSQL's index of (form, url) takes 2,704, and one character can be four
 MAX_HOST_CHARACTERS = 253  # RFC 1035, section 2.3.4; also keeps the quadratic IDNA codec short
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# The IANA special-purpose registries (iana-ipv4-special-registry, iana-ipv6-special-registry) and what clouds add.
-# Written out, because Python's `is_global` lets several of them pass and changes between patch releases.
+# The IANA special-purpose registries (iana-ipv4-special-registry, iana-ipv6-special-registry) and addresses of clouds.
+# Written out, because Python's `is_global` accepts several of them and changes between patch releases.
 SPECIAL_NETWORKS: tuple[Network, ...] = tuple(
     ip_network(network)
     for network in (
@@ -89,7 +91,7 @@ class PortRefused(AddressRefused):
 
 
 class UrlRefused(ValueError):
-    """A URL that no webhook may have: `code` for programs, `message` for its owner, saying what to do."""
+    """A URL that no webhook may have: `code` for programs, `message` for its owner, with the next step."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -122,7 +124,7 @@ class Destination:
 
 
 def is_refused(address: Address, allowed_networks: Sequence[Network] = ()) -> bool:
-    """Tell whether a webhook must not connect to the address; a range in `allowed_networks` is open."""
+    """Return whether a webhook must not connect to the address; a range in `allowed_networks` is open."""
     address = _unwrap(address)
     if _is_inside(address, allowed_networks):
         return False
@@ -138,7 +140,7 @@ def parse_networks(cidrs: Sequence[str]) -> tuple[Network, ...]:
 
 def resolve(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAddress]:
     """
-    Look the host up once and return its addresses, all of them checked, in the system's order.
+    Look up the host once and return its addresses, all of them checked, in the system's order.
 
     `host` is a name or an address without brackets, `timeout` is in seconds. Raises NameNotResolved, or AddressRefused
     (PortRefused) when any single answer is refused: a name with one public and one private address is a trap.
@@ -156,9 +158,9 @@ def resolve(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAd
 
 def look_up(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAddress]:
     """
-    Return what getaddrinfo says, unchecked: for hosts that the operator chose. Raises NameNotResolved.
+    Return the answers of getaddrinfo, unchecked: for hosts that the operator chose. Raises NameNotResolved.
 
-    getaddrinfo knows no timeout, so it runs in a thread that is left behind when it takes too long.
+    getaddrinfo has no timeout, so it runs in a thread that is abandoned when it takes too long.
     """
     end = time.monotonic() + timeout
     if not _lookup_slots.acquire(timeout=timeout):
@@ -207,7 +209,7 @@ def _address_of(answer: SocketAddress) -> Address:
 
 
 def _unwrap(address: Address) -> Address:
-    """::ffff:127.0.0.1 is 127.0.0.1 to the network, so it is judged as that."""
+    """Unwrap ::ffff:127.0.0.1, which is 127.0.0.1 to the network."""
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return address
@@ -221,7 +223,7 @@ def check_url(url: str) -> None:
     """
     Raise UrlRefused, and nothing else, unless a webhook may have this URL. Looks the host up: takes up to 5 seconds.
 
-    A name that does not resolve now is accepted, for it may tomorrow, but then its port must be in the list.
+    A name that does not resolve now is accepted, since it may later, but its port must be in the list.
     """
     destination = parse_url(url)
     try:
@@ -270,7 +272,7 @@ def _ascii_host(parts: SplitResult) -> str:
     host = parts.hostname or ""
     if bracketed := re.fullmatch(r"\[([0-9A-Fa-f:.]+)\](:\d*)?", parts.netloc):  # no %: zones are local matters
         return str(_ipv6(bracketed[1]))
-    # IDNA 2003, which Python speaks, writes these two as "ss" and as another sigma: a domain of somebody else.
+    # IDNA 2003, which Python speaks, writes these two as "ss" and as another sigma: another domain.
     if len(host) > MAX_HOST_CHARACTERS or "ß" in host or "ς" in host:
         raise _invalid_host()
     try:

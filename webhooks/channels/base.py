@@ -1,4 +1,4 @@
-"""What every channel can do. One file and one line in `registry.py` make a channel."""
+"""The interface of a channel. A new channel is one file and one line in `registry.py`."""
 
 import uuid
 from abc import ABC, abstractmethod
@@ -60,7 +60,7 @@ class Channel(ABC, Generic[Rendered]):
         return delivery.target
 
     def lock(self, targets: Collection[str]) -> Collection[str]:
-        """Lock what the cap of these targets depends on, without waiting; return the targets that were locked."""
+        """Lock the rows of these targets, so that the cap holds, without waiting; return the locked targets."""
         return targets
 
     def note(self, delivery: Delivery, outcome: Outcome) -> None:

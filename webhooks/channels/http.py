@@ -1,5 +1,5 @@
 """
-Sends one webhook message (RELIABILITY, "Outgoing requests").
+Sends one webhook message (docs/contract.md 7, docs/adr/0014 and docs/adr/0027).
 
 The guard sits at the socket, in urllib3's `_new_conn`: the host is resolved once, every answer is checked, and the
 connection goes to a checked address, while Host, SNI and the certificate keep the name. One connection for one attempt,
@@ -47,10 +47,10 @@ logger = logging.getLogger(__name__)
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> Outcome:
     """
-    POST the body and return what became of it, after 15 seconds at the latest. Never raises.
+    POST the body and return the outcome, after at most 15 seconds. Never raises.
 
-    A status whose headers arrived in time decides, even when the text after it is cut off: the receiver has the
-    message, and the text is only for the log.
+    A status whose headers arrived in time decides, even if the body after it is cut off: the receiver has the message,
+    and the body is only for the log.
     """
     started = time.monotonic()
     deadline = Deadline(MAX_SECONDS)
@@ -72,7 +72,7 @@ def _request(url: str, body: bytes, headers: dict[str, str], deadline: Deadline)
     destination = parse_url(url)
     manager: _GuardedManager
     if settings.WEBHOOK_PROXY_URL:
-        # Then the proxy looks the name up and connects, so it must do the guarding; we can only refuse beforehand.
+        # Then the proxy looks up the name and connects, so it must guard; we can only refuse beforehand.
         check_url(url)
         credentials = urllib3.util.parse_url(settings.WEBHOOK_PROXY_URL).auth
         proxy_headers = urllib3.make_headers(proxy_basic_auth=credentials) if credentials else None
@@ -196,7 +196,7 @@ class _GuardedProxyManager(_GuardedManager, urllib3.ProxyManager):
 def _excerpt(response: urllib3.BaseHTTPResponse) -> str:
     """Read the answer to its bounded end and return its first 4 KiB as text that PostgreSQL takes."""
     kept = bytearray()
-    # An answer that breaks off is worth what arrived of it.
+    # Keep the part of an answer that breaks off.
     with suppress(exceptions.HTTPError, http.client.HTTPException, OSError):
         while chunk := response.read1(EXCERPT_BYTES):
             kept += chunk[: EXCERPT_BYTES - len(kept)]
@@ -213,7 +213,7 @@ def _judge(status: int, retry_after: str | None, excerpt: str, duration_ms: int)
 
 
 def parse_retry_after(value: str | None, now: datetime) -> float | None:
-    """Return the seconds that a Retry-After asks for (RFC 9110, 10.2.3), 0 to 24 hours; None when unreadable."""
+    """Return the seconds of a Retry-After (RFC 9110, 10.2.3), 0 to 24 hours; None if it is unreadable."""
     value = (value or "").strip()
     if value.isascii() and value.isdigit():
         return min(float(value), MAX_RETRY_AFTER_SECONDS)
@@ -246,12 +246,12 @@ def _error_class(error: Exception, deadline: Deadline) -> ErrorClass:
     for kinds, error_class in _ERROR_CLASSES:
         if isinstance(cause, kinds):
             return error_class
-    logger.error("A webhook attempt failed in an unforeseen way", exc_info=error)
+    logger.error("a webhook attempt failed with an unexpected error", exc_info=error)
     return ErrorClass.INTERNAL_ERROR
 
 
 def _root_of(error: Exception) -> BaseException:
-    """Take urllib3's wrappings off: its errors of proxies, of connecting and of a broken exchange carry the cause."""
+    """Unwrap urllib3's errors of proxies, of connecting and of a broken exchange, which carry the cause."""
     if isinstance(error, exceptions.ProxyError):
         return _root_of(error.original_error)
     if isinstance(error, exceptions.NewConnectionError):

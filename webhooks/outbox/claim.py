@@ -1,5 +1,5 @@
 """
-Claiming due deliveries (docs/architecture.md, "The way of a submission").
+Claiming due deliveries (docs/adr/0003).
 
 A claim is a lease: a token and an end, written in a short transaction. Sending happens outside any transaction, and a
 result counts only while the row still has the token, so a worker that died or was overtaken changes nothing. Every time

@@ -1,5 +1,5 @@
 """
-The loop of dispatch and delivery: for a bounded time in a Celery task, without end in `manage.py deliver`.
+The loop of dispatch and delivery: for a bounded time in a Celery task, until stopped in `manage.py deliver`.
 
 The main thread does all database work and records results in batches; threads only send. So a claimed delivery starts
 immediately, and no database connection is held while a receiver is slow.

@@ -1,4 +1,4 @@
-"""Forms, webhooks, submissions and deliveries as rows, and what may become of an attempt."""
+"""Forms, webhooks, submissions and deliveries as rows, and the outcomes of attempts."""
 
 import itertools
 import secrets
@@ -29,7 +29,7 @@ TOTALS = ("received", "kept", "spam", "delivered", "failed")
 
 
 def make_form(**values: Any) -> Form:
-    """Return a published form of an organization of its own, whose one owner is `owner_of` it."""
+    """Return a published form of its own organization, whose one owner is `owner_of` it."""
     name = f"Test {next(_numbers)} {secrets.token_hex(4)}"
     organization = create_organization(name=name, owner=User.objects.create_user(f"{secrets.token_hex(8)}@example.com"))
     return create_form(organization=organization, **{"name": "Contact", "status": Form.Status.PUBLISHED, **values})
@@ -40,7 +40,7 @@ def owner_of(form: Form) -> User:
 
 
 def make_webhook(form: Form, **values: Any) -> Webhook:
-    """Return an active webhook, with a URL of its own, that nothing in these tests calls."""
+    """Return an active webhook with its own URL, which nothing in these tests calls."""
     start = {"url": f"http://127.0.0.1:9/{next(_numbers)}", "events": ["submission.created"]}
     return Webhook.objects.create(form=form, **{**start, **values})
 
@@ -56,7 +56,7 @@ def make_submission(form: Form, **values: Any) -> Submission:
 
 
 def make_deliveries(count: int, *, webhooks: int = 1) -> list[Webhook]:
-    """Return webhooks, each on a form of its own, that share so many due deliveries evenly."""
+    """Return webhooks, each on its own form, that share so many due deliveries evenly."""
     made = [make_webhook(make_form()) for _ in range(webhooks)]
     for number in range(count):
         make_submission(made[number % webhooks].form)

@@ -1,4 +1,4 @@
-"""Running the same thing in several threads at once, each with a database connection of its own."""
+"""Running the same function in several threads, each with its own database connection."""
 
 import sqlite3
 import threading
@@ -35,7 +35,7 @@ def shared_database(directory: Path) -> Iterator[None]:
     """
     Make the test database one that threads can share as processes do; PostgreSQL's is one already.
 
-    SQLite's test database lives in memory, where writers do not wait for each other but fail at once. Meanwhile a copy
+    SQLite's test database lives in memory, where writers do not wait for each other but fail. Meanwhile a copy
     in a file takes its place, with the settings of the running service.
     """
     if connection.vendor != "sqlite":

@@ -1,4 +1,4 @@
-"""Tasks are hints: the schedule names tasks that exist, and at most one hint is outstanding (ARCHITECTURE)."""
+"""Tasks are hints: the schedule names tasks that exist, and at most one hint is outstanding (docs/adr/0004)."""
 
 import socket
 import time
@@ -76,7 +76,7 @@ def test_dispatch_task__name_that_submit_nudges__is_the_tasks_own() -> None:
 
 @pytest.mark.usefixtures("fresh_nudges")
 def test_nudge__a_hundred_times__leaves_at_most_one_message_outstanding() -> None:
-    """With Redis exactly one; without it none, as `manage.py deliver` looks by itself."""
+    """With Redis exactly one; without it none, as `manage.py deliver` polls."""
     for _ in range(100):
         send_nudge(DELIVER)
     assert messages() == int(HAS_REDIS)
@@ -114,7 +114,7 @@ def test_nudge__redis_is_frozen__waits_for_one_time_out_and_then_leaves_it_alone
 
 @pytest.mark.usefixtures("fresh_nudges")
 def test_nudge__from_a_request__is_sent_beside_it() -> None:
-    """A hundred at once become a hint or a few, never more than are taken."""
+    """A hundred together become a hint or a few, never more than are taken."""
     for _ in range(100):
         nudge(DELIVER)
     eventually(lambda: messages() == int(HAS_REDIS), 5, "the hint is in the broker")
@@ -127,7 +127,7 @@ def test_nudge__redis_is_frozen__no_request_waits_for_it(settings: Settings) -> 
         start = time.monotonic()
         nudge(DELIVER)
         assert time.monotonic() - start < settings.REDIS_TIMEOUT_SECONDS / 2
-        eventually(nudges.breaker.is_open, 5, "the sender has learned that Redis is away")
+        eventually(nudges.breaker.is_open, 5, "the sender has noticed that Redis is down")
 
 
 @pytest.mark.django_db(transaction=True)

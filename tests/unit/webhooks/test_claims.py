@@ -1,4 +1,4 @@
-"""A claim is exclusive, capped at four for a webhook, and a lease (ARCHITECTURE, "Claims are portable and leased")."""
+"""A claim is exclusive, capped at four for a webhook, and a lease (docs/adr/0003)."""
 
 import datetime as dt
 import threading
@@ -95,7 +95,7 @@ def test_claim__older_row_turns_up_while_another_claims__keeps_to_four(monkeypat
         locked = lock(channel, targets)
         if not has_locked.is_set():
             has_locked.set()
-            may_go_on.wait(1)  # on SQLite the other one waits for us, so not without end
+            may_go_on.wait(1)  # on SQLite the other one waits for us, so this must end
         return locked
 
     def claim_first() -> None:

@@ -18,7 +18,7 @@ from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.outbox.record import record
 from webhooks.registration import delete_webhook
 
-SECONDS = 0.5  # what a step waits for another thread, which may in turn be waiting for this one's transaction
+SECONDS = 0.5  # how long a step waits for another thread, which may in turn be waiting for this one's transaction
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:
 
 
 class Meanwhile:
-    """A call in a thread with a connection of its own; begun in the midst of another transaction, ended after it."""
+    """A call in a thread with its own connection; begun in the midst of another transaction, ended after it."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work

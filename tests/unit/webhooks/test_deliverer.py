@@ -1,4 +1,4 @@
-"""The loop over dispatch and delivery: nothing is lost when the database goes away, and one bad row stops no other."""
+"""The loop over dispatch and delivery: an unavailable database loses nothing, and one bad row stops no other."""
 
 import logging
 import threading
@@ -42,7 +42,7 @@ def failing_once(real: Callable[..., Any], error: Exception) -> Callable[..., An
 
 
 def told_once(receiver: Receiver, count: int) -> bool:
-    """Tell whether the receiver got each message once and the tables say so too."""
+    """Return whether the receiver got each message once and the tables say so too."""
     assert len(receiver.requests) == len({one.headers["webhook-id"] for one in receiver.requests}) == count
     assert list(Delivery.objects.values_list("status", "attempt_count")) == [("delivered", 1)] * count
     assert totals()["delivered"] == count
@@ -76,7 +76,7 @@ def test_run__one_result_cannot_be_recorded__the_others_are(
 
     def refuse(results: Sequence[Result]) -> None:
         if any(result.claim.delivery.pk == poison for result in results):
-            raise IntegrityError("a row of its own kind")
+            raise IntegrityError("this row cannot be recorded")
         record(results)
 
     monkeypatch.setattr(deliverer, "record", refuse)

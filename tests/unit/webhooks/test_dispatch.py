@@ -1,4 +1,4 @@
-"""From submissions to deliveries: once, all or nothing, and one bad row stops no other (ARCHITECTURE)."""
+"""From submissions to deliveries: once, all or nothing, and one bad row stops no other (docs/adr/0002)."""
 
 import threading
 from collections.abc import Iterator
@@ -184,7 +184,7 @@ def test_dispatch__eight_dispatchers_and_many_named_urls__leave_at_most_twenty_p
 
 @pytest.mark.usefixtures("shared")
 def test_dispatch__pending_webhook_activated_meanwhile__holds_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The activation either waits for the dispatch under way or is seen by it; what is held is always sent."""
+    """The activation either waits for the dispatch under way or is seen by it; held deliveries are always sent."""
     form = make_form()
     webhook = make_webhook(form, status="pending")
     make_submission(form, controls={"_webhook": webhook.url})

@@ -1,5 +1,5 @@
 """
-The crash test can fail: with the row's mark outside dispatch's transaction, a kill loses deliveries (RELIABILITY).
+The crash test can fail: with the row's mark outside dispatch's transaction, a kill loses deliveries (docs/adr/0002).
 
 The same kill at the same point, once with dispatch as it is and once with the mark committed first.
 """
@@ -19,7 +19,7 @@ ROWS = 5
 
 
 class Killed(BaseException):
-    """What SIGKILL is to a transaction: nothing catches it."""
+    """Ends a transaction as SIGKILL does: nothing catches it."""
 
 
 def dispatch_batch_marking_first() -> int:
@@ -34,7 +34,7 @@ def dispatch_batch_marking_first() -> int:
 
 
 def lost_by_a_kill(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Kill a dispatch half-way, start another as after a restart, and return how many submissions told nobody."""
+    """Kill a dispatch half-way, start another, and return the number of submissions without a delivery."""
     form = make_form()
     make_webhook(form)
     for _ in range(ROWS):

@@ -1,4 +1,4 @@
-"""What a webhook is told: Standard Webhooks messages, serialized once (CONTRACT section 7)."""
+"""The bodies of messages: Standard Webhooks payloads, serialized once (docs/contract.md 7)."""
 
 import json
 import uuid

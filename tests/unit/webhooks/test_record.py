@@ -1,4 +1,4 @@
-"""What an attempt's outcome changes: the delivery, the log, the tallies, the webhook's health (CONTRACT section 7)."""
+"""The effects of an outcome: the delivery, the log, the tallies, the webhook's health (docs/contract.md 7)."""
 
 import datetime as dt
 import json
@@ -81,7 +81,7 @@ def test_record__failed_delivery_replayed_with_success__moves_over_in_the_tally(
     assert attempt_with(REFUSED).status == "failed"
     assert totals()["failed"] == 1
     assert attempt_with(OK).status == "delivered"
-    assert attempt_with(FAILED).status == "pending"  # replayed once more: it was delivered, and stays counted so
+    assert attempt_with(FAILED).status == "pending"  # replayed again: it was delivered, and stays counted so
     assert attempt_with(REFUSED).status == "failed"
     assert (totals()["delivered"], totals()["failed"]) == (1, 0)
 
@@ -198,7 +198,7 @@ def test_canceled__marked_as_spam__ends_without_an_attempt() -> None:
 
 
 def test_canceled__marked_as_not_spam_before_it_was_recorded__stays_due() -> None:
-    """Dispatch saw a pending delivery and left it alone, so canceling it now would lose it."""
+    """Dispatch saw a pending delivery and left it unchanged, so canceling it now would lose it."""
     (webhook,) = make_deliveries(1)
     submission = webhook.deliveries.get().submission
     mark_spam(submission)

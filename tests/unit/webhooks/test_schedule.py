@@ -1,4 +1,4 @@
-"""When a failed attempt is tried again, and when an endpoint is given up (CONTRACT section 7)."""
+"""When a failed attempt is retried, and when an endpoint is disabled (docs/contract.md 7)."""
 
 import datetime as dt
 

@@ -37,13 +37,13 @@ class Command(BaseCommand):
 
 
 def clean_up_hourly(stop: threading.Event) -> None:
-    """Delete what is kept no longer, as beat does in production."""
+    """Delete expired rows, as beat does in production."""
     delay = FIRST_CLEAN_UP
     while not stop.wait(delay):
         delay = CLEAN_UP_EVERY
         try:
             clean_up()
         except Exception:
-            logger.exception("cleaning up failed; the next try is in an hour")
+            logger.exception("clean-up failed; the next one is in an hour")
         finally:
             connection.close()  # after an hour the server may have been restarted

@@ -43,7 +43,7 @@ def test_post__host_that_does_not_take_connections__timeout_at_the_deadline(monk
     with socket.socket() as listener:
         listener.bind((OPEN, 0))
         listener.listen(0)
-        waiting = [socket.socket() for _ in range(3)]  # fill the queue: from then on the kernel drops what arrives
+        waiting = [socket.socket() for _ in range(3)]  # fill the queue: from then on the kernel drops new connections
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(listener.getsockname())

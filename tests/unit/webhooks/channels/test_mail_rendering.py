@@ -1,4 +1,4 @@
-"""What a notification mail says, and that nothing a stranger typed becomes markup or a link in it."""
+"""The text of a notification mail, in which nothing that a stranger typed becomes markup or a link."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def smtp_settings(settings):
 
 @pytest.fixture
 def server(receivers, smtp_settings):
-    """An SMTP server by script: `server.replies["RCPT"] = "550 no"`, None for silence; `.verbs` is what it was told."""
+    """A scripted SMTP server: `server.replies["RCPT"] = "550 no"`, None for silence; `.verbs`: its commands."""
     receiver = receivers()
     receiver.replies, receiver.verbs = {"DATA": "354 go on", "QUIT": "221 bye"}, []
     receiver.handle = lambda connection: converse(receiver, connection)
