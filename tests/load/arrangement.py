@@ -1,5 +1,5 @@
 """
-What the benchmark needs in the database, and the statements of one submission as the service sends them.
+The rows that the benchmark needs in the database, and the statements of one submission as the service sends them.
 
 Runs inside `manage.py shell`, in the service's own environment, and prints one line of JSON:
 

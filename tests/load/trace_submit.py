@@ -81,7 +81,7 @@ class Trace:
 
 
 class Tracer:
-    """A profile function that fills a Trace until it is told to stop."""
+    """A profile function that fills a Trace until `is_done`."""
 
     def __init__(self) -> None:
         self.trace = Trace()

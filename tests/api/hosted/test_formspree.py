@@ -1,4 +1,4 @@
-"""`@formspree/core` from npm, unmodified, with our address as its endpoint (CONTRACT section 6)."""
+"""`@formspree/core` from npm, unmodified, with our address as its endpoint (docs/contract.md 6)."""
 
 import json
 import subprocess

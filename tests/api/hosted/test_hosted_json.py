@@ -1,4 +1,4 @@
-"""`POST /f/{formId}` for those who ask for JSON: shapes and codes of Formspree's clients (CONTRACT section 6)."""
+"""`POST /f/{formId}` for those who ask for JSON: shapes and codes of Formspree's clients (docs/contract.md 6)."""
 
 from typing import Any
 

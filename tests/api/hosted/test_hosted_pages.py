@@ -1,4 +1,4 @@
-"""`GET /f/{formId}`: the published form as a page (CONTRACT section 6)."""
+"""`GET /f/{formId}`: the published form as a page (docs/contract.md 6)."""
 
 import html
 

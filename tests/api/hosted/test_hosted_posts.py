@@ -1,4 +1,4 @@
-"""`POST /f/{formId}`: plain HTML forms, without a key (CONTRACT section 6)."""
+"""`POST /f/{formId}`: plain HTML forms, without a key (docs/contract.md 6)."""
 
 import itertools
 import re

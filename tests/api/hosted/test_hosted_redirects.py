@@ -1,4 +1,4 @@
-"""Where a plain post leads: never to a stranger's address (CONTRACT section 6)."""
+"""Where a plain post leads: never to a stranger's address (docs/contract.md 6)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`GET /api/analytics`: totals and a series filled with zeros (CONTRACT section 5)."""
+"""`GET /api/analytics`: totals and a series filled with zeros (docs/contract.md 5)."""
 
 import datetime as dt
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Large exports: streamed in constant memory, all from one moment (CONTRACT section 5)."""
+"""Large exports: streamed in constant memory, all from one moment (docs/contract.md 5)."""
 
 import json
 import os

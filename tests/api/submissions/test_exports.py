@@ -1,4 +1,4 @@
-"""`GET /api/submissions/export`: what the three formats hold (CONTRACT section 5, RFC 4180, RELIABILITY "CSV")."""
+"""`GET /api/submissions/export`: what the three formats hold (docs/contract.md 5, RFC 4180)."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""What narrows `GET /api/submissions`: form, days, spam, text; and what it refuses (CONTRACT section 5)."""
+"""What narrows `GET /api/submissions`: form, days, spam, text; and what it refuses (docs/contract.md 5)."""
 
 import datetime as dt
 from typing import Any

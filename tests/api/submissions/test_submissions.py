@@ -1,4 +1,4 @@
-"""`/api/submissions`: list and its pages, read, mark as spam or not, delete (SPEC section 4, CONTRACT section 5)."""
+"""`/api/submissions`: list and its pages, read, mark as spam or not, delete (docs/contract.md 5)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Turnstile and hCaptcha, played by a receiver that speaks their protocol (CONTRACT section 6)."""
+"""Turnstile and hCaptcha, played by a receiver that speaks their protocol (docs/contract.md 6)."""
 
 import json
 from collections.abc import Callable, Iterator

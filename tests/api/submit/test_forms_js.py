@@ -1,4 +1,4 @@
-"""`/forms.js`, its solver and their pinned addresses (SPEC 1.3 and 4; CONTRACT section 6)."""
+"""`/forms.js`, its solver and their pinned addresses (docs/contract.md 6)."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Proof of work by ALTCHA: who has to bring it, and that each is good once (CONTRACT section 6)."""
+"""Proof of work by ALTCHA: who has to bring it, and that each is good once (docs/contract.md 6)."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Spam is answered like success, kept with its reasons, and told to nobody (CONTRACT section 5)."""
+"""Spam is answered like success, kept with its reasons, and told to nobody (docs/contract.md 5)."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""`POST /api/submit`: which form, what is stored of a body, and its limits (CONTRACT section 5)."""
+"""`POST /api/submit`: which form, what is stored of a body, and its limits (docs/contract.md 5)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,4 +1,4 @@
-"""Submissions from pages: origins and burst limits (CONTRACT section 5)."""
+"""Submissions from pages: origins and burst limits (docs/contract.md 5)."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Pages of any origin may submit and read every answer; nothing else of the API answers CORS (CONTRACT section 5)."""
+"""Pages of any origin may submit and read every answer; nothing else of the API answers CORS (docs/contract.md 5)."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a form's declared fields ask of a submission (CONTRACT section 5)."""
+"""What a form's declared fields ask of a submission (docs/contract.md 5)."""
 
 from typing import Any
 

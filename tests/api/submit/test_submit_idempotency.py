@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: two requests that are one submission (CONTRACT section 5)."""
+"""`Idempotency-Key`: two requests that are one submission (docs/contract.md 5)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""How large a submission may be: its body, its fields, their names and values (CONTRACT section 5)."""
+"""How large a submission may be: its body, its fields, their names and values (docs/contract.md 5)."""
 
 import json
 import time
