@@ -1,5 +1,5 @@
 """
-The direction of imports: a package imports only packages to its left, and nothing dodges that.
+The direction of imports: a package imports only packages to its left.
 
     config (but urls, asgi) <- keys <- forms_app <- submissions <- webhooks <- dashboard <- config.urls, config.asgi
 
