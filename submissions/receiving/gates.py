@@ -1,9 +1,9 @@
 """
 The gates of a submission, in the one order in which they are tried; the first that fails answers (docs/contract.md 1).
 
-Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how to read a post, whom it counts against,
-and how to answer it. A new gate is a function and a line in `GATES`, or in `FORM_GATES` if a retry of a stored post may
-pass it.
+Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how to read a post, whom it counts against
+(401 or 404 if nobody), and how to answer it. Then come `GATES` and `FORM_GATES`. A new gate is a function and a line in
+`GATES`, or in `FORM_GATES` if a retry of a stored post may pass it.
 """
 
 import dataclasses
