@@ -6,7 +6,7 @@ class SubmissionsConfig(AppConfig):
     verbose_name = "Submissions"
 
     def ready(self) -> None:
-        """Give forms their submission counts, and register what the hourly clean-up deletes of this app."""
+        """Register the submission counts of forms, and this app's part of the hourly clean-up."""
         from config.clean_up import register_clean_up
         from forms_app.submission_count import answer_submission_count
         from submissions.lifecycle.erasure import finish_all_erasing

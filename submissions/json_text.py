@@ -17,7 +17,7 @@ class JsonTextField(models.TextField):
     one (CSV columns come in first-seen order). No query looks inside these columns.
     """
 
-    if TYPE_CHECKING:  # what django-stubs takes for the attribute's type
+    if TYPE_CHECKING:  # django-stubs reads the attribute's type from these
         _pyi_private_set_type: Any
         _pyi_private_get_type: Any
 

@@ -1,4 +1,4 @@
-"""What was received: submissions, remembered idempotency keys, and the tallies by form and hour."""
+"""Submissions, idempotency keys, tallies by form and hour, and refusals."""
 
 import datetime as dt
 
@@ -13,7 +13,7 @@ from submissions.search_text import fold
 
 
 class SubmissionQuerySet(models.QuerySet["Submission"]):
-    """Domain names for the questions asked of submissions."""
+    """Queries by their domain names."""
 
     def since_day(self, day: dt.date) -> "SubmissionQuerySet":
         """Received on this UTC day or later."""
@@ -30,26 +30,26 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.filter(search_text__contains=fold(text))
 
     def undispatched(self) -> "SubmissionQuerySet":
-        """Whose consequences are still owed."""
+        """Not dispatched yet."""
         return self.filter(dispatched_at=None)
 
 
 class Submission(models.Model):
     """
-    One submission. The row is its own outbox: `dispatched_at IS NULL` means that its consequences are still owed.
+    One submission. The row is its own outbox: `dispatched_at IS NULL` means that it is still to be dispatched.
 
-    `submissions.receiving.insert` writes these columns in SQL of its own; a test holds the two together.
+    `submissions.receiving.insert` writes these columns with raw SQL; a test compares the two.
     """
 
     class CountedAs(models.TextChoices):
-        """How the tally counts this row now; nothing while it has not been dispatched once."""
+        """How the tally counts this row now; nothing until it has been dispatched."""
 
         NOTHING = "", "Not counted yet"
         KEPT = "kept", "Kept"
         SPAM = "spam", "Spam"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    # No constraint of its own: the form's holds it, and a second check would cost every INSERT a row lock.
+    # Without a constraint: the form's is enough, and a second one would cost every INSERT a row lock.
     organization = models.ForeignKey(
         Organization, on_delete=models.CASCADE, related_name="+", db_constraint=False, db_index=False
     )
@@ -69,7 +69,7 @@ class Submission(models.Model):
 
     class Meta:
         indexes = [
-            # `spam` rides along, so that PostgreSQL finds the ids of a page far down in the index alone.
+            # With `spam` included, PostgreSQL finds the ids of a far page in the index only.
             models.Index(fields=["form", "id"], include=["spam"], name="submission_by_form"),
             models.Index(fields=["organization", "id"], include=["spam"], name="submission_by_organization"),
             models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="submission_undispatched"),
@@ -96,7 +96,7 @@ class Submission(models.Model):
 
 class IdempotencyKey(models.Model):
     """
-    A client's promise that two requests are one: same form, key and raw body mean the same submission.
+    A client's promise that two requests are one: same form, key and raw body are the same submission.
 
     Outlives the submission, so that a retry after a delete stores nothing new.
     """
@@ -119,7 +119,7 @@ class Tally(models.Model):
     """
     Counts of a form in one UTC hour, the submission's hour of arrival.
 
-    `received` never falls; `kept` and `spam` are what is stored now; `delivered` and `failed` count deliveries.
+    `received` never falls; `kept` and `spam` count the rows stored now; `delivered` and `failed` count deliveries.
     """
 
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -139,7 +139,7 @@ class Tally(models.Model):
 
 class Refusal(models.Model):
     """
-    Submissions that were refused, alike ones of an hour together; never anything of their payload.
+    Refused submissions, equal ones of an hour in one row; never anything of their payload.
 
     Shown to owners for 24 hours to debug rejected POSTs. `submissions.refusals.store` writes them with raw SQL.
     """

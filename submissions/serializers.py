@@ -1,4 +1,4 @@
-"""How submissions are read and shown (CONTRACT section 5)."""
+"""Serializers of submissions (docs/contract.md 5)."""
 
 import uuid
 from typing import Any
@@ -13,7 +13,7 @@ from submissions.models import Submission
 
 
 class MetaRecord(serializers.Serializer[Any]):
-    """What is kept of the request itself."""
+    """Metadata of the request."""
 
     ip = serializers.CharField(allow_null=True)
     userAgent = serializers.CharField(allow_null=True)
@@ -36,7 +36,7 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
         fields = ("id", "formId", "data", "spam", "spamReasons", "meta", "createdAt")
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
-        """Return the record; written out, because exports show millions."""
+        """Return the record; without DRF's fields, because exports have millions."""
         return submission_record(instance)
 
 
@@ -59,7 +59,7 @@ def form_id_text(form_id: uuid.UUID) -> str:
 
 
 class SubmittedRecord(serializers.Serializer[Any]):
-    """What submitting answers."""
+    """The `data` of a 201."""
 
     id = serializers.CharField()
     formId = serializers.CharField()

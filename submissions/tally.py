@@ -1,7 +1,7 @@
 """
-Counting without counting: one row for a form and hour, moved in the transactions that change what is stored.
+Totals without counting rows: one row for a form and hour, changed in the transactions that store and delete.
 
-A list's total is the tallies plus the rows not counted yet, in one statement (ARCHITECTURE, "Tallies").
+A list's total is the tallies plus the rows not counted yet, in one statement (docs/architecture.md).
 """
 
 import datetime as dt
@@ -19,11 +19,11 @@ from keys.models import Organization
 from submissions.models import Submission, Tally
 
 Key = tuple[uuid.UUID, dt.datetime]  # form, UTC hour
-Moves = dict[Key, "Counter[str]"]  # columns to add to, negative to take away
+Moves = dict[Key, "Counter[str]"]  # columns to add to; negative to subtract
 
 
 def key_of(form_id: uuid.UUID, created_at: dt.datetime) -> Key:
-    """Return which tally a submission belongs to."""
+    """Return the key of a submission's tally."""
     return form_id, created_at.replace(minute=0, second=0, microsecond=0)
 
 
@@ -34,7 +34,7 @@ def new_moves() -> Moves:
 
 def apply_moves(moves: Mapping[Key, "Counter[str]"]) -> None:
     """
-    Add to the tallies, in key order, so that two transactions never wait for each other in a circle.
+    Add to the tallies, in key order, so that two transactions cannot deadlock.
 
     Runs inside the caller's transaction.
     """
@@ -51,13 +51,13 @@ def stored_count_of_form() -> Combinable:
 
 
 def total_of_form(form_id: uuid.UUID, *, spam: bool | None, using: str) -> int:
-    """Return how many submissions a form has: spam, not spam, or both (None)."""
+    """Return the number of a form's submissions: spam, not spam, or both (None)."""
     forms = Form.objects.using(using).filter(pk=form_id).annotate(n=_stored("form", spam=spam))
     return forms.values_list("n", flat=True).first() or 0
 
 
 def total_of_organization(organization_id: uuid.UUID, *, spam: bool | None, using: str) -> int:
-    """Return how many submissions an organization has: spam, not spam, or both (None)."""
+    """Return the number of an organization's submissions: spam, not spam, or both (None)."""
     found = Organization.objects.using(using).filter(pk=organization_id)
     return found.annotate(n=_stored("organization", spam=spam)).values_list("n", flat=True).first() or 0
 

@@ -74,7 +74,7 @@ def _stream(request: MemberRequest, rows: QuerySet[Submission], form: Form | Non
     def remember(written: int, is_whole: bool) -> None:
         cache.set(key, (written, is_whole), REMEMBERED)
 
-    return stream_export(rows.order_by("id"), chosen, form=form, tell=remember)
+    return stream_export(rows.order_by("id"), chosen, form=form, report=remember)
 
 
 def _progress_key(request: HttpRequest, run: str) -> str:

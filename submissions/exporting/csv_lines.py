@@ -1,8 +1,8 @@
 """
 Submissions as CSV: UTF-8 with BOM, CRLF, RFC 4180, and no cell that a spreadsheet would run.
 
-Columns: id, formId, createdAt, the form's declared fields, then up to 500 other names in first-seen order; what lies
-beyond goes as JSON into `_more`. Source: CONTRACT section 5, RELIABILITY "CSV".
+Columns: id, formId, createdAt, the form's declared fields, then up to 500 other names in first-seen order, and all
+further ones as JSON in `_more` (docs/contract.md 5).
 """
 
 import csv
@@ -23,7 +23,7 @@ MORE = "_more"
 MAX_OTHER_NAMES = 500
 ROWS_A_FETCH = 100
 
-# What a spreadsheet skips before it looks for a formula, then what starts one, half and full width.
+# Characters that a spreadsheet skips before a formula, then those that start one, half and full width.
 _SKIPPED = " \u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u00ad\"'\u2018-\u201f"
 _FORMULA = re.compile(f"[{_SKIPPED}]*[=+\\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20\u2212]")
 

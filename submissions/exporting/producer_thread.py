@@ -1,8 +1,8 @@
 """
-Producing a streamed answer in a thread of its own.
+Produce a streamed response in a separate thread.
 
-A web server may take an answer's parts, and give up on it, in any of its threads; a database transaction belongs to
-the one that began it. So one thread reads, and hands its parts over through a short queue.
+A web server may request parts of a response, or abandon it, in any of its threads; a database transaction belongs to
+the thread that started it. So one thread reads, and passes its parts on through a short queue.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ from typing import Self
 from django.db import connections
 
 PARTS_AHEAD = 4  # produced before the client has taken them
-PATIENCE_SECONDS = 60.0  # with a client that takes nothing; then its transaction is ended
-LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 60.0  # for a client that reads nothing; then its transaction ends
+POLL_SECONDS = 0.5
 
 
 class BackgroundParts:
-    """Iterates what `make()` yields in another thread. Errors come out where the parts would have."""
+    """Iterates over the parts that `make()` yields in another thread. Errors are raised in their place."""
 
     def __init__(self, make: Callable[[], Generator[str, None, None]]) -> None:
         self._make = make
@@ -30,7 +30,7 @@ class BackgroundParts:
         self._next = self._take()
 
     def check(self) -> None:
-        """Raise what went wrong before the first part, while that can still be an error answer."""
+        """Raise the error that occurred before the first part, while the response can still be an error."""
         if isinstance(self._next, BaseException) and not isinstance(self._next, StopIteration):
             raise self._next
 
@@ -45,16 +45,16 @@ class BackgroundParts:
         return part
 
     def close(self) -> None:
-        """Give up: the thread ends its transaction soon. Django calls this at the answer's end, however it came."""
+        """Stop: the thread ends its transaction soon. Django calls this at the end of every response."""
         self._abandoned.set()
 
     def _take(self) -> str | BaseException:
         while True:
             try:
-                return self._parts.get(timeout=LOOK_SECONDS)
+                return self._parts.get(timeout=POLL_SECONDS)
             except queue.Empty:
-                if self._abandoned.is_set():  # half an export must not look like a whole one
-                    return ConnectionAbortedError("the reader took nothing for too long")
+                if self._abandoned.is_set():  # half an export must not look complete
+                    return ConnectionAbortedError("the client read nothing for too long")
 
     def _produce(self) -> None:
         end: BaseException = StopIteration()
@@ -70,11 +70,11 @@ class BackgroundParts:
             self._hand_over(end)
 
     def _hand_over(self, part: str | BaseException) -> bool:
-        """Tell whether the other side still takes parts."""
+        """Pass a part on; return whether the other side still reads."""
         until = time.monotonic() + PATIENCE_SECONDS
         while not self._abandoned.is_set() and time.monotonic() < until:
             with contextlib.suppress(queue.Full):
-                self._parts.put(part, timeout=LOOK_SECONDS)
+                self._parts.put(part, timeout=POLL_SECONDS)
                 return True
         self._abandoned.set()
         return False

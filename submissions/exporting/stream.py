@@ -1,5 +1,5 @@
 """
-Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (CONTRACT section 5, RFC 4180).
+Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (docs/contract.md 5).
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ from submissions.models import Submission
 from submissions.serializers import submission_record
 
 ROWS_A_FETCH = 100
-# JSON allows these in a string; some readers of lines end a line at them.
+# JSON allows these in a string; some readers end a line at them.
 LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
 CHUNK_CHARACTERS = 64 * 1024
 Rows = QuerySet[Submission]
@@ -36,7 +36,7 @@ def json_lines(rows: Rows, form: Form | None) -> Iterator[str]:
 
 
 def ndjson_lines(rows: Rows, form: Form | None) -> Iterator[str]:
-    """Yield a record a line."""
+    """Yield one record per line."""
     for row in rows.iterator(ROWS_A_FETCH):
         yield dump_json(submission_record(row)).translate(LINE_BREAKS) + "\n"
 
@@ -47,12 +47,12 @@ EXPORTS: dict[str, tuple[str, Writer]] = {
     "json": ("application/json", json_lines),
     "ndjson": ("application/x-ndjson", ndjson_lines),
 }
-FRAMES = {"csv": 1, "json": 2, "ndjson": 0}  # pieces that are no row: the header, the brackets
+FRAMES = {"csv": 1, "json": 2, "ndjson": 0}  # pieces that are not rows: the header, the brackets
 Progress = Callable[[int, bool], object]
 
 
-def nobody(rows: int, is_whole: bool) -> None:
-    """Nobody wants to know how far an export is."""
+def ignore(rows: int, is_whole: bool) -> None:
+    """Ignore the progress of an export."""
 
 
 class ExportQuery(QuerySerializer):
@@ -61,8 +61,8 @@ class ExportQuery(QuerySerializer):
     format = serializers.ChoiceField([*EXPORTS], default="csv")
 
 
-def export_chunks(rows: Rows, chosen: str, form: Form | None, tell: Progress = nobody) -> Generator[str, None, None]:
-    """Yield the export's text in chunks of some 64 KiB, all read in one snapshot of the database."""
+def export_chunks(rows: Rows, chosen: str, form: Form | None, report: Progress = ignore) -> Generator[str, None, None]:
+    """Yield the export's text in chunks of about 64 KiB, all read in one snapshot of the database."""
     _, write = EXPORTS[chosen]
     with snapshot(settings.EXPORT) as alias:
         waiting: list[str] = []
@@ -73,19 +73,19 @@ def export_chunks(rows: Rows, chosen: str, form: Form | None, tell: Progress = n
             if size >= CHUNK_CHARACTERS:
                 yield "".join(waiting)
                 written += len(waiting)
-                tell(written, False)
+                report(written, False)
                 waiting, size = [], 0
         yield "".join(waiting)
-        tell(written + len(waiting) - FRAMES[chosen], True)
+        report(written + len(waiting) - FRAMES[chosen], True)
 
 
-def stream_export(rows: Rows, chosen: str, *, form: Form | None, tell: Progress = nobody) -> StreamingHttpResponse:
+def stream_export(rows: Rows, chosen: str, *, form: Form | None, report: Progress = ignore) -> StreamingHttpResponse:
     """
-    Return the answer that streams an export. Raises what goes wrong before its first part.
+    Return the response that streams an export. Raises errors that occur before its first part.
 
-    `tell(rows, is_whole)` hears, from another thread, about how many rows are written, and at the end exactly.
+    `report(rows, is_whole)` is called from another thread with the number of rows written so far, at the end exact.
     """
-    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, tell))
+    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, report))
     parts.check()
     response = StreamingHttpResponse(parts, content_type=EXPORTS[chosen][0])
     day = dt.datetime.now(dt.UTC).date().isoformat()

@@ -21,7 +21,7 @@ AUTOCOMPLETE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Control:
-    """One input, or group of checkboxes. `kind`: how it is drawn. `values`: what was typed or checked."""
+    """One input, or group of checkboxes. `kind`: how it is drawn. `values`: its current values."""
 
     id: str
     name: str

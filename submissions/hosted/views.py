@@ -38,7 +38,7 @@ from submissions.receiving.proof_of_work import new_challenge
 @csrf_exempt  # a POST answers 405 and is not asked for a token
 @require_safe
 def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
-    """Show a form's success message: `next` of a JSON answer leads here if the form has no redirect of its own."""
+    """Show a form's success message: `next` of a JSON answer leads here if the form has no `redirectUrl`."""
     form = _find(form_id)
     return pages.closed(request) if form is None else pages.thanks(request, form)
 
@@ -69,7 +69,7 @@ class PageOwner(Owner):
 
 @method_decorator(csrf_exempt, name="dispatch")  # pages of any origin post here, and no cookie is read
 class HostedForm(Door, View):
-    """Shows a form's page, and takes what is posted to it."""
+    """Shows a form's page, and takes posts to it."""
 
     http_method_names = ["get", "head", "post"]
     post = Door.receive
@@ -89,7 +89,7 @@ class HostedForm(Door, View):
 
     @cached_property
     def stamp(self) -> Stamp | None:
-        """The stamp of our own page, if the post comes from there."""
+        """The stamp, if the post comes from the hosted page."""
         return stamps.read(self.kwargs["form_id"], self.request.GET.get(stamps.PARAMETER, ""))
 
     def read_post(self, request: HttpRequest) -> Post:
@@ -115,7 +115,7 @@ class HostedForm(Door, View):
         )
 
     def _key_of_page(self, raw_body: bytes) -> str | None:
-        """Our own page, sent twice unchanged (a double click, a reload), is one submission."""
+        """Return a key that makes the hosted page, sent twice unchanged (a double click, a reload), one submission."""
         if self.stamp is None:
             return None
         return f"page-{hashlib.sha256(self.stamp.text.encode() + raw_body).hexdigest()}"

@@ -10,7 +10,7 @@ from config.times import now
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.models import Membership, Organization, Role, User
-from submissions.lifecycle.erasure import ERASED_AT_ONCE, finish_erasing
+from submissions.lifecycle.erasure import ERASED_IN_REQUEST, finish_erasing
 from submissions.models import Submission
 
 logger = logging.getLogger(__name__)
@@ -34,10 +34,10 @@ def end_organization(organization: Organization, *, by: User) -> None:
 
 def refuse_large(organization: Organization) -> None:
     """Raise Conflict if an organization has more submissions than can be erased within a request."""
-    held = Submission.objects.filter(organization=organization).order_by()[: ERASED_AT_ONCE + 1].count()
-    if held > ERASED_AT_ONCE:
+    held = Submission.objects.filter(organization=organization).order_by()[: ERASED_IN_REQUEST + 1].count()
+    if held > ERASED_IN_REQUEST:
         raise Conflict(
-            f"{organization.name} has more than {ERASED_AT_ONCE:,} submissions. Archive and erase its forms first; "
+            f"{organization.name} has more than {ERASED_IN_REQUEST:,} submissions. Archive and erase its forms first; "
             "large ones take up to an hour."
         )
 

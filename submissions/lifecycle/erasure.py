@@ -1,4 +1,4 @@
-"""Erasing a form for good, with everything that it received: an owner's confirmed act (CONTRACT section 4)."""
+"""Erase a form permanently with all its submissions; the owner confirms it (docs/contract.md 4)."""
 
 from django.db import transaction
 
@@ -9,32 +9,32 @@ from keys.audit import Actor, record_event
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission, Tally
 
-ERASED_AT_ONCE = 5_000  # submissions; more are erased by the next clean-up, within the hour
+ERASED_IN_REQUEST = 5_000  # submissions; more are erased by the next hourly clean-up
 ROWS_A_BATCH = 500
 
 
-def erase_form(form: Form, *, by: Actor, at_once: int = ERASED_AT_ONCE) -> bool:
+def erase_form(form: Form, *, by: Actor, within_request: int = ERASED_IN_REQUEST) -> bool:
     """
-    Erase an archived form, and tell whether it is gone already or, for a large one, within the hour.
+    Erase an archived form; return False if it is so large that the next hourly clean-up does it.
 
-    Raises Conflict for a form that is not archived: nothing can arrive while it is erased.
+    Raises Conflict for a form that is not archived: no submission may arrive while it is erased.
     """
     with transaction.atomic():
         form = Form.objects.select_for_update().get(pk=form.pk)
         if form.status != Form.Status.ARCHIVED:
-            raise Conflict("Archive the form first, so that nothing arrives while it is erased.")
+            raise Conflict("Archive the form first, so that it receives no submissions while it is erased.")
         if form.erase_requested_at is None:
             form.erase_requested_at = now()
             form.save(update_fields=["erase_requested_at"])
             record_event(organization=form.organization, by=by, action="form.erased", subject=str(form))
-    if Submission.objects.filter(form=form).order_by()[: at_once + 1].count() > at_once:
+    if Submission.objects.filter(form=form).order_by()[: within_request + 1].count() > within_request:
         return False
     finish_erasing(form)
     return True
 
 
 def finish_erasing(form: Form) -> None:
-    """Delete a form's rows in batches, each whole, then the form. What a crash leaves, the next clean-up takes."""
+    """Delete a form's rows in batches, one transaction each, then the form. After a crash the next clean-up goes on."""
     rows = Submission.objects.filter(form=form).order_by("pk").values_list("pk", flat=True)
     while batch := list(rows[:ROWS_A_BATCH]):
         delete_submissions(batch)
@@ -46,7 +46,7 @@ def finish_erasing(form: Form) -> None:
 
 
 def finish_all_erasing() -> int:
-    """Erase what was asked for and was too large to be erased at once; return how many forms."""
+    """Erase the requested forms that were too large for a request; return how many."""
     asked = list(Form.objects.filter(erase_requested_at__isnull=False))
     for form in asked:
         finish_erasing(form)

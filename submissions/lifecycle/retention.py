@@ -1,4 +1,4 @@
-"""What is kept for how long: submissions by their form's setting, idempotency keys for 8 days."""
+"""Retention: submissions by their form's setting, idempotency keys for 8 days."""
 
 import datetime as dt
 
@@ -13,7 +13,7 @@ ROWS_A_BATCH = 500
 
 
 def purge_submissions() -> int:
-    """Delete submissions older than their form's `retention_days`; return how many. In batches, each whole."""
+    """Delete submissions older than their form's `retention_days`; return how many. Each batch is one transaction."""
     purged = 0
     for form_id, days in Form.objects.filter(retention_days__isnull=False).values_list("id", "retention_days"):
         oldest_kept = first_id_of(now() - dt.timedelta(days=days or 0))
@@ -24,5 +24,5 @@ def purge_submissions() -> int:
 
 
 def purge_idempotency_keys() -> int:
-    """Forget the idempotency keys of more than 8 days ago; return how many."""
+    """Delete idempotency keys older than 8 days; return how many."""
     return IdempotencyKey.objects.filter(created_at__lt=now() - IDEMPOTENCY_KEYS_KEPT).delete()[0]

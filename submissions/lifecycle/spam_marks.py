@@ -1,4 +1,4 @@
-"""Marking as spam, as not spam, and deleting: each moves the tallies in the same transaction."""
+"""Mark as spam or not spam, and delete; each changes the tallies in the same transaction."""
 
 import uuid
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Subm
 
 
 def mark_spam(submission: Submission) -> Submission:
-    """Take a submission out of sight; what has not been delivered yet will not be."""
+    """Mark a submission as spam; its pending deliveries are canceled."""
     _mark([submission.pk], spam=True)
     return Submission.objects.get(pk=submission.pk)
 
 
 def mark_not_spam(submission: Submission) -> Submission:
-    """Bring a submission back. It is dispatched like a new one, to those who are to be told now."""
+    """Mark a submission as not spam. It is dispatched like a new one, to the current recipients."""
     _mark([submission.pk], spam=False)
     nudge(DELIVER)
     return Submission.objects.get(pk=submission.pk)
 
 
 def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: bool) -> int:
-    """Mark those of an organization as spam or not, all or none; return how many were not so already."""
+    """Mark an organization's submissions as spam or not, all or none; return how many changed."""
     changed = _mark(ids, spam=spam, organization=organization_id)
     if not spam:
         nudge(DELIVER)
@@ -56,17 +56,17 @@ def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
 
 
 def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
-    """Delete those of an organization; return how many there were."""
+    """Delete an organization's submissions; return how many."""
     own = Submission.objects.filter(pk__in=ids, organization=organization_id)
     return delete_submissions(list(own.values_list("pk", flat=True)))
 
 
 def delete_submissions(ids: Sequence[uuid.UUID]) -> int:
     """
-    Delete submissions and return how many there were.
+    Delete submissions; return how many.
 
-    One that was never counted is counted as received on its way out. Their idempotency keys stay, so that a
-    client's retry does not bring a deleted submission back.
+    A submission that was not counted yet is counted as received now. Idempotency keys are kept, so that a client's
+    retry does not store a deleted submission again.
     """
     with transaction.atomic():
         wanted = Submission.objects.only("form_id", "created_at", "counted_as").filter(pk__in=ids)

@@ -1,9 +1,9 @@
 """
-Everybody who watches, and the one reader that looks for them.
+The viewers of the live stream, and the one reader that polls for all of them.
 
-Twice a second one query asks for everything that anybody watches, in a thread of its own; a viewer costs a queue and
-nothing else. Ids follow the clock, not the commits: a row with an older id may become visible after a newer one. So the
-last seconds are read again each time, and what was told already is dropped.
+Twice a second one query, in a separate thread, reads everything that is watched; a viewer costs a queue and nothing
+else. Ids follow the clock, not the commits: a row with an older id may become visible after a newer one. So each poll
+reads the last seconds again, and rows that were sent already are dropped.
 """
 
 import asyncio
@@ -26,33 +26,33 @@ from submissions.live.tokens import Watch, server_sent, submission_event
 from submissions.models import Submission
 
 READ_AGAIN = dt.timedelta(seconds=10)  # longer than an INSERT waits for its commit
-REPLAYED = dt.timedelta(minutes=10)  # how far back a lost connection is made good; beyond, the page loads its list anew
+REPLAYED = dt.timedelta(minutes=10)  # how far back a lost connection is replayed; beyond, the page reloads its list
 MOST_REPLAYED = 200  # events to one viewer
-MOST_READ = 1_000  # rows of one look
+MOST_READ = 1_000  # rows per poll
 QUEUE = 300  # messages that wait for a slow viewer; more than one replay
 RESET = server_sent("reset")
 logger = logging.getLogger(__name__)
 
-Message = tuple[uuid.UUID, uuid.UUID, uuid.UUID, bytes]  # submission, organization, form, what is sent
+Message = tuple[uuid.UUID, uuid.UUID, uuid.UUID, bytes]  # submission, organization, form, bytes to send
 
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Viewer:
-    """One open stream. `after`: what it has seen already; `told` keeps what it was sent lately."""
+    """One open stream. `after`: the last submission it has seen; `sent`: the ids sent recently."""
 
     watch: Watch
     after: uuid.UUID
     is_new: bool = True
-    told: set[uuid.UUID] = dataclasses.field(default_factory=set)
+    sent: set[uuid.UUID] = dataclasses.field(default_factory=set)
     queue: "asyncio.Queue[bytes | None]" = dataclasses.field(default_factory=lambda: asyncio.Queue(QUEUE))
 
     def wants(self, message: Message) -> bool:
-        """Tell whether a message of its organization is this viewer's to see, and new to it."""
+        """Return whether a message of its organization is for this viewer, and new to it."""
         pk, _, form, _ = message
-        return pk not in self.told and self.watch.form_id in (None, form)
+        return pk not in self.sent and self.watch.form_id in (None, form)
 
     def give(self, message: bytes) -> bool:
-        """Put a message into the queue; tell whether there was room."""
+        """Put a message into the queue; return whether there was room."""
         try:
             self.queue.put_nowait(message)
         except asyncio.QueueFull:
@@ -60,7 +60,7 @@ class Viewer:
         return True
 
     def dismiss(self) -> None:
-        """Tell the page to load its list anew, and end the stream: it could not keep up, or was away too long."""
+        """Make the page reload its list, and end the stream: it was too slow, or disconnected for too long."""
         while not self.queue.empty():
             self.queue.get_nowait()
         self.give(RESET)
@@ -68,67 +68,74 @@ class Viewer:
 
 
 class Hub:
-    """The viewers of one process. Everything but `_read` runs in the event loop."""
+    """
+    The viewers of one process. Everything but `read` runs in the event loop.
 
-    def __init__(self, read: "Callable[[list[uuid.UUID], uuid.UUID], list[Message]] | None" = None) -> None:
+    `polls`: whether it polls by itself while there are viewers; otherwise its caller does.
+    """
+
+    def __init__(
+        self, read: "Callable[[list[uuid.UUID], uuid.UUID], list[Message]] | None" = None, *, polls: bool = True
+    ) -> None:
         self.viewers: set[Viewer] = set()
         self._read = read or read_messages
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
+        self._polls = polls
         self._reader: asyncio.Task[None] | None = None
-        self._looked = now()  # when the last look that succeeded began
+        self.polled_at = now()  # start of the last successful poll
 
     def add(self, watch: Watch, after: uuid.UUID | None) -> Viewer:
-        """Begin to serve a viewer: from `after` on, or from now."""
+        """Start to serve a viewer: from `after` on, or from now."""
         moment = now()
         viewer = Viewer(watch, after or first_id_of(moment))
         if after and after < first_id_of(moment - REPLAYED):
             viewer.dismiss()
             return viewer
         self.viewers.add(viewer)
-        if self._reader is None or self._reader.done():
-            self._looked = moment
-            self._reader = asyncio.get_running_loop().create_task(self._look_again_and_again())
+        if self._polls and (self._reader is None or self._reader.done()):
+            self.polled_at = moment
+            self._reader = asyncio.get_running_loop().create_task(self._poll_while_watched())
         return viewer
 
     def remove(self, viewer: Viewer) -> None:
-        """Forget a viewer."""
+        """Stop serving a viewer."""
         self.viewers.discard(viewer)
 
     def position(self, viewer: Viewer) -> uuid.UUID:
-        """Return the id from which a viewer goes on without loss, once its queue is empty: quiet ones move on too."""
+        """Return the id from which a viewer with an empty queue can continue without loss, even if nothing was sent."""
         if viewer.is_new:
             return viewer.after
-        return max(first_id_of(self._looked - READ_AGAIN), viewer.after, *viewer.told)
+        return max(first_id_of(self.polled_at - READ_AGAIN), viewer.after, *viewer.sent)
 
-    async def _look_again_and_again(self) -> None:
-        """Look while anybody watches; then end, and ask the database nothing. An outage is logged once."""
+    async def _poll_while_watched(self) -> None:
+        """Poll while there are viewers, then end. An outage is logged once."""
         fails = False
         while self.viewers:
             began = time.monotonic()
             try:
-                await self.look()
+                await self.poll()
                 fails = False
             except DatabaseError as error:
                 if not fails:
-                    logger.warning("live stream: the database is away: %s", error)
+                    logger.warning("live stream: the database is unavailable: %s", error)
                 fails = True
                 await asyncio.get_running_loop().run_in_executor(self._thread, drop_broken_connections)
             except Exception:
                 if not fails:
-                    logger.exception("live stream: a look failed")
+                    logger.exception("live stream: a poll failed")
                 fails = True
             await asyncio.sleep(max(0.05, settings.EVENTS_POLL_SECONDS - (time.monotonic() - began)))
 
-    async def look(self) -> None:
-        """Ask once for everything that is watched, and hand it out."""
+    async def poll(self) -> None:
+        """Read everything that is watched, and distribute it."""
         began = now()
         watching = list(self.viewers)
         organizations = sorted({viewer.watch.organization_id for viewer in watching})
-        floor = first_id_of(max(self._looked, began - REPLAYED) - READ_AGAIN)
+        floor = first_id_of(max(self.polled_at, began - REPLAYED) - READ_AGAIN)
         since = min([floor, *(viewer.after for viewer in watching if viewer.is_new)])
         loop = asyncio.get_running_loop()
         messages = await loop.run_in_executor(self._thread, self._read, organizations, since)
-        # A full look has seen the newest rows alone.
+        # A poll that is full has seen only the newest rows.
         seen_from = messages[0][0] if len(messages) >= MOST_READ else since
         by_organization: defaultdict[uuid.UUID, list[Message]] = defaultdict(list)
         for message in messages:
@@ -138,24 +145,24 @@ class Hub:
             if viewer in self.viewers and not self._hand_out(viewer, theirs, floor, seen_from):
                 viewer.dismiss()
                 self.remove(viewer)
-        self._looked = began
+        self.polled_at = began
 
     def _hand_out(self, viewer: Viewer, messages: list[Message], floor: uuid.UUID, seen_from: uuid.UUID) -> bool:
-        """Give a viewer what is new to it; tell whether nothing is missing."""
-        if (viewer.after if viewer.is_new else first_id_of(self._looked)) < seen_from:
+        """Give a viewer its new messages; return whether none is missing."""
+        if (viewer.after if viewer.is_new else first_id_of(self.polled_at)) < seen_from:
             return False
         mine = [message for message in messages if viewer.wants(message)]
-        # A new one has seen `after` and what was there before; from then on an older id is a row that was committed
-        # late. What is below the floor was read for somebody else's replay, and is no longer in `told`.
+        # A new viewer has seen `after` and everything before it; from then on an older id is a row that was committed
+        # late. Rows below the floor were read for another viewer's replay, and are no longer in `sent`.
         start = viewer.after if viewer.is_new else floor
         wanted = [message for message in mine if message[0] > start]
         viewer.is_new = False
-        viewer.told = {pk for pk in (*viewer.told, *(message[0] for message in mine)) if pk > floor}
+        viewer.sent = {pk for pk in (*viewer.sent, *(message[0] for message in mine)) if pk > floor}
         return len(wanted) <= MOST_REPLAYED and all(viewer.give(message[3]) for message in wanted)
 
 
 def read_messages(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
-    """Return what arrived in these organizations after an id, spam left out, oldest first. One query."""
+    """Return the submissions of these organizations after an id, without spam, oldest first. One query."""
     rows = Submission.objects.filter(organization__in=organizations, id__gt=since, spam=False)
     rows = rows.select_related("form").only("id", "organization", "form__name", "data", "created_at", "spam")
     newest = rows.order_by("-id")[:MOST_READ]

@@ -1,10 +1,10 @@
 """
-The live stream, and nothing else: a raw ASGI application (https://asgi.readthedocs.io/en/latest/specs/www.html).
+The live stream: a plain ASGI application (https://asgi.readthedocs.io/en/latest/specs/www.html).
 
-Django's own ASGI stack would cost a thread a request. Here a viewer is a coroutine that waits for its queue; who may
-see what stands in a signed token that a page of the dashboard hands out.
+Django's own ASGI stack would cost a thread per request. Here a viewer is a coroutine that waits for its queue; its
+rights are in a signed token that a page of the dashboard issues.
 
-    GET /events?token=…&after=sub_…     an event stream; `Last-Event-ID` wins over `after`
+    GET /events?token=…&after=sub_…     an event stream; `Last-Event-ID` takes precedence over `after`
     GET /healthz                        200 while this process answers
 """
 
@@ -27,9 +27,9 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-HEARTBEAT_SECONDS = 15.0  # proxies end what is silent for longer than a minute
-LAST_WORDS_SECONDS = 5.0  # for one who reads slowly, after the token's end
-HELLO = b"retry: 2000\n\n: watching\n\n"  # milliseconds until a browser comes back by itself
+HEARTBEAT_SECONDS = 15.0  # proxies end connections that are silent for longer than a minute
+LAST_WORDS_SECONDS = 5.0  # for a slow reader, after the token has expired
+HELLO = b"retry: 2000\n\n: watching\n\n"  # milliseconds until a browser reconnects
 HEARTBEAT = b": still here\n\n"
 END = server_sent("end")
 _parts = urlsplit(settings.PUBLIC_URL)
@@ -43,7 +43,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] != "http":
         return
     is_check = scope["path"] == "/healthz"
-    if scope["method"] != "GET" and not (is_check and scope["method"] == "HEAD"):  # a HEAD would watch for nothing
+    if scope["method"] != "GET" and not (is_check and scope["method"] == "HEAD"):  # a HEAD has no use for a stream
         await _refuse(send, 405, "method_not_allowed", "Watch with GET.", (b"allow", b"GET"))
     elif is_check:
         await _answer(send, 200, b"text/plain", b"ok")
@@ -71,19 +71,19 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
     pump = asyncio.ensure_future(_pump(viewer, watch, send))
     gone = asyncio.ensure_future(_wait_until_gone(receive))
     try:
-        # The token's end holds for one who reads nothing, too: the pump waits for room then, and sees no clock.
+        # The token also expires for a client that reads nothing: the pump waits for room then, and checks no clock.
         patience = max(0, watch.expires - time.time()) + LAST_WORDS_SECONDS
         await asyncio.wait({pump, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
     finally:
         hub.remove(viewer)
         for task in (pump, gone):
             task.cancel()
-            with suppress(asyncio.CancelledError, OSError, RuntimeError):  # whoever left, left
+            with suppress(asyncio.CancelledError, OSError, RuntimeError):  # the client has left
                 await task
 
 
 async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
-    """Send what the hub puts into the viewer's queue, until the token's end."""
+    """Send the messages in the viewer's queue until the token expires."""
     loop = asyncio.get_running_loop()
     end = loop.time() + max(0, watch.expires - time.time())
     headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *_common_headers()]
@@ -95,12 +95,12 @@ async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
         except TimeoutError:
             if loop.time() >= end:
                 continue
-            message = _standing(viewer) + HEARTBEAT
+            message = position_line(viewer) + HEARTBEAT
         if message is None:
             break
         await _part(send, message)
     else:
-        await _part(send, _standing(viewer) + END)
+        await _part(send, position_line(viewer) + END)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -108,8 +108,8 @@ async def _part(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-def _standing(viewer: Viewer) -> bytes:
-    """Return the `id` that a page names when it comes back, however quiet it was; nothing while a message waits."""
+def position_line(viewer: Viewer) -> bytes:
+    """Return the `id` with which a page reconnects, even if it was sent nothing; empty while messages are queued."""
     return f"id: {encode_id(Prefix.SUBMISSION, hub.position(viewer))}\n".encode() if viewer.queue.empty() else b""
 
 
@@ -126,7 +126,7 @@ def _submission_id(text: str) -> uuid.UUID | None:
 
 
 def _common_headers() -> list[tuple[bytes, bytes]]:
-    # Our own pages alone, and no cookie: the token is the right to watch.
+    # Only for our own pages, and without a cookie: the token grants access.
     return [
         (b"cache-control", b"no-store"),
         (b"access-control-allow-origin", ORIGIN),

@@ -1,8 +1,8 @@
 """
-What the live stream knows without looking anything up: who may watch what (a signed token), and what an event says.
+Tokens and events of the live stream: who may watch (a signed token), and the content of an event. No look-ups.
 
-The token is made where rights are checked, by a page of the dashboard, and is good for a short while. It names an
-organization and perhaps one form; the stream ends with it.
+A page of the dashboard makes the token, where rights are checked. It is valid for EVENTS_TOKEN_SECONDS and names an
+organization and perhaps one form; the stream ends when it expires.
 """
 
 import dataclasses
@@ -25,12 +25,12 @@ MAX_NAME = 128
 
 
 class BadToken(ValueError):
-    """The token is none of ours, or its time is over."""
+    """The token is forged or has expired."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Watch:
-    """What a viewer may see: an organization's submissions, of one form or (None) of all, until `expires` (epoch s)."""
+    """A viewer's rights: an organization's submissions, of one form or (None) of all, until `expires` (epoch s)."""
 
     organization_id: uuid.UUID
     form_id: uuid.UUID | None
@@ -38,13 +38,13 @@ class Watch:
 
 
 def live_token(organization_id: uuid.UUID, form_id: uuid.UUID | None, user_id: uuid.UUID) -> str:
-    """Return a token that is good for EVENTS_TOKEN_SECONDS."""
+    """Return a token that is valid for EVENTS_TOKEN_SECONDS."""
     expires = int(time.time()) + settings.EVENTS_TOKEN_SECONDS
     return signing.dumps([str(organization_id), str(form_id or ""), str(user_id), expires], salt=SALT)
 
 
 def read_token(text: str) -> Watch:
-    """Return what a token allows. Raises BadToken."""
+    """Return the rights in a token. Raises BadToken."""
     try:
         organization, form, _, expires = signing.loads(text, salt=SALT)
     except signing.BadSignature:
@@ -55,7 +55,7 @@ def read_token(text: str) -> Watch:
 
 
 def event_of(row: Submission, form_name: str) -> dict[str, Any]:
-    """Return what is told of a submission: `{id, formId, formName, createdAt, values}`, values cut short."""
+    """Return the event of a submission: `{id, formId, formName, createdAt, values}`, values cut short."""
     values = list(row.data.items())[:MAX_NAMES]
     return {
         "id": row.public_id,
@@ -67,11 +67,11 @@ def event_of(row: Submission, form_name: str) -> dict[str, Any]:
 
 
 def server_sent(event: str, data: str = "{}", *, event_id: str = "") -> bytes:
-    """Return a message of an event stream (WHATWG HTML, 9.2). JSON text has no line break that could end it early."""
+    """Return a message of an event stream (WHATWG HTML, 9.2). JSON has no line break to end it early."""
     head = f"id: {event_id}\n" if event_id else ""
     return f"{head}event: {event}\ndata: {data}\n\n".encode()
 
 
 def submission_event(row: Submission, form_name: str) -> bytes:
-    """Return the message that tells of a submission."""
+    """Return the message about a submission."""
     return server_sent("submission", dump_json(event_of(row, form_name)), event_id=row.public_id)

@@ -1,4 +1,4 @@
-"""`GET /api/analytics`: totals and a series from the tallies, filled with zeros (CONTRACT section 5)."""
+"""`GET /api/analytics`: totals and a series from the tallies, filled with zeros (docs/contract.md 5)."""
 
 import datetime as dt
 import uuid
@@ -40,12 +40,12 @@ class AnalyticsQuery(QuerySerializer):
     interval = serializers.ChoiceField(["day", "hour"], default="day")
 
     def get_fields(self) -> dict[str, Any]:
-        """Add `from`, a keyword of Python's."""
+        """Add `from`, which is a keyword."""
         return {"from": DateField(required=False), **super().get_fields()}
 
 
 class TotalsRecord(serializers.Serializer[Any]):
-    """Submissions received and stored as spam; deliveries that succeeded and that failed for good."""
+    """Submissions received and stored as spam; deliveries that succeeded and that failed permanently."""
 
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
@@ -72,7 +72,7 @@ class AnalyticsView(KeyedView):
     """Counts of an organization or of one form."""
 
     resource = "analytics"
-    action = "read"  # named as viewsets name what is done; there is one method
+    action = "read"  # as viewsets name their actions; there is one method
     permission_for = {"read": Permission.ANALYTICS_READ}
 
     @extend_schema(parameters=[AnalyticsQuery], responses=enveloped(AnalyticsRecord))
@@ -88,7 +88,7 @@ class AnalyticsView(KeyedView):
 
 
 def day_range(query: dict[str, Any]) -> tuple[dt.date, dt.date]:
-    """Return the first and last day asked for. Raises ValidationFailed for an empty or endless range."""
+    """Return the first and last day asked for. Raises ValidationFailed for an empty or too long range."""
     last = query.get("to") or max(dt.datetime.now(dt.UTC).date(), query.get("from") or dt.date.min)
     first = query.get("from") or last - dt.timedelta(days=min(DEFAULT_DAYS - 1, (last - dt.date.min).days))
     if first > last:
@@ -103,7 +103,7 @@ def day_range(query: dict[str, Any]) -> tuple[dt.date, dt.date]:
 def summarize(
     organization_id: uuid.UUID, form_id: uuid.UUID | None, *, first: dt.date, last: dt.date, interval: str
 ) -> dict[str, Any]:
-    """Return `{totals, series}`: the tallies, and beside them the rows that no tally counts yet."""
+    """Return `{totals, series}`: the tallies, plus the rows that no tally counts yet."""
     scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
     start, end = day_start(first), dt.datetime.combine(last, LAST_MOMENT)
     points: dict[dt.datetime, Counter[str]] = defaultdict(Counter)

@@ -1,8 +1,9 @@
 """
-Pages of a list of submissions that stay quick with a million rows: for the dashboard, where nobody counts to the end.
+Pages of a list of submissions that stay quick with a million rows.
 
-Ids come from an index alone, then the page's rows by their ids. Totals come from the tallies where only form and spam
-narrow the list; otherwise they are counted up to a bound ("more than 10,000"). Far pages are read from the other end.
+Ids come from an index only, then the page's rows by their ids. Totals come from the tallies if only form and spam
+narrow the list; otherwise the dashboard counts up to a bound ("more than 10,000"). Far pages are read from the other
+end.
 """
 
 import dataclasses
@@ -29,7 +30,7 @@ class Scope:
     """
     Which submissions: of an organization or one form of it, spam or not (None: both), UTC days (inclusive), a text.
 
-    `only` narrows further by what a higher room knows, such as deliveries.
+    `only`: an extra filter from the caller (this app may not import webhooks).
     """
 
     organization_id: uuid.UUID
@@ -42,12 +43,12 @@ class Scope:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether the tallies know how many there are."""
+        """Whether the tallies know the total."""
         return not (self.since or self.until or self.text or self.only)
 
     def without_text(self) -> SubmissionQuerySet:
-        """Return everything in scope but for the text, in no order."""
-        # The form alone where there is one: two equal conditions would let the planner choose the wrong index.
+        """Return everything in scope except for the text, unordered."""
+        # Only the form if there is one: two equal conditions would let the planner choose the wrong index.
         owner = {"form": self.form_id} if self.form_id else {"organization": self.organization_id}
         rows = Submission.objects.filter(**owner)
         if self.spam is not None:
@@ -59,13 +60,13 @@ class Scope:
         return self.only(rows) if self.only else rows
 
     def rows(self) -> SubmissionQuerySet:
-        """Return everything in scope, in no order: what an export takes."""
+        """Return everything in scope, unordered, as exports read it."""
         return self.without_text().containing(self.text) if self.text else self.without_text()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page(NumberedPage):
-    """`rows`, newest first; `total` rows in all, or, unless `total_is_exact`, more than that; `number` from 1."""
+    """`rows`, newest first; `total` rows in all, or more than that unless `total_is_exact`; `number` from 1."""
 
     rows: list[Submission]
     number: int
@@ -75,7 +76,7 @@ class Page(NumberedPage):
 
     @property
     def pages(self) -> int:
-        """How many pages there are, or, where the total is not exact, can be counted."""
+        """The number of pages, or of those counted if the total is not exact."""
         return max(1, -(-self.total // self.size))
 
     @property
@@ -107,7 +108,7 @@ def _count(scope: Scope, rows: SubmissionQuerySet) -> tuple[int, bool]:
 
 
 def count_exactly(scope: Scope, alias: str) -> int:
-    """Return how many rows there are: from the tallies, at the same cost at ten million, where these know it."""
+    """Return how many rows there are: from the tallies, at the same cost for ten million, if these know it."""
     if scope.text:
         return count_matches(scope.without_text().using(alias), scope.text)
     if not scope.is_whole:
@@ -133,8 +134,7 @@ def read_ids(rows: QuerySet[Submission], start: int, size: int, *, total: int | 
     """
     Return the ids from place `start` on, newest first.
 
-    Where `total` is known, what lies in the older half is read from the old end: the last page costs what the first
-    one does.
+    If `total` is known, the older half is read from the old end: the last page costs the same as the first one.
     """
     ids = rows.values_list("id", flat=True)
     if total is None or start < total // 2:

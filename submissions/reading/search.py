@@ -1,9 +1,9 @@
 """
-Finding a text among a million submissions: the newest matches, by whichever way is quick for this text.
+Find a text among a million submissions: the newest matches, by the plan that is quick for this text.
 
-How rare a text is, no statistics tell, and PostgreSQL's own choice costs seconds where it errs: reading row by row
-goes through everything for a text that is not there, and the trigram index first collects every row that holds the
-same trigrams ("hello you" in a million greetings), however few of them match. On SQLite there is but one way.
+No statistics say how rare a text is, and a wrong choice by PostgreSQL costs seconds: reading row by row goes through
+the whole table for a text without matches, and the trigram index first collects every row with the same trigrams
+("hello you" in a million greetings), however few of them match. SQLite has only one plan.
 """
 
 import re
@@ -19,16 +19,16 @@ from django.db.models.functions import StrIndex
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.search_text import fold
 
-NEWEST = 20_000  # rows that are read one by one before anything else is tried
-NEWEST_AT_MOST = 60_000  # the same, when the first of them showed that these will do
+NEWEST = 20_000  # rows that are read one by one first
+NEWEST_AT_MOST = 60_000  # the same, if the first of them had enough matches
 SAMPLED_PAGES = 250  # of the table, 8 KiB each: some 2,500 rows, in 5 to 10 ms
 MOST_EDGES = 20  # regular expressions; PostgreSQL remembers 32 compiled ones
-INDEX_UP_TO = 0.5  # part of the table's pages; where more of them are to be visited, reading all is quicker
-INDEX_MEMORY = "64MB"  # the index's finds, a bit a row; in too little of it PostgreSQL keeps pages instead of rows
+INDEX_UP_TO = 0.5  # part of the table's pages; if it is larger, reading all of them is quicker
+INDEX_MEMORY = "64MB"  # for the rows found, a bit each; with too little, PostgreSQL keeps pages instead of rows
 
-_WORD = re.compile(r"[^\W_]+")  # what pg_trgm takes trigrams of: letters and digits
+_WORD = re.compile(r"[^\W_]+")  # letters and digits, from which pg_trgm makes trigrams
 
-# Always the same pages (REPEATABLE), so that one search takes one way.
+# Always the same pages (REPEATABLE), so that a search always has the same plan.
 _SAMPLE = f"""
 SELECT count(DISTINCT page), count(DISTINCT page) FILTER (WHERE search_text LIKE ALL (%s) AND search_text ~ ALL (%s))
 FROM (
@@ -45,7 +45,7 @@ def find_newest(rows: SubmissionQuerySet, text: str, *, most: int) -> list[uuid.
     """
     Return the ids of those among `rows` that hold the text, newest first, `most` at most.
 
-    Runs within the caller's transaction, as everything here.
+    Runs in the caller's transaction, like everything here.
     """
     newest = rows.order_by("-id")
     if connections[rows.db].vendor != "postgresql":
@@ -56,7 +56,7 @@ def find_newest(rows: SubmissionQuerySet, text: str, *, most: int) -> list[uuid.
         found = _ids(_without_index(newest.filter(id__gt=edge) if edge else newest, text), most)
         if edge is None or len(found) == most:
             return found
-        if len(found) * NEWEST_AT_MOST < most * depth:  # too few: going on would take much longer
+        if len(found) * NEWEST_AT_MOST < most * depth:  # too few: to continue would take much longer
             break
     with _holding(text, newest.filter(id__lte=edge)) as parts:
         older = [pk for part in parts for pk in _ids(part, most - len(found))]
@@ -64,7 +64,7 @@ def find_newest(rows: SubmissionQuerySet, text: str, *, most: int) -> list[uuid.
 
 
 def count_matches(rows: SubmissionQuerySet, text: str) -> int:
-    """Return how many hold the text: all of them are looked at, so a common text costs what the rows' number costs."""
+    """Return the number of matches. It visits all of them, so the cost of a common text grows with the rows."""
     if connections[rows.db].vendor != "postgresql":
         return rows.containing(text).count()
     with _holding(text, rows.order_by()) as parts:
@@ -80,22 +80,22 @@ def _holding(text: str, rows: SubmissionQuerySet) -> Iterator[list[SubmissionQue
     """Give those that hold the text in parts, to be read inside: by the trigram index, or past it where quicker."""
     settings = {"jit": "off", "enable_indexscan": "off"}
     if _part_of_pages(text, rows.db) <= INDEX_UP_TO:
-        # What has just come in is not in the index: entering it there would cost the submitter.
+        # New rows are not in the index yet: entering them there would make the submitter wait.
         indexed, waiting = rows.filter(dispatched_at__isnull=False), rows.undispatched()
         with _planning(rows.db, **settings, enable_seqscan="off", work_mem=INDEX_MEMORY):
             yield [indexed.containing(text), _without_index(waiting, text)]
     else:
-        with _planning(rows.db, **settings):  # several processes share the reading
+        with _planning(rows.db, **settings):  # in several processes
             yield [_without_index(rows, text)]
 
 
 def _without_index(rows: SubmissionQuerySet, text: str) -> SubmissionQuerySet:
-    """Return those that hold the text, by reading each: what `containing` does, in half the time, without an index."""
+    """Return those that hold the text, by reading each row: like `containing`, in half the time, without an index."""
     return rows.alias(place=StrIndex("search_text", Value(fold(text)))).filter(place__gt=0)
 
 
 def _part_of_pages(text: str, alias: str) -> float:
-    """Return, from a sample, in which part (0 to 1) of the table's pages the trigram index would make us look."""
+    """Return, from a sample, in which part (0 to 1) of the table's pages the trigram index would visit."""
     trigrams, edges = _pieces(fold(text))
     with connections[alias].cursor() as cursor:
         cursor.execute(_SAMPLE, [[f"%{trigram}%" for trigram in trigrams], edges, SAMPLED_PAGES])
@@ -105,8 +105,8 @@ def _part_of_pages(text: str, alias: str) -> float:
 
 def _pieces(text: str) -> tuple[list[str], list[str]]:
     """
-    Return what the trigram index knows of a text: trigrams inside its words, and regular expressions for beginnings
-    and ends of words. It knows nothing of what lies between words.
+    Return what the trigram index can match of a text: trigrams inside its words, and regular expressions for the
+    beginnings and ends of words. It cannot match characters between words.
     """
     trigrams, edges = set(), set()
     for match in _WORD.finditer(text):
@@ -121,7 +121,7 @@ def _pieces(text: str) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def _planning(alias: str, **settings: str) -> Iterator[None]:
-    """Plan the statements inside with these settings of PostgreSQL's."""
+    """Plan the statements inside with these settings of PostgreSQL."""
     with connections[alias].cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(['current_setting(%s)'] * len(settings))}", list(settings))
         before = dict(zip(settings, cursor.fetchone(), strict=True))
@@ -131,6 +131,6 @@ def _planning(alias: str, **settings: str) -> Iterator[None]:
 
 
 def _set(cursor: CursorWrapper, settings: dict[str, str]) -> None:
-    """Until the transaction ends; what fails inside ends it too."""
+    """Set them until the transaction ends, which an error inside does too."""
     calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
     cursor.execute(f"SELECT {calls}", [part for pair in settings.items() for part in pair])

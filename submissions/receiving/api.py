@@ -79,7 +79,7 @@ class SubmitView(Door, KeyedView):
     def refuse(
         self, post: Post, failure: ApiError, *, owner: Owner | None, usage: ratelimit.Usage | None
     ) -> HttpResponse:
-        """Return the error envelope. Without a count (503) the address's stands in, as every response has headers."""
+        """Return the error envelope. Without a count (503) the address's is used, as every response has headers."""
         response = error_response(failure)
         ratelimit.add_headers(response, usage or ratelimit.count_address(post.request))
         return response

@@ -61,8 +61,8 @@ def require_pass(protection: SpamProtection, proofs: Mapping[str, str], *, addre
     """
     Raise ValidationFailed unless the form's captcha was passed; `address` is the visitor's IP.
 
-    Returns why it may be spam all the same. A service that does not answer loses no submission, but nobody is mailed
-    what may come from a robot.
+    Returns reasons why it may be spam anyway: if the service does not answer, the submission is stored as spam, so that
+    none is lost and no mail is sent for a robot.
     """
     captcha = Captcha(protection.captcha)
     provider = PROVIDERS[captcha]

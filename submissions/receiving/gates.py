@@ -1,8 +1,9 @@
 """
 The gates of a submission, in the one order in which they are tried; the first that fails answers (docs/contract.md 1).
 
-Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how to read a post, whose it is, and how to
-answer it. A new gate is a function and a line in `GATES`, or in `FORM_GATES` if a retry of a stored post may pass it.
+Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how to read a post, whom it counts against
+(401 or 404 if nobody), and how to answer it. Then come `GATES` and `FORM_GATES`. A new gate is a function and a line in
+`GATES`, or in `FORM_GATES` if a retry of a stored post may pass it.
 """
 
 import dataclasses
@@ -74,11 +75,11 @@ class Door(ABC):
 
     @abstractmethod
     def read_post(self, request: HttpRequest) -> Post:
-        """Return what the request says. What is wrong with its body is the post's `problem`, and not raised."""
+        """Return the content of a request. An error in its body is not raised: it becomes the post's `problem`."""
 
     @abstractmethod
     def find_owner(self, post: Post) -> Owner:
-        """Return whose post this is. Raises InvalidAccessKey or NotFound."""
+        """Return the owner of the key or form. Raises InvalidAccessKey or NotFound."""
 
     @abstractmethod
     def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
@@ -248,7 +249,7 @@ def accept(candidate: Candidate) -> Stored:
 
 
 def request_meta(request: HttpRequest) -> dict[str, str | None]:
-    """Return what is kept of the request itself: `{ip, userAgent, origin, referer}`."""
+    """Return the metadata to store: `{ip, userAgent, origin, referer}`."""
     headers = {"userAgent": "HTTP_USER_AGENT", "origin": "HTTP_ORIGIN", "referer": "HTTP_REFERER"}
     meta: dict[str, str | None] = {"ip": client_address(request)}
     for name, header in headers.items():

@@ -39,7 +39,7 @@ _RESERVE = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stored:
-    """What the response says; `replayed` when an earlier request with the same idempotency key stored it."""
+    """A stored submission; `replayed` if an earlier request with the same idempotency key stored it."""
 
     id: uuid.UUID
     created_at: dt.datetime

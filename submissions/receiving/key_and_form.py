@@ -20,7 +20,7 @@ from submissions.receiving.parse_body import Post
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SubmitForm:
-    """What submitting needs of a form."""
+    """The columns of a form that submitting needs."""
 
     id: uuid.UUID
     organization_id: uuid.UUID
@@ -33,7 +33,7 @@ class SubmitForm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SubmitKey:
-    """What submitting needs of a usable key. `recently`: within the last ten minutes."""
+    """The columns of a usable key that submitting needs. `recently`: within the last ten minutes."""
 
     id: uuid.UUID
     is_publishable: bool
@@ -46,8 +46,8 @@ class Owner:
     """
     The organization that a post belongs to and counts against.
 
-    `key`: the key that names it; None at `/f/`, where the form does. `form`: its own form; None when the post names
-    none that exists, or (`form_is_foreign`) one of another organization.
+    `key`: the key that was used; None at `/f/`. `form`: the owner's form; None if the form does not exist or
+    (`form_is_foreign`) belongs to another organization.
     """
 
     organization_id: uuid.UUID
@@ -96,7 +96,7 @@ def _look_up(digest: str, form_id: uuid.UUID | None) -> Any:
 
 
 def _fetch(sql: str, parameters: list[Any]) -> Any:
-    """Run the look-up. If a restart of the database has broken the connection, try once more over a new one."""
+    """Run the look-up. If a restart of the database has broken the connection, try again over a new one."""
     try:
         return _fetch_once(sql, parameters)
     except DATABASE_AWAY:
@@ -144,7 +144,7 @@ def _form(
 
 
 def submit_form_of(form: Form) -> SubmitForm:
-    """Return what submitting needs of a form that was read as a model instance."""
+    """Return the SubmitForm of a model instance."""
     return SubmitForm(
         id=form.pk,
         organization_id=form.organization_id,

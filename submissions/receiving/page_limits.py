@@ -15,7 +15,7 @@ def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
     """
     Return why a browser submission is refused, or None. Counts it against the bursts if its origin is allowed.
 
-    Submissions that name no form of the owner share one burst.
+    Submissions without a form of the owner share one burst.
     """
     is_secret = owner.key is not None and not owner.key.is_publishable
     refusal = _refuse_origin(request, owner.form, is_secret=is_secret) if owner.form else None
@@ -38,7 +38,7 @@ def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -
 
 
 def own_origin() -> str:
-    """Return the origin of our own hosted pages."""
+    """Return the origin of the hosted pages."""
     return origin_of(settings.PUBLIC_URL) or parse_origin_pattern(settings.PUBLIC_URL)
 
 

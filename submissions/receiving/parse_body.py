@@ -24,7 +24,7 @@ from keys.authentication import META_NAME
 MAX_VALUE = 65_536  # characters
 MAX_IDEMPOTENCY_KEY = 255
 HONEYPOT = "_gotcha"
-KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # what delivery needs
+KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # those that delivery needs
 PROOFS = CAPTCHA_FIELDS | {"_altcha"}
 LIST_SEPARATOR = ", "
 _MAX_NAMES = MAX_FIELDS + len(CONTROL_FIELDS) + len(CAPTCHA_FIELDS)
@@ -34,8 +34,8 @@ _PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 @dataclasses.dataclass(frozen=True, slots=True)
 class Intake:
     """
-    `values`: what is stored, in the order received. `lists`: members of the values that came as lists.
-    `controls`: what delivery needs of the control fields. `proofs`: captcha tokens and proof of work, never stored.
+    `values`: the data to store, in the order received. `lists`: members of the values that came as lists.
+    `controls`: the control fields that delivery needs. `proofs`: captcha tokens and proof of work, never stored.
     `spam_reasons`: why this is spam; empty when it is not.
     """
 
@@ -52,12 +52,12 @@ NOTHING = Intake({}, {}, {}, {}, [])
 @dataclasses.dataclass(frozen=True, slots=True)
 class Post:
     """
-    What a request says, before anything is looked up.
+    The content of a request, before any look-up.
 
     `key_digest`: SHA-256 of its access key; "" without a well-formed one. `fields`: the body as parsed.
-    `opened_for`: seconds for which our own page was open, if it was sent from there.
-    `problem`: the first error in the body. It is raised at its turn, after key and limit (docs/contract.md 1): finding
-    these may need the form that the body names.
+    `opened_for`: seconds for which the hosted page was open, if it was sent from there.
+    `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
+    may need the form id in the body.
     """
 
     request: HttpRequest
@@ -73,9 +73,9 @@ class Post:
 
 def read_keyed_json(request: HttpRequest) -> Post:
     """
-    Return what a request to `/api/submit` says.
+    Return the content of a request to `/api/submit`.
 
-    Without a well-formed key its body is not read: a stranger must not hold a thread by sending one slowly.
+    Without a well-formed key its body is not read: a stranger must not occupy a thread by sending one slowly.
     """
     token = request.META.get(META_NAME, "")
     digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
@@ -166,7 +166,7 @@ def as_text(value: Any) -> str:
 
 
 def _problem(name: str, raw: Any, text: str) -> Detail | None:
-    """Return what is wrong with one field, given its cleaned name, its JSON value and the text of that."""
+    """Return the error of one field, given its cleaned name, its JSON value and the text of that, or None."""
     if not name:
         return Detail("", "blank", "A field has an empty name. Name it or leave it out.")
     shown = name[:MAX_NAME]

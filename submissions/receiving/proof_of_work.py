@@ -53,7 +53,7 @@ def _refusal(code: str, problem: str) -> Exception:
 
 
 def _is_first_use(payload: str, used_by: str) -> bool:
-    # By what was signed, not by the payload's text: JSON can be written in many ways.
+    # By the signature, not by the payload's text: the same JSON can be written in many ways.
     signature = altcha.Payload.from_base64(payload).challenge.signature or ""
     key = f"proof-of-work {hashlib.sha256(signature.encode()).hexdigest()}"
     user = used_by or secrets.token_hex(8)

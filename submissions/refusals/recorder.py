@@ -1,9 +1,8 @@
 """
-Why was my POST refused? Refused submissions of the last 24 hours, alike ones together, without their payload.
+Refused submissions of the last 24 hours, equal ones in one row, without their payload: "Why was my POST refused?"
 
-A refused request adds one to a number in memory and goes on; a thread writes the numbers once a second. What a process
-that is killed has not written yet is lost, and a flood is told in fewer words: this helps somebody who looks for a
-mistake, it is no record.
+Best-effort diagnostics, not an audit log: counters are buffered in memory and written once a second. A killed process
+loses up to a second, and a flood is merged into fewer rows.
 """
 
 import datetime as dt
@@ -37,8 +36,11 @@ KEPT = dt.timedelta(hours=24)
 WRITE_EVERY = 1.0  # seconds
 MOST_WAITING = 1_000  # kinds of refusals in memory; more are dropped, and that is logged
 MAX_ORIGIN, MAX_MESSAGE = 300, 300  # characters kept
-UNTOLD = {"not_found", "method_not_allowed"}  # a wrong address: nobody's to mend
-SAFE_MESSAGES = {"validation_error", "invalid_json"}  # these name fields and places; others tell nothing more
+NOT_NOTED = {"not_found", "method_not_allowed"}  # a wrong URL: no owner can fix it
+SAFE_MESSAGES = {
+    "validation_error",
+    "invalid_json",
+}  # these name fields and positions; others add nothing to their code
 _QUOTED_NUMBER = re.compile(r"^The number \S+")  # the one message that quotes a value
 logger = logging.getLogger(__name__)
 
@@ -51,16 +53,16 @@ def note_refusal(
     form_id: uuid.UUID | None,
     key_id: uuid.UUID | None = None,
 ) -> None:
-    """Note that a submission was refused. Costs no query, never waits, never raises."""
-    if request.method != "POST" or failure.status >= 500 or failure.code in UNTOLD:
+    """Record a refused submission. Costs no query, never waits, never raises."""
+    if request.method != "POST" or failure.status >= 500 or failure.code in NOT_NOTED:
         return
     try:
         refused = _describe(request, failure, organization_id, form_id, key_id)
         if refused.organization_id or refused.form_id or refused.digest:
             _waiting.add(refused)
             _waiting.start_writer()
-    except Exception:  # the request has its answer, whatever this was
-        logger.exception("a refused submission could not be noted")
+    except Exception:  # a failure here must not change the response
+        logger.exception("a refused submission could not be recorded")
 
 
 def _describe(
@@ -70,7 +72,7 @@ def _describe(
     form_id: uuid.UUID | None,
     key_id: uuid.UUID | None,
 ) -> Refused:
-    """Return what is kept: of the request its origin, of the answer its words without any submitted value."""
+    """Return the refusal: the origin of the request, the error without any submitted value."""
     detail = failure.details[0] if failure.details else None
     shown = request.META.get(META_NAME, "")
     is_key = tokens.is_well_formed(shown)
@@ -91,7 +93,7 @@ def _describe(
 
 
 def _is_name(text: str) -> bool:
-    """Tell an input's name from what may be a whole body: JSON that a script sends as a form is one long name."""
+    """Return whether this is an input's name, and not a body: JSON that a script sends as a form is one long name."""
     return len(text) < MAX_NAME
 
 
@@ -102,20 +104,20 @@ def _message(failure: ApiError, detail: Detail | None) -> str:
 
 
 def _origin(request: HttpRequest) -> str:
-    """Return the page's origin as `refuse_page` looks at it, "" when it told none. Never the path of a Referer."""
+    """Return the page's origin as `refuse_page` reads it, or "". Never the path of a Referer."""
     given = request.META.get("HTTP_ORIGIN")
     origin = origin_of(request.META.get("HTTP_REFERER", "")) if given is None else given
     return clean_text(origin)[:MAX_ORIGIN]
 
 
 class Waiting:
-    """What has been noted and not written yet, and the thread that writes it, one in each process."""
+    """The buffer of refusals and the thread that writes them, one in each process."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Wait for nothing, with no thread: so does each process begin, a forked one too."""
+        """Start empty and without a thread, as each process does, a forked one too."""
         self._kinds: dict[Refused, Times] = {}
         self._lock = threading.Lock()
         self._is_writing = False
@@ -133,7 +135,7 @@ class Waiting:
                 self._dropped += 1
 
     def start_writer(self) -> None:
-        """Start the thread that writes, unless it runs."""
+        """Start the thread that writes, unless it is running."""
         if self._is_writing:
             return
         with self._lock:
@@ -142,23 +144,23 @@ class Waiting:
                 self._is_writing = True
 
     def take(self) -> dict[Refused, Times]:
-        """Return what waits, and wait for nothing any more."""
+        """Return the buffer and empty it."""
         with self._lock:
             kinds, self._kinds = self._kinds, {}
             dropped, self._dropped = self._dropped, 0
         if dropped:
-            logger.warning("%s refused submissions were not noted: too many kinds at once", dropped)
+            logger.warning("%s refused submissions were not recorded: too many kinds at the same time", dropped)
         return kinds
 
     def write(self) -> None:
-        """Write what waits. A database that refuses it costs this much and no more."""
+        """Write the buffer. If the database fails, only this buffer is lost."""
         kinds = self.take()
         if not kinds:
             return
         try:
             write_refusals(kinds)
         except DatabaseError as error:
-            logger.warning("refused submissions could not be noted: %s", without_detail(str(error)))
+            logger.warning("refused submissions could not be recorded: %s", without_detail(str(error)))
             drop_broken_connections()
 
     def _write_forever(self) -> None:
@@ -166,9 +168,9 @@ class Waiting:
             time.sleep(WRITE_EVERY)
             try:
                 self.write()
-                connection.close()  # back to the pool: this thread needs it for a moment in a second
-            except Exception:  # the thread must outlive whatever this was
-                logger.exception("refused submissions could not be noted")
+                connection.close()  # back to the pool: this thread needs it for milliseconds per second
+            except Exception:  # the thread must survive any error
+                logger.exception("refused submissions could not be recorded")
 
 
 _waiting = Waiting()
@@ -178,7 +180,7 @@ os.register_at_fork(after_in_child=_waiting.begin)
 def recent_refusals(
     organization: Organization, *, form: Form | None = None, key: AccessKey | None = None
 ) -> QuerySet[Refusal]:
-    """Return what was refused in the last 24 hours, of one form or key if asked; newest first."""
+    """Return the refusals of the last 24 hours, optionally of one form or key; newest first."""
     recent = Refusal.objects.filter(organization=organization, last_at__gt=now() - KEPT)
     if form:
         recent = recent.filter(form=form)
@@ -188,5 +190,5 @@ def recent_refusals(
 
 
 def purge_refusals() -> int:
-    """Forget what is older than that; return how many rows."""
+    """Delete refusals older than 24 hours; return how many rows."""
     return Refusal.objects.filter(last_at__lt=now() - KEPT).delete()[0]

@@ -1,7 +1,7 @@
 """
-Writing down what was refused: whose it is, how much of it is told apart, and one transaction for all that waited.
+Store refusals: find their owner, merge a flood into fewer rows, and write a buffer in one transaction.
 
-Rows of one kind and hour are one row with a number, whichever processes write them.
+Refusals of one kind and hour are one row with a count, also from several processes.
 """
 
 import dataclasses
@@ -20,13 +20,13 @@ from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import Refusal
 
-MOST_AN_HOUR = 500  # kinds of one organization in an hour; beyond, only form, key and codes are told apart
-MANY = "many"  # the detail's code of those that are not told apart and have none of their own
+MOST_AN_HOUR = 500  # kinds of one organization in an hour; beyond, only form, key and codes are distinguished
+MANY = "many"  # the detail code of merged refusals without a code
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
-    """One kind of refusal. Without an organization, `digest` (of the key shown) and `form_id` may tell whose it is."""
+    """One kind of refusal. Without an organization, `digest` (of the key used) and `form_id` may lead to it."""
 
     organization_id: uuid.UUID | None
     form_id: uuid.UUID | None
@@ -40,25 +40,25 @@ class Refused:
 
     @property
     def fingerprint(self) -> str:
-        """What makes two refusals of an organization alike."""
+        """SHA-256 of the columns in which equal refusals of an organization agree."""
         parts = (self.form_id, self.key_id, self.code, self.detail_code, self.field, self.origin, self.message)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
-    def in_fewer_words(self) -> "Refused":
-        """Return the same without what a flood could vary."""
+    def merged(self) -> "Refused":
+        """Return a copy without the columns that a flood could vary."""
         return dataclasses.replace(self, detail_code=self.detail_code or MANY, field="", origin="", message="")
 
 
 @dataclasses.dataclass(slots=True)
 class Times:
-    """How often, from when to when."""
+    """A count, and the times of the first and last one."""
 
     count: int
     first: dt.datetime
     last: dt.datetime
 
     def add(self, other: "Times") -> None:
-        """Count these too."""
+        """Add another count."""
         self.count += other.count
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
 
@@ -77,10 +77,10 @@ _UPSERT = (
 
 
 def write_refusals(kinds: Kinds) -> None:
-    """Write what was noted, adding to what stands there of the same hour; what is nobody's is dropped."""
+    """Upsert buffered refusals into this hour's rows; drop those that belong to no organization."""
     hour = now().replace(minute=0, second=0, microsecond=0)
     rows = _sum(_in_bounds(_sum(_owned(kinds)), hour))
-    # In one order, so that two processes wait for each other's rows but never in a circle.
+    # In a fixed order, so that two processes cannot deadlock.
     ordered = sorted(rows.items(), key=lambda row: (str(row[0].organization_id), row[0].fingerprint))
     if ordered:
         with transaction.atomic(), connection.cursor() as cursor:  # one commit, so one sync of SQLite's file
@@ -88,7 +88,7 @@ def write_refusals(kinds: Kinds) -> None:
 
 
 def _sum(found: Iterable[tuple[Refused, Times]]) -> dict[Refused, Times]:
-    """Add up what has become alike."""
+    """Add up refusals that are now equal."""
     rows: dict[Refused, Times] = {}
     for refused, times in found:
         if refused in rows:
@@ -99,7 +99,7 @@ def _sum(found: Iterable[tuple[Refused, Times]]) -> dict[Refused, Times]:
 
 
 def _owned(kinds: Kinds) -> Iterable[tuple[Refused, Times]]:
-    """Find out whose a refusal without a valid key is: of a revoked or expired key, else of the form that it named."""
+    """Find the owner of refusals without a valid key: of the revoked or expired key, or else of the form."""
     digests = {refused.digest for refused in kinds} - {""}
     found = AccessKey.objects.filter(digest__in=digests).values_list("digest", "pk", "organization") if digests else []
     keys = {digest: (pk, organization) for digest, pk, organization in found}
@@ -112,12 +112,12 @@ def _owned(kinds: Kinds) -> Iterable[tuple[Refused, Times]]:
             key_id, organization_id = keys.get(refused.digest, (None, form_owner))
         if organization_id is not None:
             form_id = refused.form_id if form_owner == organization_id else None
-            ours = dataclasses.replace(refused, organization_id=organization_id, form_id=form_id, key_id=key_id)
-            yield dataclasses.replace(ours, digest=""), times
+            owned = dataclasses.replace(refused, organization_id=organization_id, form_id=form_id, key_id=key_id)
+            yield dataclasses.replace(owned, digest=""), times
 
 
 def _in_bounds(kinds: Kinds, hour: dt.datetime) -> Iterable[tuple[Refused, Times]]:
-    """Tell new kinds in fewer words once an organization's hour has its rows. Processes at once may pass the bound."""
+    """Merge new kinds once an organization's hour is full. Concurrent processes may exceed the bound."""
     fingerprints = {refused: refused.fingerprint for refused in kinds}
     rows = Refusal.objects.filter(hour=hour, organization__in={refused.organization_id for refused in kinds})
     counts = dict(rows.values_list("organization").annotate(Count("pk")).order_by())
@@ -127,7 +127,7 @@ def _in_bounds(kinds: Kinds, hour: dt.datetime) -> Iterable[tuple[Refused, Times
         if (owner, fingerprints[refused]) not in known:
             counts[owner] = counts.get(owner, 0) + 1
             if counts[owner] > MOST_AN_HOUR:
-                yield refused.in_fewer_words(), times
+                yield refused.merged(), times
                 continue
         yield refused, times
 

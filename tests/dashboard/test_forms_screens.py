@@ -335,7 +335,7 @@ def test_erase__large_form__is_finished_by_the_clean_up(tenant: Tenant, owner: B
     put_many(tenant, form_id, [{"n": str(n)} for n in range(7)])
     owner.send(place(tenant, f"forms/{form_id}/archive"))
     form = form_of(tenant, form_id)
-    assert erase_form(form, by=tenant.owner, at_once=5) is False
+    assert erase_form(form, by=tenant.owner, within_request=5) is False
     assert "Being erased" in text_of(owner.get(place(tenant, "forms?status=archived")))
     finish_all_erasing()
     assert not Form.objects.filter(pk=form.pk).exists()

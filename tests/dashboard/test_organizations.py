@@ -6,7 +6,7 @@ import pytest
 
 from forms_app.models import Form
 from keys.models import AccessKey, AuditEvent, Membership, Organization
-from submissions.lifecycle.erasure import ERASED_AT_ONCE
+from submissions.lifecycle.erasure import ERASED_IN_REQUEST
 from submissions.models import Submission
 from tests.services.client import Client
 from tests.support.browser import logged_in, member_of, person_of, place, text_of
@@ -89,9 +89,9 @@ def test_organization__ended_by_its_owner__is_gone_with_everything(api: Client) 
 
 def test_organization__too_large_to_end_at_once__says_what_to_do(api: Client) -> None:
     tenant = make_tenant()
-    rows = [row(tenant, tenant.default_form_id, {"n": "1"}) for _ in range(ERASED_AT_ONCE + 1)]
+    rows = [row(tenant, tenant.default_form_id, {"n": "1"}) for _ in range(ERASED_IN_REQUEST + 1)]
     Submission.objects.bulk_create(rows, batch_size=500)
     browser = logged_in(api, person_of(tenant))
     answer = browser.send(place(tenant, "organization/end"), typed=tenant.organization.name)
-    assert (answer.status, f"more than {ERASED_AT_ONCE:,} submissions" in answer.text) == (400, True)
+    assert (answer.status, f"more than {ERASED_IN_REQUEST:,} submissions" in answer.text) == (400, True)
     assert AccessKey.objects.filter(organization=tenant.organization, revoked_at=None).count() == 2

@@ -10,7 +10,7 @@ from tests.services.postgresql import PostgreSQL, create_database
 from tests.services.waiting import eventually
 from tests.support.live_stream import Stream
 
-AWAY = "live stream: the database is "
+AWAY = "live stream: the database is unavailable"
 MAKE_TOKEN = """
 from keys.models import Organization
 from submissions.live.tokens import live_token

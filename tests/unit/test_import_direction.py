@@ -1,11 +1,10 @@
 """
-The direction of imports: a package imports only packages to its left, and nothing dodges that.
+The direction of imports: a package imports only packages to its left.
 
     config (but urls, asgi) <- keys <- forms_app <- submissions <- webhooks <- dashboard <- config.urls, config.asgi
 
-Inside `submissions/` and `webhooks/` the folders have a direction of their own (`MAY_IMPORT`), no file is part of a
-circle, and no folder is too large. The source is read, not run: what counts is what is written down, in migrations and
-under TYPE_CHECKING too.
+Inside `submissions/` and `webhooks/` the folders have a direction too (`MAY_IMPORT`), no file is part of a
+circle, and no folder is too large. The source is read, not run, migrations and imports under TYPE_CHECKING included.
 """
 
 import ast
@@ -25,8 +24,8 @@ BY_NAME = {"import_module", "import_string", "get_model", "get_app_config"}  # r
 
 SUBMISSION_GROUND = {"json_text", "search_text", "models", "serializers", "tally"}
 WEBHOOK_GROUND = {"signing", "payloads", "events", "models", "enqueue"}
-# Of each folder, the folders and modules of its own package that it may import. Modules beside the folders that are
-# not ground (views, use cases, commands, urls) may import everything, and no folder imports them.
+# Of each folder, the folders and modules of its package that it may import. Other modules of the package (views, use
+# cases, commands, urls) may import everything, and no folder imports them.
 MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "submissions": {
         **dict.fromkeys(SUBMISSION_GROUND, SUBMISSION_GROUND),
@@ -61,7 +60,7 @@ def rank(room: str) -> int:
 
 
 def violations(source: str, module: str) -> list[str]:
-    """What the source text of `module` (its dotted name) does against the rules, a line each."""
+    """The violations of the rules in the source text of `module` (its dotted name), a line each."""
     tree = ast.parse(source)
     here = room_of(module)
     assert here is not None

@@ -1,4 +1,4 @@
-"""`purge_submissions`: what beat does every hour, by hand."""
+"""`purge_submissions`: the hourly clean-up of submissions, by hand."""
 
 from typing import Any
 
@@ -11,5 +11,5 @@ class Command(BaseCommand):
     help = "Delete the submissions that are older than their form keeps them, and outdated idempotency keys."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Delete, and say how many."""
+        """Delete, and print how many."""
         self.stdout.write(f"{purge_submissions()} submissions, {purge_idempotency_keys()} idempotency keys deleted.")

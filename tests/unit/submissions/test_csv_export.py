@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would run (RELIABILITY, "CSV")."""
+"""Cells that a spreadsheet would run (docs/contract.md 5)."""
 
 import pytest
 

@@ -53,7 +53,7 @@ def test_form_id__given__changes_the_scope() -> None:
 
 
 class OneFilterMore(SubmissionFilters):
-    """What somebody would write who adds a filter: one place."""
+    """The one place to edit for another filter."""
 
     def scope(self, organization_id: uuid.UUID) -> Scope:
         return dataclasses.replace(super().scope(organization_id), only=only_new)

@@ -1,4 +1,4 @@
-"""The hub of the live stream: one query a look however many watch, late commits, slow viewers, outages."""
+"""The hub of the live stream: one query per poll however many watch, late commits, slow viewers, outages."""
 
 import asyncio
 import datetime as dt
@@ -32,22 +32,20 @@ def run(scenario: Callable[[], Awaitable[Any]]) -> Any:
 
 
 class Table:
-    """What a look finds, and how often it was asked."""
+    """Messages for polls to find, and the polls made."""
 
     def __init__(self, *messages: Message) -> None:
         self.messages = list(messages)
-        self.looks: list[tuple[list[uuid.UUID], uuid.UUID]] = []
+        self.polls: list[tuple[list[uuid.UUID], uuid.UUID]] = []
 
     def read(self, organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
-        self.looks.append((organizations, since))
+        self.polls.append((organizations, since))
         return sorted(one for one in self.messages if one[0] > since and one[1] in organizations)[-MOST_READ:]
 
 
 def hub_of(table: Table) -> Hub:
-    """A hub whose looks a test makes by hand."""
-    hub = Hub(table.read)
-    hub._look_again_and_again = lambda: asyncio.sleep(3600)  # type: ignore[method-assign]
-    return hub
+    """A hub that polls only when its test does."""
+    return Hub(table.read, polls=False)
 
 
 def received(viewer: Viewer) -> list[bytes | None]:
@@ -56,7 +54,7 @@ def received(viewer: Viewer) -> list[bytes | None]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("viewers", [1, 100])
-def test_look__however_many_watch__asks_the_database_once(viewers: int) -> None:
+def test_poll__however_many_watch__asks_the_database_once(viewers: int) -> None:
     queries: list[str] = []
 
     def count(execute: Any, sql: str, *rest: Any) -> Any:
@@ -70,15 +68,14 @@ def test_look__however_many_watch__asks_the_database_once(viewers: int) -> None:
         return found
 
     async def scenario() -> None:
-        hub = Hub(read)
-        hub._look_again_and_again = lambda: asyncio.sleep(3600)  # type: ignore[method-assign]
+        hub = Hub(read, polls=False)
         for _ in range(viewers):
             hub.add(watch(uuid.uuid4()), None)
-        await hub.look()
-        await hub.look()
+        await hub.poll()
+        await hub.poll()
 
     run(scenario)
-    assert len(queries) == 2, "one a look"
+    assert len(queries) == 2, "one per poll"
 
 
 def test_reader__with_nobody_left__ends_and_asks_nothing() -> None:
@@ -87,49 +84,49 @@ def test_reader__with_nobody_left__ends_and_asks_nothing() -> None:
     async def scenario() -> int:
         hub = Hub(table.read)
         viewer = hub.add(watch(), None)
-        while not table.looks:
+        while not table.polls:
             await asyncio.sleep(0.01)
         hub.remove(viewer)
         assert hub._reader is not None
         await asyncio.wait_for(hub._reader, 5)
-        return len(table.looks)
+        return len(table.polls)
 
     seen = run(scenario)
-    assert len(table.looks) == seen
+    assert len(table.polls) == seen
 
 
-def test_look__committed_late__is_told_once() -> None:
+def test_poll__committed_late__is_told_once() -> None:
     early, late = message(2), message(5)
     table = Table(early)
 
     async def scenario() -> list[bytes | None]:
         hub = hub_of(table)
         viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=3)))
-        await hub.look()
+        await hub.poll()
         table.messages.append(late)
-        await hub.look()
-        await hub.look()
+        await hub.poll()
+        await hub.poll()
         return received(viewer)
 
     assert run(scenario) == [early[3], late[3]]
 
 
-def test_look__for_one_that_was_away__tells_the_others_nothing_again() -> None:
+def test_poll__for_one_that_was_away__tells_the_others_nothing_again() -> None:
     table = Table(*(message(60, salt=salt) for salt in range(MOST_REPLAYED)))
 
     async def scenario() -> tuple[list[bytes | None], list[bytes | None]]:
         hub = hub_of(table)
         present = hub.add(watch(), None)
-        await hub.look()
+        await hub.poll()
         away = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=90)))
-        await hub.look()
-        await hub.look()
+        await hub.poll()
+        await hub.poll()
         return received(present), received(away)
 
     assert run(scenario) == ([], [one[3] for one in sorted(table.messages)])
 
 
-def test_look__with_more_rows_than_it_reads__resets_whom_they_kept_something_from() -> None:
+def test_poll__with_more_rows_than_it_reads__resets_whom_they_kept_something_from() -> None:
     busy = uuid.uuid4()
     table = Table()
 
@@ -137,22 +134,22 @@ def test_look__with_more_rows_than_it_reads__resets_whom_they_kept_something_fro
         hub = hub_of(table)
         viewer = hub.add(watch(), None)
         hub.add(watch(busy), None)
-        await hub.look()
-        hub._looked = now() - dt.timedelta(seconds=60)  # the database was away for a minute
+        await hub.poll()
+        hub.polled_at = now() - dt.timedelta(seconds=60)  # the database was unavailable for a minute
         table.messages = [message(50), *(message(30, organization=busy, salt=salt) for salt in range(MOST_READ))]
-        await hub.look()
+        await hub.poll()
         return received(viewer)
 
     assert run(scenario) == [RESET, None]
 
 
-def test_look__after_longer_than_is_replayed__resets_everybody() -> None:
+def test_poll__after_longer_than_is_replayed__resets_everybody() -> None:
     async def scenario() -> list[bytes | None]:
         hub = hub_of(Table())
         viewer = hub.add(watch(), None)
-        await hub.look()
-        hub._looked = now() - REPLAYED - dt.timedelta(minutes=1)
-        await hub.look()
+        await hub.poll()
+        hub.polled_at = now() - REPLAYED - dt.timedelta(minutes=1)
+        await hub.poll()
         return received(viewer)
 
     assert run(scenario) == [RESET, None]
@@ -163,7 +160,7 @@ def test_position__of_a_quiet_viewer__moves_on_with_the_looks() -> None:
         hub = hub_of(Table())
         viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(minutes=5)))
         before = hub.position(viewer)
-        await hub.look()
+        await hub.poll()
         return before, hub.position(viewer)
 
     before, after = run(scenario)
@@ -177,19 +174,19 @@ def test_position__of_one_that_was_told__is_what_was_told_last() -> None:
     async def scenario() -> uuid.UUID:
         hub = hub_of(Table(message(2), newest))
         viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=3)))
-        await hub.look()
+        await hub.poll()
         return hub.position(viewer)
 
     assert run(scenario) == newest[0]
 
 
-def test_look__of_others__is_not_told() -> None:
+def test_poll__of_others__is_not_told() -> None:
     table = Table(message(1, organization=uuid.uuid4()), message(1))
 
     async def scenario() -> list[bytes | None]:
         hub = hub_of(table)
         viewer = hub.add(watch(form=uuid.uuid4()), first_id_of(now() - dt.timedelta(seconds=3)))
-        await hub.look()
+        await hub.poll()
         return received(viewer)
 
     assert run(scenario) == []
@@ -201,10 +198,10 @@ def test_viewer__that_takes_nothing__is_dismissed_and_costs_no_more_memory() -> 
     async def scenario() -> tuple[list[bytes | None], int]:
         hub = hub_of(table)
         viewer = hub.add(watch(), None)
-        await hub.look()
+        await hub.poll()
         for number in range(QUEUE // 100 + 1):
             table.messages = [message(-1 - number, salt=salt) for salt in range(100)]
-            await hub.look()
+            await hub.poll()
         return received(viewer), len(hub.viewers)
 
     assert run(scenario) == ([RESET, None], 0)
@@ -216,7 +213,7 @@ def test_viewer__with_more_missed_than_is_replayed__is_dismissed() -> None:
     async def scenario() -> list[bytes | None]:
         hub = hub_of(table)
         viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=90)))
-        await hub.look()
+        await hub.poll()
         return received(viewer)
 
     assert run(scenario) == [RESET, None]
@@ -230,28 +227,28 @@ def test_viewer__whose_replay_a_full_look_may_have_cut__is_dismissed() -> None:
         hub = hub_of(table)
         hub.add(watch(busy), None)
         viewer = hub.add(watch(), first_id_of(now() - dt.timedelta(seconds=90)))
-        await hub.look()
+        await hub.poll()
         return received(viewer)
 
     assert run(scenario) == [RESET, None]
 
 
-def test_look__after_the_database_was_away__finds_what_came_meanwhile() -> None:
+def test_poll__after_an_outage_of_the_database__finds_what_came_meanwhile() -> None:
     table = Table()
 
     async def scenario() -> list[bytes | None]:
         hub = hub_of(table)
         viewer = hub.add(watch(), None)
-        hub._looked = now() - dt.timedelta(seconds=60)  # the last look that succeeded
-        viewer.is_new, viewer.after = False, first_id_of(hub._looked)
+        hub.polled_at = now() - dt.timedelta(seconds=60)  # the last successful poll
+        viewer.is_new, viewer.after = False, first_id_of(hub.polled_at)
         table.messages.append(message(40))
-        await hub.look()
+        await hub.poll()
         return received(viewer)
 
     assert len(run(scenario)) == 1
 
 
-def test_reader__while_the_database_is_away__keeps_its_viewers_and_says_so_once(
+def test_reader__while_the_database_is_unavailable__keeps_its_viewers_and_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: Any
 ) -> None:
     settings.EVENTS_POLL_SECONDS = 0.05
@@ -268,11 +265,11 @@ def test_reader__while_the_database_is_away__keeps_its_viewers_and_says_so_once(
     async def scenario() -> int:
         hub = Hub(read)
         viewer = hub.add(watch(), None)
-        while not table.looks:
+        while not table.polls:
             await asyncio.sleep(0.01)
         left = len(hub.viewers)
         hub.remove(viewer)
         return left
 
     assert run(scenario) == 1
-    assert len([record for record in caplog.records if "the database is away" in record.getMessage()]) == 1
+    assert len([record for record in caplog.records if "the database is unavailable" in record.getMessage()]) == 1

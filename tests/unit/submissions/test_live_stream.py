@@ -28,7 +28,7 @@ def scope(seconds_left: int) -> dict[str, Any]:
 
 
 async def stay() -> dict[str, Any]:
-    return await asyncio.Event().wait() and {}  # for ever
+    return await asyncio.Event().wait() and {}  # never
 
 
 def test_stream__of_one_who_reads_nothing__ends_with_its_token(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_stream__of_one_who_leaves__frees_the_viewer_at_once(hub: Hub) -> None:
 
 
 def test_stream__that_is_quiet__keeps_saying_where_it_stands(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that comes back much later continues from there, instead of loading its list anew."""
+    """A page that reconnects much later continues from there, instead of reloading its list."""
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.6)  # later than the first look
     sent: list[bytes] = []
 
@@ -80,14 +80,14 @@ def test_stream__that_is_quiet__keeps_saying_where_it_stands(hub: Hub, monkeypat
     assert end.endswith(b"event: end\ndata: {}\n\n")
 
 
-def test_standing__while_a_message_waits__is_not_said(hub: Hub) -> None:
-    """A page that was told more than it got would never ask for the rest."""
+def test_position__while_a_message_waits__is_not_sent(hub: Hub) -> None:
+    """A page with an id beyond its last message would never request the rest."""
 
     async def scenario() -> tuple[bytes, bytes]:
         viewer = hub.add(Watch(uuid.uuid4(), None, int(time.time()) + 60), None)
-        before = stream._standing(viewer)
+        before = stream.position_line(viewer)
         viewer.give(b"waits")
-        return before, stream._standing(viewer)
+        return before, stream.position_line(viewer)
 
     before, after = asyncio.run(scenario())
     assert before.startswith(b"id: sub_")

@@ -1,4 +1,4 @@
-"""Marking and deleting many at once: whole or not at all, within one organization, the tallies in step."""
+"""Bulk marking and deleting: all or nothing, within one organization, with the tallies in step."""
 
 import uuid
 from pathlib import Path
@@ -158,7 +158,7 @@ def test_many__the_same_rows_from_all_sides__count_each_change_once(tmp_path: Pa
         form = make_form()
         ids = put(form, 20)
         dispatch_all()
-        turns = iter([ids, ids[::-1]] * 4)  # opposite orders would wait for each other for ever
+        turns = iter([ids, ids[::-1]] * 4)  # opposite orders would deadlock
 
         def toggle() -> int:
             mine, own = next(turns), {"organization_id": form.organization_id}

@@ -1,4 +1,4 @@
-"""Pages of submissions against a list made the plain way, whatever narrows it and whichever way they are read."""
+"""Pages of submissions compared with a plain list, for every filter and every plan."""
 
 import datetime as dt
 import itertools

@@ -32,7 +32,7 @@ def organization() -> Organization:
 
 
 def kinds(owner: Organization, wanted: int, *, first: int = 0) -> dict[Refused, Times]:
-    """As many refusals, each of an origin of its own."""
+    """As many refusals, each of another origin."""
     base = dataclasses.replace(NOBODY, organization_id=owner.pk, code="origin_not_allowed")
     numbers = range(first, first + wanted)
     return {dataclasses.replace(base, origin=f"https://{n}.example"): Times(1, MOMENT, MOMENT) for n in numbers}
@@ -53,7 +53,7 @@ def test_waiting__beyond_its_bound__drops_new_kinds_and_says_how_many(caplog: py
 
     assert (len(taken), sum(times.count for times in taken.values())) == (MOST_WAITING, MOST_WAITING + 1)
     assert [record.getMessage() for record in caplog.records] == [
-        "3 refused submissions were not noted: too many kinds at once"
+        "3 refused submissions were not recorded: too many kinds at the same time"
     ]
     assert waiting.take() == {}
     assert len(caplog.records) == 1
@@ -61,7 +61,7 @@ def test_waiting__beyond_its_bound__drops_new_kinds_and_says_how_many(caplog: py
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # the child does next to nothing
 def test_waiting__in_a_forked_process__is_empty_and_can_be_used() -> None:
-    """What the parent noted is the parent's to write, and a lock that was held at the fork would never open."""
+    """The parent writes its own buffer, and a lock that was held at the fork would never open."""
     waiting = refusals._waiting
     waiting.add(NOBODY)
     with waiting._lock:
