@@ -1,6 +1,6 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      test-quick: a part, within 90 s
 # check: lint, types, settings    fix: what tools can fix    bench: measure it    forms.js: build it after a change
-# screenshots: look at every screen
+# coverage: which lines and branches of our Python the suites on SQLite run    screenshots: look at every screen
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test test-quick check fix bench forms.js screenshots
+.PHONY: run test test-quick coverage check fix bench forms.js screenshots
 
 run: .venv/.run
 	@$(BIN)/python -m config.write_env
@@ -19,6 +19,9 @@ test: .venv/.dev build/node/.installed
 
 test-quick: .venv/.dev
 	@$(BIN)/python -m tests.run --quick
+
+coverage: .venv/.dev build/node/.installed
+	@$(BIN)/python -m tests.run --coverage
 
 # A random key, and no data/env of a developer.
 SAFE = DATA_DIR=build/check EMAIL_URL=smtp://mail.example:587 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')

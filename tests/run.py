@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
+from tests import python_coverage
 from tests.services.backing import Backing, backing_services, programs_needed
-from tests.services.environment import POSTGRESQL
+from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.packages import ensure
 from tests.suites import ALONE, QUICK, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
 
@@ -29,14 +30,21 @@ def main(arguments: Sequence[str]) -> int:
     names = [suite.name for suite in SUITES]
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of: {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="only the unit suite and a part of the api suite")
+    parser.add_argument("--coverage", action="store_true", help="measure our Python; the suites on SQLite by default")
     options, for_pytest = parser.parse_known_args(arguments)
 
     if options.quick:
         chosen = list(QUICK)
+    elif options.coverage and not options.only:
+        chosen = [suite for suite in SUITES if suite.backend == SQLITE]
     else:
         chosen = [suite for suite in SUITES if (suite.name in options.only if options.only else exists(suite))]
-    ensure(_programs(chosen, all_suites=not options.only and not options.quick))
+    ensure(_programs(chosen, all_suites=len(chosen) == len(SUITES)))
+    if options.coverage:
+        python_coverage.begin()
     results = _run(chosen, for_pytest)
+    if options.coverage:
+        python_coverage.print_report()
     for result in results:
         print(result.line())
     passed, failed = sum(result.passed for result in results), sum(result.failures for result in results)

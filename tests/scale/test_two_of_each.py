@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -48,11 +49,14 @@ def ports(service: Application, start_service: Callable[..., Application]) -> li
 
 def submit_many(ports: list[int], tenant: Tenant, form_ids: list[str], count: int) -> list[str]:
     """Submit one after the other, to the web processes and the forms in turn, and return the ids."""
-    clients = [Client(port) for port in ports]
-    return [
-        submit_and_get_id(clients[number % len(clients)], tenant, form_ids[number % len(form_ids)], {"number": number})
-        for number in range(count)
-    ]
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(port)) for port in ports]
+        return [
+            submit_and_get_id(
+                clients[number % len(clients)], tenant, form_ids[number % len(form_ids)], {"number": number}
+            )
+            for number in range(count)
+        ]
 
 
 def test_two_of_each__2000_submissions_from_16_clients__are_each_told_exactly_once(

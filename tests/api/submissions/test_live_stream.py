@@ -51,10 +51,10 @@ def told_until_now(stream: Stream, api: Client, tenant: Tenant, form_id: str = "
 
 
 def refusal(port: int, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request(method, path)
-    answer = connection.getresponse()
-    return answer.status, dict(answer.getheaders()), answer.read().decode()
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
 
 
 def test_stream__a_submission__appears_with_its_values_cut_short(
