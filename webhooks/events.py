@@ -12,7 +12,7 @@ from submissions.models import Submission
 from webhooks.payloads import notice_message, submission_message, test_message
 
 
-def _never(row: Submission) -> bool:
+def _never(_row: Submission) -> bool:
     return False
 
 

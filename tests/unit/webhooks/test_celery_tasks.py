@@ -142,10 +142,8 @@ def test_deliver_due__called_as_a_task__dispatches_and_delivers(receiver: Receiv
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("fresh_nudges")
-def test_deliver_due__budget_is_spent__asks_for_another_run(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("fresh_nudges", "receiver")
+def test_deliver_due__budget_is_spent__asks_for_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "BUDGET_SECONDS", 0)
     asked: list[str] = []
     monkeypatch.setattr(tasks.deliver_due, "delay", lambda: asked.append("again"))

@@ -29,7 +29,7 @@ SECONDS = 60.0  # for a whole test; a claimer that never gets its rows fails ins
 
 
 @pytest.fixture
-def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:
+def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: ARG001  # open before it is copied
     with shared_database(tmp_path):
         yield
 

@@ -22,7 +22,7 @@ SECONDS = 0.5  # how long a step waits for another thread, which may in turn be 
 
 
 @pytest.fixture(autouse=True)
-def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:
+def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: ARG001  # open before it is copied
     with shared_database(tmp_path):
         yield
 

@@ -23,7 +23,7 @@ NOTHING_COUNTED = {"received": 0, "kept": 0, "spam": 0, "delivered": 0, "failed"
 
 
 @pytest.fixture
-def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:
+def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: ARG001  # open before it is copied
     with shared_database(tmp_path):
         yield
 
@@ -190,7 +190,7 @@ def test_dispatch__pending_webhook_activated_meanwhile__holds_nothing_back(monke
     make_submission(form, controls={"_webhook": webhook.url})
     activation = threading.Thread(target=activate, args=(webhook,))
 
-    def activate_meanwhile(row: Submission) -> None:
+    def activate_meanwhile(_row: Submission) -> None:
         activation.start()
         activation.join(timeout=0.5)  # over by now, unless it waits for us
 

@@ -54,8 +54,8 @@ def test_dispatch__webhook_that_a_page_names_without_this_event__gets_nothing() 
     assert not Message.objects.exists()
 
 
-@pytest.mark.usefixtures("urgent")
-def test_second_event__registered__reaches_its_subscribers_and_no_other(mailoutbox: list[object]) -> None:
+@pytest.mark.usefixtures("urgent", "mailoutbox")
+def test_second_event__registered__reaches_its_subscribers_and_no_other() -> None:
     form = make_form(notification_recipients=["ada@example.com"])
     both, created, only_urgent = (
         make_webhook(form, events=events)

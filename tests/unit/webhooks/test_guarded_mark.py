@@ -40,7 +40,7 @@ def lost_by_a_kill(monkeypatch: pytest.MonkeyPatch) -> int:
     for _ in range(ROWS):
         make_submission(form)
 
-    def die(*arguments: object, **options: object) -> None:
+    def die(*_arguments: object, **_options: object) -> None:
         raise Killed
 
     with monkeypatch.context() as patch:

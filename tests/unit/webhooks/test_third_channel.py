@@ -172,7 +172,7 @@ def test_channel__of_another_release__fails_like_any_other_attempt(
 
 
 def test_channel__poison_send__is_an_internal_error(pager: Pager, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(rendered: Sequence[str]) -> Outcome:
+    def fail(_rendered: Sequence[str]) -> Outcome:
         raise ValueError("no outcome")
 
     monkeypatch.setattr(pager, "send", fail)

@@ -43,7 +43,7 @@ def names(monkeypatch):
     """`names["a.example"] = [[first answer], [second answer], ...]`; the last one stays. Other names do not resolve."""
     known: dict[str, list[list[str]]] = {}
 
-    def answer(host, port, *args, **kwargs):
+    def answer(host, port, *_args, **_kwargs):
         addresses = known.get(host, [[host]])
         current = addresses.pop(0) if len(addresses) > 1 else addresses[0]
         found = [REAL_GETADDRINFO(each, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST) for each in current]
@@ -58,7 +58,7 @@ def silent_name_server(monkeypatch):
     """Look-ups hang until the test is over; then they end, so that none disturbs the next test."""
     over = threading.Event()
 
-    def wait(*args, **kwargs):
+    def wait(*_args, **_kwargs):
         over.wait(5)
         return []
 

@@ -133,11 +133,13 @@ def test_post__first_address_is_dead__the_next_one_is_tried(receivers, names, se
     assert post(receivers().url("hooks.example"), BODY, HEADERS).succeeded
 
 
-def test_post__name_without_address__dns_failure(names):
+@pytest.mark.usefixtures("names")
+def test_post__name_without_address__dns_failure():
     assert failed_with(post("http://nowhere.example/", BODY, HEADERS)) == "dns_failure"
 
 
-def test_post__silent_name_server__dns_failure_within_its_share(silent_name_server, monkeypatch):
+@pytest.mark.usefixtures("silent_name_server")
+def test_post__silent_name_server__dns_failure_within_its_share(monkeypatch):
     monkeypatch.setattr(http, "DNS_SECONDS", 0.2)
     outcome = post("http://slow.example/", BODY, HEADERS)
     assert failed_with(outcome) == "dns_failure"

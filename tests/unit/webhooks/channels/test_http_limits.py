@@ -57,7 +57,7 @@ def test_post__host_that_does_not_take_connections__timeout_at_the_deadline(monk
 @pytest.mark.parametrize(
     "first", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n"]
 )
-def test_post__huge_answer__reads_64_kib_and_keeps_4(receivers, monkeypatch, first):
+def test_post__huge_answer__reads_64_kib_and_keeps_4(receivers, first):
     sent = []
 
     def flood(connection):
