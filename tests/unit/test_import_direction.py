@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ["config", "keys", "forms_app", "submissions", "webhooks", "dashboard"]
-LAST = "config.urls"  # what a server is asked for: may know them all
+LAST = "config.urls"  # the root of all paths: may import every room
 ENTRANCES = (LAST, "config.asgi")  # of the web, and of the live stream
 RELATIONS = {"ForeignKey", "OneToOneField", "ManyToManyField"}
 BY_NAME = {"import_module", "import_string", "get_model", "get_app_config"}  # reach a module or model by a string

@@ -25,7 +25,7 @@ ANY = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dicti
 
 
 def received(body: dict[str, Any]) -> dict[str, Any]:
-    """The body as the submit view reads it from the wire."""
+    """Return the body as the submit view reads it from the wire."""
     return parse_object(json.dumps(body).encode(), numbers_as_text=True)
 
 

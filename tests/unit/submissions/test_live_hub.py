@@ -44,7 +44,7 @@ class Table:
 
 
 def hub_of(table: Table) -> Hub:
-    """A hub that polls only when its test does."""
+    """Return a hub that polls only when its test does."""
     return Hub(table.read, polls=False)
 
 

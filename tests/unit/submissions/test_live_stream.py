@@ -15,7 +15,7 @@ from submissions.live.tokens import SALT, Watch
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """A hub that finds nothing, in place of the process's own."""
+    """Return a hub that finds nothing, in place of the process's own."""
     hub = Hub(lambda organizations, since: [])
     monkeypatch.setattr(stream, "hub", hub)
     return hub

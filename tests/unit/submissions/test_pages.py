@@ -68,7 +68,7 @@ def belongs(submission: Submission, scope: Scope) -> bool:
 
 @pytest.fixture
 def many() -> Many:
-    """Two forms' rows, some of them counted by the tallies and some not yet, and a stranger's with the same texts."""
+    """Return two forms' rows, some counted by the tallies and some not yet; a stranger has rows with the same texts."""
     made, stranger = Many(), Many()
     stranger.put(["Hello", *HOSTILE])
     made.put([f"Hello {number}" for number in range(17)])
@@ -80,7 +80,7 @@ def many() -> Many:
 
 @pytest.fixture(params=["row by row", "by the index", "past the index"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """On PostgreSQL, the way that a search takes after the newest rows; these are few here."""
+    """Choose how a search on PostgreSQL continues after the newest rows, which are few here. Return its name."""
     if request.param != "row by row":
         monkeypatch.setattr(search, "NEWEST", 3)
         monkeypatch.setattr(search, "NEWEST_AT_MOST", 6)
@@ -93,7 +93,7 @@ def ids(page: Page) -> list[Any]:
 
 
 def check_pages(many: Many, scope: Scope) -> int:
-    """Every page, and two past the end, of both ways to read them; return how many rows there are."""
+    """Assert every page, and two past the end, of both ways to read them. Return the number of rows."""
     wanted = many.plain(scope)
     last = -(-len(wanted) // SIZE)
     for number in range(1, last + 3):

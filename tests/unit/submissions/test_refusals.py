@@ -32,7 +32,7 @@ def organization() -> Organization:
 
 
 def kinds(owner: Organization, wanted: int, *, first: int = 0) -> dict[Refused, Times]:
-    """As many refusals, each of another origin."""
+    """Return as many refusals, each of another origin."""
     base = dataclasses.replace(NOBODY, organization_id=owner.pk, code="origin_not_allowed")
     numbers = range(first, first + wanted)
     return {dataclasses.replace(base, origin=f"https://{n}.example"): Times(1, MOMENT, MOMENT) for n in numbers}

@@ -29,7 +29,7 @@ TOTALS = ("received", "kept", "spam", "delivered", "failed")
 
 
 def make_form(**values: Any) -> Form:
-    """Return a published form of its own organization, whose one owner is `owner_of` it."""
+    """Return a published form of a new organization, whose one owner is `owner_of` it."""
     name = f"Test {next(_numbers)} {secrets.token_hex(4)}"
     organization = create_organization(name=name, owner=User.objects.create_user(f"{secrets.token_hex(8)}@example.com"))
     return create_form(organization=organization, **{"name": "Contact", "status": Form.Status.PUBLISHED, **values})

@@ -26,7 +26,7 @@ HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there
 
 @pytest.fixture
 def fresh_nudges(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No flag, no message, no memory of a failed Redis, before and after."""
+    """Clear flags, messages and the memory of a failed Redis, before and after."""
     monkeypatch.setattr(nudges, "breaker", Breaker())
     nudges._client.cache_clear()
     if HAS_REDIS:

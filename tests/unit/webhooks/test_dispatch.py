@@ -30,7 +30,7 @@ def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: A
 
 @pytest.fixture
 def poisonous(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A submission that holds the word cannot be written as a message."""
+    """Let the message of a submission that holds the word fail."""
 
     def refuse(row: Submission) -> None:
         if POISON in row.data.values():

@@ -21,7 +21,7 @@ URGENT = "submission.urgent"
 
 @pytest.fixture
 def urgent(monkeypatch: pytest.MonkeyPatch) -> Event:
-    """A second public event, which submissions that say "urgent" cause."""
+    """Add a second public event, which submissions that say "urgent" cause, and return it."""
     event = Event(
         URGENT,
         "An urgent submission was received",

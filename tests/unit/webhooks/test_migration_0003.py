@@ -30,7 +30,7 @@ def migrate(target: tuple[str, str]) -> Apps:
 
 @pytest.fixture
 def old() -> Iterator[Apps]:
-    """The models of 0002; the newest schema is back after the test."""
+    """Yield the models of 0002; migrate to the newest schema after the test."""
     yield migrate(BEFORE)
     migrate(max(leaf for leaf in MigrationExecutor(connection).loader.graph.leaf_nodes() if leaf[0] == "webhooks"))
 
