@@ -50,7 +50,7 @@ def test_account_pages__in_every_look__are_accessible_and_quiet(
         add_authenticator(page)
         log_in(page, person)
         page.goto("/account/2fa/totp/activate/")
-        found = complaints_of(page)  # "Is it you?"
+        found = complaints_of(page)  # the page that asks to confirm
         page.get_by_label("Password").fill(PASSWORD)
         press(page, "Continue")
         found += complaints_of(page)
@@ -85,5 +85,5 @@ def test_second_step__with_scripts_and_without__is_accessible(browser: Browser, 
         expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
         expect(page.get_by_text("Log in with a passkey")).to_be_hidden()
         log_in(page, person)
-        expect(page.get_by_role("heading", name="The second step")).to_be_visible()
+        expect(page.get_by_role("heading", name="Two-step login")).to_be_visible()
         assert complaints == []

@@ -46,11 +46,11 @@ def sign_up(page: Page, smtp: MailReceiver, email: str) -> None:
 
 
 def make_and_publish_a_form(page: Page) -> None:
-    link(page, "Make your first form")
+    link(page, "Create your first form")
     page.get_by_label("Name", exact=True).fill("Contact us")
     page.get_by_label("Contact: name, email, message").check()
-    press(page, "Make the form")
-    heading(page, "What visitors see")
+    press(page, "Create form")
+    heading(page, "Preview")
     page.get_by_label("New field").select_option("Phone")
     press(page, "Add field")
     expect(page.locator("#preview").get_by_text("Phone")).to_be_visible()
@@ -82,7 +82,7 @@ def test_journey__from_sign_up__to_a_first_live_submission_and_its_deliveries(
 
         # The list is open and empty when the visitor sends; nothing is reloaded.
         page.get_by_role("main").get_by_role("link", name="Submissions").click()
-        expect(page.get_by_text("Nothing has arrived yet")).to_be_visible()
+        expect(page.get_by_text("No submissions yet")).to_be_visible()
         expect(page.get_by_text("Live", exact=True)).to_be_visible()
         page.evaluate("window.untouched = true")
         send_from_a_page(page, tag, site)

@@ -27,7 +27,7 @@ def test_demo_page__both_forms__are_sent_and_appear(
     news.get_by_label("Email").fill("news@example.com")
     news.get_by_label("Guides").check()
     news.get_by_role("button", name="Monthly").click()
-    arrived = page.get_by_role("region", name="What arrived").locator("article")
+    arrived = page.get_by_role("region", name="Submissions").locator("article")
     expect(arrived.first).to_contain_text("news@example.com")
     expect(arrived.first).to_contain_text("Releases, Guides")
     expect(arrived.first).to_contain_text("monthly")

@@ -31,18 +31,18 @@ def test_passkey__added__logs_in_without_a_password_and_is_the_second_step_after
 
         log_out(page)
         log_in(page, person)
-        expect(page.get_by_role("heading", name="The second step")).to_be_visible()
+        expect(page.get_by_role("heading", name="Two-step login")).to_be_visible()
         page.goto("/dashboard/account")  # the password is not enough
-        expect(page.get_by_role("heading", name="The second step")).to_be_visible()
+        expect(page.get_by_role("heading", name="Two-step login")).to_be_visible()
         press(page, "Use a passkey")
         page.wait_for_url("**/dashboard/o/**")
 
         page.goto("/account/2fa/webauthn/")
         page.get_by_role("link", name="Remove Laptop").click()
-        page.get_by_role("link", name="Use a passkey").click()  # "Is it you?"
+        page.get_by_role("link", name="Use a passkey").click()  # to confirm
         press(page, "Use a passkey")
         press(page, "Remove passkey")
-        expect(page.get_by_text("No passkey yet")).to_be_visible()
+        expect(page.get_by_text("No passkeys yet")).to_be_visible()
         assert complaints == []
 
 
@@ -102,7 +102,7 @@ def test_members__managed_in_a_browser__from_an_invitation_to_another_role(
     with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
         page.goto(f"/dashboard/o/{tenant.organization.slug}/members")
         page.get_by_label("Email", exact=True).fill("guest@example.com")
-        press(page, "Send the invitation")
+        press(page, "Send invitation")
         expect(page.get_by_text("An invitation is on its way to guest@example.com")).to_be_visible()
         press(page, "Take back the invitation of guest@example.com")
         expect(page.get_by_text("is taken back")).to_be_visible()

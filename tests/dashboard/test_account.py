@@ -124,7 +124,7 @@ def test_two_step_login__turned_off__asks_first_and_is_told_by_mail(api: Client,
     person = person_of(make_tenant())
     Authenticator.objects.create(user=person, type="totp", data={"secret": "A" * 32})
     browser = certain(api, person)
-    assert "Your password alone" in browser.get(DEACTIVATE).text
+    assert "Your password is then enough" in browser.get(DEACTIVATE).text
     browser.send(DEACTIVATE)
     assert not Authenticator.objects.filter(user=person).exists()
     assert smtp.wait_for(person.email)[0].message["Subject"] == "Two-step login is off"

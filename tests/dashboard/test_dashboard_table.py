@@ -92,7 +92,7 @@ def test_address__each_role__may_what_the_table_says(people: SimpleNamespace, na
     if row.get:
         answer = browser.get(address(people, name, row))
         assert answer.status == (row.shown if RANK[role] >= RANK[row.get] else 403), answer.text[:3000]
-        assert answer.status != 403 or "Your role does not reach this" in answer.text
+        assert answer.status != 403 or "Your role does not allow this" in answer.text
     if row.post:
         answer = browser.post(address(people, name, row), form=people.home, **row.data)
         assert answer.status == (row.done if RANK[role] >= RANK[row.post] else 403), answer.text[:3000]
@@ -105,7 +105,7 @@ def test_post__without_a_csrf_token__changes_nothing(people: SimpleNamespace, na
     browser: Browser = people.owner
     headers = {**browser._headers(), "Content-Type": "application/x-www-form-urlencoded"}
     answer = browser.api.post(address(people, name, row), data="do=delete-now", headers=headers)
-    assert (answer.status, "This page was open too long" in answer.text) == (403, True)
+    assert (answer.status, "This page has expired" in answer.text) == (403, True)
 
 
 @pytest.mark.on_sqlite
@@ -135,5 +135,5 @@ def test_link_of_a_mail__leads_members_to_the_submission__and_others_nowhere(peo
 @pytest.mark.parametrize("path", ["forms/frm_nothing", "submissions/sub_01m7y7zpfzefrvg4m5j1gpjskp", "keys/x/revoke"])
 def test_address__of_nothing__is_a_page_that_says_so(people: SimpleNamespace, path: str) -> None:
     answer = people.owner.get(people.home + path)
-    assert (answer.status, "Nothing here" in answer.text) == (404, True)
+    assert (answer.status, "Page not found" in answer.text) == (404, True)
     assert "<h1>" in answer.text

@@ -100,7 +100,7 @@ def test_invitation__another_person__cannot_join_and_is_told_whose_it_is(api: Cl
     path = invited(tenant, email)
     browser = logged_in(api, stranger)
     page = browser.get(path)
-    assert f"The invitation is for {email}" in text_of(page)
+    assert f"This invitation is for {email}" in text_of(page)
     assert ">Join<" not in page.text
     refused = browser.send(path)
     assert f"This invitation is for {email}" in text_of(browser.follow(refused))
@@ -126,7 +126,7 @@ def test_invitation__accepted_once__is_over(api: Client) -> None:
     browser.send(path)
     Membership.objects.get(organization=tenant.organization, user=guest).delete()
     again = browser.get(path)
-    assert (again.status, "This invitation is over" in again.text) == (404, True)
+    assert (again.status, "This invitation is no longer valid" in again.text) == (404, True)
 
 
 def test_invitation__older_than_seven_days__is_over_and_can_be_sent_again(api: Client, smtp: MailReceiver) -> None:

@@ -80,7 +80,7 @@ def test_log_in__account_that_an_operator_closed__stays_outside_at_once(api: Cli
 def test_log_in__without_csrf_token__is_refused(api: Client) -> None:
     body = urlencode({"login": person_of(make_tenant()).email, "password": PASSWORD})
     answer = api.post(LOGIN, data=body, headers={"Content-Type": "application/x-www-form-urlencoded"})
-    assert (answer.status, "This page was open too long" in answer.text) == (403, True)
+    assert (answer.status, "This page has expired" in answer.text) == (403, True)
 
 
 def test_log_out__by_post_alone__closes_the_dashboard(api: Client) -> None:

@@ -42,7 +42,7 @@ def test_members__for_a_member__is_a_list_without_controls(api: Client) -> None:
     page = logged_in(api, member).get(place(tenant, "members"))
     for person in (tenant.owner, admin, member):
         assert person.email in page.text
-    for control in ("<select", "/remove", "Invite somebody", "Send again"):
+    for control in ("<select", "/remove", "Invite a member", "Send again"):
         assert control not in page.text
     assert "Leave…" in page.text
 

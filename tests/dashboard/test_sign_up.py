@@ -83,7 +83,7 @@ def test_sign_up__address_that_has_an_account__answers_the_same_and_tells_its_ow
     pages = [text_of(known.get(CONFIRM)).replace(owner.email, "X"), text_of(unknown.get(CONFIRM)).replace(email, "X")]
     assert pages[0] == pages[1]
     mail = smtp.wait_for(owner.email)[0].message
-    assert mail["Subject"] == "You have an account on Fieldpost already"
+    assert mail["Subject"] == "You already have an account on Fieldpost"
     assert f"{service.base_url}/account/login/" in mail.get_content()
     assert User.objects.filter(email=owner.email).count() == 1
     assert Membership.objects.filter(user=owner).count() == 1

@@ -55,7 +55,7 @@ def test_list__pages__are_newest_first_and_lead_to_the_oldest(tenant: Tenant, br
     assert [one for page in pages for one in shown(page)] == ids
     assert "60 · page 1 of 3" in text_of(pages[0])
     assert "page=3" in pages[0].text
-    assert "past the end" in text_of(browser.get(f"{path}&page=4"))
+    assert "This page does not exist" in text_of(browser.get(f"{path}&page=4"))
     assert [shown(browser.get(f"{path}&page={odd}")) for odd in ("x", "-1", "٣", "1e9")] == [ids[:25]] * 4
 
 
@@ -120,7 +120,7 @@ def test_bulk__spam_and_back__moves_counts_and_keeps_the_filters(tenant: Tenant,
 def test_bulk__delete__asks_once_more(tenant: Tenant, browser: Browser) -> None:
     one, two = (put(tenant, tenant.form(), {"n": str(n)}) for n in range(2))
     asked = act(browser, tenant, "delete", one)
-    assert "Delete 1 submission for good?" in text_of(asked)
+    assert "Delete 1 submission permanently?" in text_of(asked)
     assert Submission.objects.filter(organization=tenant.organization).count() == 2
     assert act(browser, tenant, "delete-now", one).status == 302
     assert shown(browser.get(place(tenant, "submissions"))) == [two]

@@ -105,7 +105,7 @@ def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
     form_id = tenant.form()
     pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada", "_webhook": receiver.url("/named")})
     page = place(tenant, "webhooks")
-    eventually(lambda: "Named by a page, not active yet" in owner.get(page).text, 10)
+    eventually(lambda: "Requested by a page, not active yet" in owner.get(page).text, 10)
     eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))), 10)
     assert receiver.requests == []
     webhook = only_webhook(tenant)

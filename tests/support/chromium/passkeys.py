@@ -29,7 +29,7 @@ def add_authenticator(page: Page) -> None:
 
 def add_passkey(page: Page, name: str) -> None:
     page.goto("/account/2fa/webauthn/add/")
-    page.get_by_label("Password").fill(PASSWORD)  # "Is it you?"
+    page.get_by_label("Password").fill(PASSWORD)  # to confirm
     press(page, "Continue")
     page.get_by_label("Name").fill(name)
     press(page, "Add passkey")
