@@ -1,6 +1,7 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      test-quick: a part, within 90 s
-# check: lint, types, settings    fix: what tools can fix    bench: measure it    forms.js: build it after a change
-# coverage: which lines and branches of our Python the suites on SQLite run    screenshots: look at every screen
+# check: lint, types, words, citations, settings       fix: what tools can fix            bench: measure it
+# coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
+# screenshots: take a picture of every page
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -26,7 +27,7 @@ coverage: .venv/.dev build/node/.installed
 # A random key, and no data/env of a developer.
 SAFE = DATA_DIR=build/check EMAIL_URL=smtp://mail.example:587 SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')
 
-# The settings of a production, so that its system checks have something to say; nothing of it is connected to.
+# Settings of a production, so that its system checks run; nothing is connected to them.
 check: .venv/.dev build/node/.installed
 	$(BIN)/python -m ruff check --quiet
 	$(BIN)/python -m ruff format --check --quiet
@@ -34,6 +35,8 @@ check: .venv/.dev build/node/.installed
 	$(BIN)/python -m tests.checks.lines
 	$(NPM_BIN)/biome ci --error-on-warnings --colors=off
 	$(BIN)/python -m mypy .
+	$(BIN)/python -m tests.checks.words
+	$(BIN)/python -m tests.checks.citations
 	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run
 	$(SAFE) PUBLIC_URL=https://fieldpost.example EVENTS_URL=https://fieldpost.example ALLOWED_HOSTS=fieldpost.example \
 	  DATABASE_URL=postgres://fieldpost@database.example/fieldpost REDIS_URL=redis://redis.example:6379/0 \
@@ -49,15 +52,15 @@ fix: .venv/.dev build/node/.installed
 bench: .venv/.dev
 	@$(BIN)/python -m tests.load.bench
 
-# What pages load is built from the sources in forms_app/static; the builds are committed, and a test compares.
+# The scripts of pages are built from the sources in forms_app/static; builds are committed, and a test compares them.
 forms.js: .venv/.run build/node/.installed
 	@$(BIN)/python -m forms_app.script_builds
 
-# Every screen of the dashboard, for people to look at; the README's three are among them.
+# Pictures of every page of the dashboard, the README's three among them.
 screenshots: .venv/.dev
 	@$(BIN)/python -m tests.screenshots
 
-# A venv is whole when it has pip; half a one, left by a Python without ensurepip, is made again.
+# A venv is complete when it has pip; an incomplete one, left by a Python without ensurepip, is made again.
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "Fieldpost needs Python 3.11 or newer: call make with PYTHON=/path/to/such/a/python" >&2; exit 1; }
@@ -67,7 +70,7 @@ $(BIN)/pip:
 	@$(PIP) $<
 	@touch $@
 
-# After .run, not beside it: two pips in one venv would trip over each other.
+# After .run, not in parallel: two pips in one venv would break each other's work.
 .venv/.dev: requirements/dev.txt .venv/.run
 	@$(PIP) $<
 	@touch $@

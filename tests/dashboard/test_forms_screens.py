@@ -71,7 +71,7 @@ def test_list__shows_state_counts_and_the_default__and_archived_ones_apart(tenan
     put_many(tenant, form_id, [{"n": str(n)} for n in range(3)])
     page = text_of(member.get(place(tenant, "forms")))
     assert "Busy Published 11 3" in page
-    assert "Inbox takes what names no form Published any 0" in page
+    assert "Inbox receives submissions without a form ID Published any 0" in page
     member.send(place(tenant, f"forms/{form_id}/archive"))
     member.get(place(tenant, "forms"))  # a message is shown once
     assert "Busy" not in text_of(member.get(place(tenant, "forms")))

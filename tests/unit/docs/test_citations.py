@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checks.citations import findings, main, slug
+from tests.checks.citations import all_findings, findings, main, slug
 from tests.checks.sources import ROOT
 
 WRONG = [
@@ -63,3 +63,7 @@ def test_command__with_a_finding__says_where(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "a.md").write_text("\n[a](b.md)\n")
     assert main([str(tmp_path)]) == 1
     assert capsys.readouterr().out == f"{tmp_path}/a.md:2: the link b.md leads nowhere\n"
+
+
+def test_citations__of_the_whole_project__lead_somewhere() -> None:
+    assert [str(finding) for finding in all_findings()] == []
