@@ -6,13 +6,23 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Permission
 
+from config.times import now
 from keys.models import AccessKey, AuditEvent, Membership, Organization, User
 from tests.services.client import Answer, Client
 from tests.support.accounts import log_in, with_authenticator_app
 from tests.support.browser import Browser, logged_in, member_of, person_of, text_of, with_password
+from tests.support.deliveries import make_delivery
 from tests.support.tenants import Tenant, make_tenant
+from webhooks.models import Attempt
 
-PAGES = ("keys/organization/", "keys/user/", "keys/accesskey/", "keys/auditevent/", "mfa/authenticator/")
+PAGES = (
+    "keys/organization/",
+    "keys/user/",
+    "keys/accesskey/",
+    "keys/auditevent/",
+    "mfa/authenticator/",
+    "webhooks/delivery/",
+)
 
 
 @pytest.fixture
@@ -184,6 +194,20 @@ def test_trail__in_the_admin__cannot_be_changed(operator: Browser) -> None:
     assert event.subject in page
     assert 'name="_save"' not in page
     assert operator.get(f"{path}/delete/").status == 403
+
+
+def test_delivery__in_the_admin__shows_its_attempts_and_cannot_be_changed(operator: Browser) -> None:
+    tenant = make_tenant()
+    made = make_delivery("ada@example.com", organization=tenant.organization, body="secret words", status="failed")
+    Attempt.objects.create(delivery=made, started_at=now(), status=550, duration_ms=7, response="no such user")
+    path = f"/admin/webhooks/delivery/{made.pk}/change/"
+    page = operator.get(path)
+    assert page.status == 200
+    shown = text_of(page)
+    assert all(words in shown for words in ("ada@example.com", "submission.created", "no such user"))
+    assert "secret words" not in page.text
+    assert operator.send(path, status="delivered").status == 403
+    assert "ada@example.com" in text_of(operator.get("/admin/webhooks/delivery/"))
 
 
 def test_second_step__of_somebody_who_lost_it__is_deleted_without_being_shown(operator: Browser) -> None:
