@@ -29,9 +29,9 @@ logger = logging.getLogger(__name__)
 
 
 @cache
-def _client() -> "redis.Redis":
+def _client(url: str) -> "redis.Redis":
     timeout = settings.REDIS_TIMEOUT_SECONDS
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=timeout, socket_connect_timeout=timeout)
+    return redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
 
 
 class _Sender:
@@ -78,7 +78,7 @@ def send_nudge(task: str) -> None:
     if not settings.REDIS_URL or breaker.is_open():
         return
     try:
-        if _client().set(FLAG, 1, nx=True, ex=FLAG_SECONDS):
+        if _client(settings.REDIS_URL).set(FLAG, 1, nx=True, ex=FLAG_SECONDS):
             current_app.send_task(task, expires=MESSAGE_SECONDS, retry=False, ignore_result=True)
     except (*REDIS_AWAY, KombuError) as error:
         breaker.trip(error)
@@ -88,6 +88,6 @@ def take_nudge() -> None:
     """Clear the flag, so that new rows cause a new hint. The worker calls this before it reads the table."""
     if settings.REDIS_URL and not breaker.is_open():
         try:
-            _client().delete(FLAG)
+            _client(settings.REDIS_URL).delete(FLAG)
         except REDIS_AWAY as error:
             breaker.trip(error)

@@ -6,7 +6,6 @@ The three that the README shows are copied to docs/images.
 
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -67,4 +66,4 @@ def take(base_url: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

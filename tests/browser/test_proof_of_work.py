@@ -1,10 +1,12 @@
 """Forms that ask for proof of work: by forms.js, which loads the solver only then, and on the hosted page."""
 
+from typing import Any
+
 from playwright.sync_api import expect
 
 from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 
-PROTECTED = {"spam_protection": {"proof_of_work": True}}
+PROTECTED: dict[str, Any] = {"spam_protection": {"proof_of_work": True}}
 
 
 def test_form_that_asks__gets_its_proof__and_only_then_the_solver(visitor: Visitor) -> None:

@@ -36,7 +36,13 @@ def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> floa
     program = postgresql_program("pgbench")
     if program is None:
         raise RuntimeError("pgbench is missing; it comes with PostgreSQL's server or contrib package")
-    command = [program, "--no-vacuum", f"--client={clients}", f"--jobs={THREADS}", f"--time={seconds:.0f}"]
+    command: list[str | Path] = [
+        program,
+        "--no-vacuum",
+        f"--client={clients}",
+        f"--jobs={THREADS}",
+        f"--time={seconds:.0f}",
+    ]
     command += ["--protocol=simple", f"--define=counter={FIRST_COUNT}", f"--file={script}", url]
     result = subprocess.run(command, capture_output=True, text=True)
     found = re.search(r"^tps = ([\d.]+)", result.stdout, re.MULTILINE)

@@ -41,7 +41,7 @@ class Bench:
 
     def __init__(self, application: Application, postgresql: PostgreSQL, redis: RedisServer) -> None:
         self.application = application
-        self._servers = {"postgresql": postgresql, "redis": redis}
+        self._servers: dict[str, PostgreSQL | RedisServer] = {"postgresql": postgresql, "redis": redis}
         self.url = application.environment["DATABASE_URL"]
         arranged = json.loads(application.manage("shell", "--verbosity", "0", "--command", _ARRANGE))
         self.path = f"/api/submit?formId={arranged['form_id']}"

@@ -20,4 +20,4 @@ def _traced_call(self: WSGIHandler, *arguments: Any) -> Any:
     return _call(self, *arguments)
 
 
-WSGIHandler.__call__ = _traced_call  # type: ignore[method-assign]  # in this process only
+WSGIHandler.__call__ = _traced_call  # type: ignore[method-assign, assignment]  # in this process only

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import uuid
+from typing import Any
 
 from django.db import connection
 
@@ -63,7 +64,7 @@ def holds(text: str, number: int, count: int) -> bool:
 def load_submissions(tenant: Tenant, form_id: str, count: int) -> Loaded:
     """Fill an empty form. Ids are UUIDv7 that rise with `created_at`; every row is dispatched and counted."""
     loaded = Loaded(tenant.organization.pk, decode_id(Prefix.FORM, form_id), count)
-    values = {
+    values: dict[str, Any] = {
         "form": str(loaded.form_id),
         "organization": str(loaded.organization_id),
         "count": count,

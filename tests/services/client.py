@@ -30,7 +30,7 @@ _addresses = loopback_addresses()
 @dataclass(frozen=True)
 class Answer:
     status: int
-    headers: Mapping[str, str]  # found in any case
+    headers: urllib3.HTTPHeaderDict  # found in any case
     body: bytes
 
     def json(self) -> Any:

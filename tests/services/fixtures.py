@@ -95,7 +95,7 @@ def _another(service: Application, directory: Path, settings: Mapping[str, str],
     addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
     addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
     return Application(
-        service.environment | addresses | settings,
+        {**service.environment, **addresses, **settings},
         directory / f"service-{port}",
         backend=service.backend,
         delivers=delivers,

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
 POLL_SECONDS = 0.02
 
 
-def eventually(probe: Callable[[], T], timeout: float = 10.0, because: str = "") -> T:
+def eventually(probe: Callable[[], T | Literal[False] | None], timeout: float = 10.0, because: str = "") -> T:
     """
     Return the first true answer of `probe`, called again and again for `timeout` seconds.
 

@@ -49,7 +49,7 @@ def reauthenticate(browser: Browser) -> Answer:
 
 def with_authenticator_app(user: User) -> str:
     """Turn two-step login on and return the app's secret."""
-    secret = totp.generate_totp_secret()
+    secret: str = totp.generate_totp_secret()
     Authenticator.objects.create(
         user=user, type=Authenticator.Type.TOTP, data={"secret": get_adapter().encrypt(secret)}
     )
@@ -58,4 +58,4 @@ def with_authenticator_app(user: User) -> str:
 
 def code_of(secret: str, steps: int = 0) -> str:
     """Return what an authenticator app shows now, or some half minutes later."""
-    return totp.format_hotp_value(totp.hotp_value(secret, int(time.time()) // 30 + steps))
+    return str(totp.format_hotp_value(totp.hotp_value(secret, int(time.time()) // 30 + steps)))

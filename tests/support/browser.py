@@ -99,6 +99,7 @@ def markup_of(answer: Answer) -> str:
     return " ".join(answer.text.split()).replace(" >", ">")
 
 
-def text_of(answer: Answer) -> str:
+def text_of(page: Answer | str) -> str:
     """Return what a page says, without its tags."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
+    markup = page if isinstance(page, str) else page.text
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())

@@ -7,7 +7,7 @@ from config.ids import Prefix, encode_id
 from config.times import now
 from keys.models import AccessKey
 from keys.tokens import digest
-from tests.support.replies import ALL_SIX, TIME, Like, an_id
+from tests.support.replies import ALL_SIX, TIME, Like, Text, an_id
 
 SECRET = Like(r"fp_[0-9A-Za-z]{46}")
 PUBLISHABLE = Like(r"fp_pub_[0-9A-Za-z]{46}")
@@ -18,7 +18,7 @@ def today(days: int = 0) -> str:
     return (now().date() + dt.timedelta(days=days)).isoformat()
 
 
-def record(name: str = "Made", **values: Any) -> dict[str, Any]:
+def record(name: Text = "Made", **values: Any) -> dict[str, Any]:
     """Return the record of an unused secret key, with all six permissions by default."""
     prefix = "fp_pub_" if values.get("kind") == "publishable" else "fp_"
     return {

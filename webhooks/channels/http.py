@@ -77,10 +77,10 @@ def _request(url: str, body: bytes, headers: dict[str, str], deadline: Deadline)
         credentials = urllib3.util.parse_url(settings.WEBHOOK_PROXY_URL).auth
         proxy_headers = urllib3.make_headers(proxy_basic_auth=credentials) if credentials else None
         manager = _GuardedProxyManager(
-            deadline, settings.WEBHOOK_PROXY_URL, proxy_headers=proxy_headers, ssl_context=_tls_context()
+            deadline, settings.WEBHOOK_PROXY_URL, proxy_headers=proxy_headers, ssl_context=tls_context()
         )
     else:
-        manager = _GuardedManager(deadline, ssl_context=_tls_context())
+        manager = _GuardedManager(deadline, ssl_context=tls_context())
     return manager.urlopen(
         "POST",
         destination.url,
@@ -95,7 +95,7 @@ def _request(url: str, body: bytes, headers: dict[str, str], deadline: Deadline)
 
 
 @cache
-def _tls_context() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     """One for the process: reading the system's certificates takes longer than the handshake."""
     context = create_urllib3_context()
     context.load_default_certs()

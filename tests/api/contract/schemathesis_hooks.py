@@ -15,6 +15,7 @@ import schemathesis
 from hypothesis import strategies as st
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
+from schemathesis import Case
 
 OWN_KEY = os.environ["FUZZING_KEY"]
 IDS: dict[str, list[str]] = json.loads(os.environ["FUZZING_IDS"])  # by prefix, such as `frm`
@@ -33,7 +34,7 @@ def send_from_anywhere(adapter: HTTPAdapter, request: PreparedRequest, *argument
     return send(adapter, request, *arguments, **options)
 
 
-HTTPAdapter.send = send_from_anywhere  # type: ignore[method-assign] # only in schemathesis's own process
+HTTPAdapter.send = send_from_anywhere  # type: ignore[method-assign, assignment] # only in schemathesis's own process
 
 # A key's expiry must not lie in the past, and a range of hours is at most three months long.
 schemathesis.openapi.format("date", st.integers(1, 28).map("2999-03-{:02}".format))
@@ -42,14 +43,14 @@ schemathesis.openapi.format("uri", st.from_regex(r"http://127\.0\.0\.1:9/[a-z0-9
 
 
 @schemathesis.hook
-def before_call(_context: schemathesis.HookContext, case: schemathesis.Case, _kwargs: dict[str, Any]) -> None:
+def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: dict[str, Any]) -> None:
     """Replace a call that would revoke the key of all cases."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
 
 
 @schemathesis.hook
-def map_case(_context: schemathesis.HookContext, case: schemathesis.Case) -> schemathesis.Case:
+def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
     """Make a request that is valid by the schema valid by what a schema cannot say, too."""
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return case

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 import pytest
+from django.urls import get_resolver
 
 from config.ids import encode_id, new_id
-from config.urls import urlpatterns
 from keys.access_keys import issue_key
 from keys.models import AccessKey
 from tests.services.application import Application
@@ -71,7 +71,7 @@ def just_enough(tenant: Tenant, permission: str) -> str:
 def test_table__compared_with_the_url_configuration__holds_every_routed_method_and_path_once() -> None:
     rows = [(one.method, one.path) for one in TABLE] + OPEN
     assert len(rows) == len(set(rows))
-    assert set(routed(urlpatterns)) == set(rows)
+    assert set(routed(get_resolver().url_patterns)) == set(rows)
 
 
 @every_endpoint

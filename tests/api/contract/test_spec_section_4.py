@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from keys.plans import Plan
 from tests.services.client import Client
 from tests.services.receivers import Receiver
 from tests.support.tenants import Tenant, make_tenant
@@ -83,8 +84,8 @@ def test_section_4__post_keys__without_an_administrative_key__is_refused(api: Cl
     assert (answer.status, answer.json()["message"]) == (403, "Forbidden")
 
 
-@pytest.mark.parametrize("plan", ["free", "pro"])
-def test_section_4__post_keys__without_enterprise__is_refused(api: Client, plan: str) -> None:
-    answer = api.post("/api/keys", make_tenant(plan).key, json={"name": "Reader"})  # type: ignore[arg-type] - a TextChoices value is its string
+@pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])
+def test_section_4__post_keys__without_enterprise__is_refused(api: Client, plan: Plan) -> None:
+    answer = api.post("/api/keys", make_tenant(plan).key, json={"name": "Reader"})
     assert (answer.status, answer.json()["error"]) == (403, "plan_required")
     assert "Enterprise" in answer.json()["message"]

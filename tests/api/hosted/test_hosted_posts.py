@@ -167,7 +167,8 @@ def test_eleventh_post_in_a_minute__is_refused__keeps_the_text__and_costs_the_ow
     refused = post(api, form_id, {"n": "keep me"})
 
     assert 10 <= taken <= 20
-    assert (refused.status, refused.headers["Retry-After"], "keep me" in refused.text) == (429, SECONDS, True)
+    assert (refused.status, "keep me" in refused.text) == (429, True)
+    assert refused.headers["Retry-After"] == SECONDS
     assert api.get("/api/forms", tenant.key).headers["X-RateLimit-Remaining"] == str(99 - taken)
 
 
@@ -179,7 +180,8 @@ def test_post__counts_against_the_forms_organization__until_its_hour_is_used_up(
 
     answer = post(api, form_id, {"a": "keep me"})
 
-    assert (answer.status, answer.headers["Retry-After"], "keep me" in answer.text) == (429, SECONDS, True)
+    assert (answer.status, "keep me" in answer.text) == (429, True)
+    assert answer.headers["Retry-After"] == SECONDS
 
 
 def test_key_of_another_organization__changes_nothing(api: Client) -> None:

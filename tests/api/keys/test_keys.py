@@ -247,7 +247,8 @@ def test_scoped_key__after_a_downgrade__keeps_working_within_its_list(tenant: Te
 def test_last_used_at__after_a_request__tells_when(method: str, path: str, tenant: Tenant, api: Client) -> None:
     key = tenant.issue("forms:read")
     start = now()
-    api.request(method, path, key, **({"json": {"message": "Hello"}} if method == "POST" else {}))
+    options: dict[str, Any] = {"json": {"message": "Hello"}} if method == "POST" else {}
+    api.request(method, path, key, **options)
     shown = api.get(f"/api/keys/{id_of_key(key)}", tenant.key).json()
     assert shown == success(record("Test", permissions=["forms:read"], lastUsedAt=TIME))
     assert start <= dt.datetime.fromisoformat(shown["data"]["lastUsedAt"]) <= now()

@@ -66,7 +66,8 @@ def test_plan__first_request__tells_its_limit(
 ) -> None:
     tenant = make_tenant()
     set_plan(tenant.organization, plan, by=None, rate_limit=rate_limit)
-    answer = api.request(method, path, tenant.key, **({"json": SOME_BODY} if method == "POST" else {}))
+    options: dict[str, Any] = {"json": SOME_BODY} if method == "POST" else {}
+    answer = api.request(method, path, tenant.key, **options)
     assert_headers(answer, limit)
     assert remaining(answer) == limit - 1
 

@@ -52,7 +52,7 @@ class SlowReader:
         head = bytes(self.received[:start])
         assert head.startswith(b"HTTP/1.1 200"), head
         assert b"transfer-encoding: chunked" in head.lower(), head
-        parts = []
+        parts: list[bytes] = []
         while True:
             end = self.received.index(b"\r\n", start)
             size = int(self.received[start:end], 16)

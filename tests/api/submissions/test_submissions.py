@@ -111,13 +111,14 @@ def test_total__after_delete_and_spam_flips__is_exact_at_once(
     ids = [submit_and_get_record(api, tenant, form, {"n": str(n)})["id"] for n in range(5)]
     settle(tenant)
     seen = []
-    for method, place, options in [
+    changes: list[tuple[str, int, dict[str, Any]]] = [
         ("DELETE", 0, {}),
         ("PATCH", 1, {"json": {"spam": True}}),
         ("PATCH", 2, {"json": {"spam": True}}),
         ("PATCH", 1, {"json": {"spam": False}}),
         ("DELETE", 2, {}),
-    ]:
+    ]
+    for method, place, options in changes:
         assert api.request(method, f"/api/submissions/{ids[place]}", tenant.key, **options).status == 200
         seen.append([total(api, tenant, f"?formId={form}&spam={spam}") for spam in ("false", "true", "all")])
     assert seen == [[4, 0, 4], [3, 1, 4], [2, 2, 4], [3, 1, 4], [3, 0, 3]]

@@ -228,7 +228,7 @@ ROUTES = [
 def test_every_route__key_of_another_organization__is_unauthorized(api: Client, method: str, action: str) -> None:
     tenant, stranger = make_tenant(), make_tenant()
     made = register(api, tenant, URL)
-    body = {"json": {"status": "disabled"}} if method == "PATCH" else {}
+    body: dict[str, Any] = {"json": {"status": "disabled"}} if method == "PATCH" else {}
     answer = api.request(method, f"/api/webhooks/{made['id']}{action}", stranger.key, **body)
     assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
     answer = api.request(method, f"/api/webhooks/{unknown_id('whk')}{action}", stranger.key, **body)

@@ -4,6 +4,7 @@ import datetime as dt
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.urls import reverse
 from django.utils.text import slugify
@@ -62,7 +63,7 @@ class Furnished:
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yield `(name, path)` of every screen of a logged-in user."""
         slug = self.tenant.organization.slug
-        ids = {
+        ids: dict[str, dict[str, Any]] = {
             "form": {"form_id": self.form.public_id},
             "key": {"key_id": self.key.public_id},
             "webhook": {"webhook_id": self.webhook.public_id},
@@ -186,7 +187,7 @@ def _tell(organization: Organization, webhook: Webhook, submission: Submission, 
 
 
 def _refuse(organization: Organization, form: Form) -> None:
-    kinds = [
+    kinds: list[dict[str, Any]] = [
         {"code": "origin_not_allowed", "origin": "https://staging.shop.example", "count": 14},
         {
             "code": "validation_error",

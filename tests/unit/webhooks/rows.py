@@ -45,6 +45,12 @@ def make_webhook(form: Form, **values: Any) -> Webhook:
     return Webhook.objects.create(form=form, **{**start, **values})
 
 
+def submission_of(delivery: Delivery) -> Submission:
+    """Return the submission of a delivery that has one."""
+    assert delivery.submission is not None
+    return delivery.submission
+
+
 def make_submission(form: Form, **values: Any) -> Submission:
     """Return a stored submission as `submissions.receiving.insert` writes it."""
     pk = new_id()

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from celery import current_app
@@ -25,14 +26,13 @@ HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there
 
 
 @pytest.fixture
-def fresh_nudges(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def fresh_nudges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Breaker]:
     """Clear flags, messages and the memory of a failed Redis, before and after."""
-    monkeypatch.setattr(nudges, "breaker", Breaker())
-    nudges._client.cache_clear()
+    breaker = Breaker()
+    monkeypatch.setattr(nudges, "breaker", breaker)
     if HAS_REDIS:
         clear()
-    yield
-    nudges._client.cache_clear()
+    yield breaker
     if HAS_REDIS:
         clear()
 
@@ -40,18 +40,19 @@ def fresh_nudges(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def clear() -> None:
     take_nudge()
     with current_app.connection_for_write() as connection:
-        connection.default_channel.queue_purge(current_app.conf.task_default_queue)
+        channel: Any = connection.default_channel  # kombu declares the protocol's methods on each transport's own
+        channel.queue_purge(current_app.conf.task_default_queue)
 
 
 def use_redis_at(port: int, settings: Settings) -> None:
     settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
-    nudges._client.cache_clear()
 
 
 def messages() -> int:
     """Return how many messages wait in the broker: Redis, or the process's memory where there is none."""
     with current_app.connection_for_read() as connection:
-        return int(connection.default_channel.queue_declare(current_app.conf.task_default_queue).message_count)
+        channel: Any = connection.default_channel
+        return int(channel.queue_declare(current_app.conf.task_default_queue).message_count)
 
 
 def test_beat_schedule__every_entry__names_a_task_that_exists() -> None:
@@ -101,15 +102,16 @@ def test_nudge__redis_is_down__does_not_raise_and_is_quick(settings: Settings) -
     assert time.monotonic() - start < 1
 
 
-@pytest.mark.usefixtures("fresh_nudges")
-def test_nudge__redis_is_frozen__waits_for_one_time_out_and_then_leaves_it_alone(settings: Settings) -> None:
+def test_nudge__redis_is_frozen__waits_for_one_time_out_and_then_leaves_it_alone(
+    fresh_nudges: Breaker, settings: Settings
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         use_redis_at(silent.getsockname()[1], settings)
         start = time.monotonic()
         for _ in range(100):
             send_nudge(DELIVER)
         assert time.monotonic() - start < settings.REDIS_TIMEOUT_SECONDS * 2 + 0.5
-    assert nudges.breaker.is_open()
+    assert fresh_nudges.is_open()
 
 
 @pytest.mark.usefixtures("fresh_nudges")
@@ -120,14 +122,13 @@ def test_nudge__from_a_request__is_sent_beside_it() -> None:
     eventually(lambda: messages() == int(HAS_REDIS), 5, "the hint is in the broker")
 
 
-@pytest.mark.usefixtures("fresh_nudges")
-def test_nudge__redis_is_frozen__no_request_waits_for_it(settings: Settings) -> None:
+def test_nudge__redis_is_frozen__no_request_waits_for_it(fresh_nudges: Breaker, settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         use_redis_at(silent.getsockname()[1], settings)
         start = time.monotonic()
         nudge(DELIVER)
         assert time.monotonic() - start < settings.REDIS_TIMEOUT_SECONDS / 2
-        eventually(nudges.breaker.is_open, 5, "the sender has noticed that Redis is down")
+        eventually(fresh_nudges.is_open, 5, "the sender has noticed that Redis is down")
 
 
 @pytest.mark.django_db(transaction=True)

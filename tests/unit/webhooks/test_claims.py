@@ -14,7 +14,16 @@ from django.db.models.functions import Now
 from pytest_django import Settings
 
 from tests.support.deliveries import make_delivery
-from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_deliveries, make_form, make_webhook, result
+from tests.unit.webhooks.rows import (
+    FAILED,
+    OK,
+    claim_one,
+    make_deliveries,
+    make_form,
+    make_webhook,
+    result,
+    submission_of,
+)
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.webhook import WebhookChannel
@@ -196,7 +205,7 @@ def test_late_result__of_a_deleted_webhook_or_submission__is_dropped_and_the_oth
     gone, erased, healthy = make_deliveries(3, webhooks=3)
     claims = claim_due(3)
     gone.delete()
-    erased.deliveries.get().submission.delete()
+    submission_of(erased.deliveries.get()).delete()
     record([result(claim, OK) for claim in claims])
     assert [(row.webhook_id, row.status) for row in Delivery.objects.all()] == [(healthy.pk, "delivered")]
     assert Attempt.objects.count() == 1

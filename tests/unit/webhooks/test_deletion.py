@@ -12,7 +12,16 @@ from django.db.models.deletion import Collector
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all, write_before
-from tests.unit.webhooks.rows import OK, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
+from tests.unit.webhooks.rows import (
+    OK,
+    claim_one,
+    make_deliveries,
+    make_form,
+    make_submission,
+    make_webhook,
+    result,
+    submission_of,
+)
 from tests.unit.webhooks.side_by_side import shared_database
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.outbox.record import record
@@ -102,7 +111,7 @@ def test_delete__a_worker_records_meanwhile__both_succeed(monkeypatch: pytest.Mo
     if what == "webhook":
         delete_webhook(webhook)
     else:
-        delete_submissions([claim.delivery.submission_id])
+        delete_submissions([submission_of(claim.delivery).pk])
     recording.end()
     assert not Delivery.objects.exists()
     assert not Attempt.objects.exists()

@@ -116,7 +116,12 @@ def test_stop__while_a_request_is_in_flight__waits_for_its_answer_and_records_it
     receiver.reply = Reply(delay=0.5)
     owe(receiver, 1)
     worker = Deliverer()
-    stopper = threading.Thread(target=lambda: (receiver.wait_for(1), worker.stop.set()))
+
+    def stop_at_the_first_request() -> None:
+        receiver.wait_for(1)
+        worker.stop.set()
+
+    stopper = threading.Thread(target=stop_at_the_first_request)
     stopper.start()
     assert worker.run() is False
     stopper.join()

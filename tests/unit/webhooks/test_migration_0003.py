@@ -122,7 +122,8 @@ def assert_moved(new: Apps) -> None:
     assert found == EXPECTED
     messages = new.get_model("webhooks", "Message").objects.order_by("id")
     assert [(pk.int, *rest) for pk, *rest in messages.values_list("id", "event", "submission_id", "body")] == MESSAGES
-    assert set(deliveries.values_list("priority", "key", "account_id")) == {(0, None, None)}
+    values: set[tuple[object, ...]] = set(deliveries.values_list("priority", "key", "account_id"))
+    assert values == {(0, None, None)}
     leased = deliveries.get(id=uuid.UUID(int=11))
     assert (leased.lease_token, leased.lease_until, leased.next_attempt_at) == (uuid.UUID(int=7), NOW, NOW)
     attempt = new.get_model("webhooks", "Attempt").objects.get()
@@ -136,6 +137,6 @@ def store_rows_that_0002_cannot_hold(new: Apps) -> None:
     common = {"message_id": message.pk, "status": "delivered", "finished_at": NOW}
     deliveries = new.get_model("webhooks", "Delivery").objects
     code = deliveries.create(account=user, event="account.code", channel="mail", target="ada@example.com", **common)
-    organization = deliveries.filter(organization__isnull=False).first().organization
+    organization = deliveries.filter(organization__isnull=False).earliest("id").organization
     deliveries.create(organization=organization, event=CREATED, channel="slack", target="dst_1", **common)
     new.get_model("webhooks", "Attempt").objects.create(delivery=code, started_at=NOW, duration_ms=1)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from typing import Any
 
 import pytest
 from django.db.models.functions import Now
@@ -23,6 +24,7 @@ from tests.unit.webhooks.rows import (
     owner_of,
     result,
     send_one,
+    submission_of,
     totals,
 )
 from webhooks.channels.outcome import Outcome
@@ -155,7 +157,7 @@ def test_health__endpoint_is_gone__cancels_what_it_is_still_owed_and_tells_each_
     assert [notice.target for notice in notices] == sorted([owner.email, second.email])
 
 
-def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbox: list) -> None:
+def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbox: list[Any]) -> None:
     (webhook,) = make_deliveries(1)
     owner = owner_of(webhook.form)
     attempt_with(GONE)
@@ -169,7 +171,7 @@ def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbo
         assert "410 Gone" in text
 
 
-def test_notice__address_with_markup__is_escaped_in_html(mailoutbox: list) -> None:
+def test_notice__address_with_markup__is_escaped_in_html(mailoutbox: list[Any]) -> None:
     make_deliveries(1)
     Webhook.objects.update(url="http://127.0.0.1:9/?<script>&a=b")
     attempt_with(GONE)
@@ -181,7 +183,7 @@ def test_notice__address_with_markup__is_escaped_in_html(mailoutbox: list) -> No
 
 def test_canceled__marked_as_spam__ends_without_an_attempt() -> None:
     (webhook,) = make_deliveries(1)
-    submission = webhook.deliveries.get().submission
+    submission = submission_of(webhook.deliveries.get())
     mark_spam(submission)
     sent = send_one()
     assert sent.outcome == CANCELED
@@ -200,14 +202,14 @@ def test_canceled__marked_as_spam__ends_without_an_attempt() -> None:
 def test_canceled__marked_as_not_spam_before_it_was_recorded__stays_due() -> None:
     """Dispatch saw a pending delivery and left it unchanged, so canceling it now would lose it."""
     (webhook,) = make_deliveries(1)
-    submission = webhook.deliveries.get().submission
+    submission = submission_of(webhook.deliveries.get())
     mark_spam(submission)
     sent = send_one()
     mark_not_spam(submission)
     dispatch_all()
     record([sent])
     assert Delivery.objects.get().status == "pending"
-    assert claim_one().delivery.submission.spam is False
+    assert submission_of(claim_one().delivery).spam is False
 
 
 def test_canceled__webhook_disabled_and_activated_before_it_was_recorded__stays_due() -> None:

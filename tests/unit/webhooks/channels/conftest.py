@@ -5,17 +5,20 @@ import socket
 import ssl
 import subprocess
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from tests.unit.webhooks.channels.raw_receiver import OPEN, RawReceiver
+from tests.unit.webhooks.channels.raw_receiver import OPEN, Certificate, Names, RawReceiver, Receivers
 from webhooks.channels import http
 
 REAL_GETADDRINFO = socket.getaddrinfo
 
 
 @pytest.fixture
-def only_loopback(settings, monkeypatch):
+def only_loopback(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Webhooks may call 127.0.0.1 over http on any port, and nothing else on this machine."""
     settings.WEBHOOK_ALLOW_HTTP = True
     settings.WEBHOOK_ALLOWED_NETWORKS = [OPEN]
@@ -25,11 +28,11 @@ def only_loopback(settings, monkeypatch):
 
 
 @pytest.fixture
-def receivers():
+def receivers() -> Iterator[Receivers]:
     """Make receivers that are closed after the test."""
-    made = []
+    made: list[RawReceiver] = []
 
-    def make(*args, **kwargs):
+    def make(*args: Any, **kwargs: Any) -> RawReceiver:
         made.append(RawReceiver(*args, **kwargs))
         return made[-1]
 
@@ -39,11 +42,11 @@ def receivers():
 
 
 @pytest.fixture
-def names(monkeypatch):
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
     """`names["a.example"] = [[first answer], [second answer], ...]`; the last one stays. Other names do not resolve."""
-    known: dict[str, list[list[str]]] = {}
+    known: Names = {}
 
-    def answer(host, port, *_args, **_kwargs):
+    def answer(host: str, port: int, *_args: Any, **_options: Any) -> list[Any]:
         addresses = known.get(host, [[host]])
         current = addresses.pop(0) if len(addresses) > 1 else addresses[0]
         found = [REAL_GETADDRINFO(each, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST) for each in current]
@@ -54,11 +57,11 @@ def names(monkeypatch):
 
 
 @pytest.fixture
-def silent_name_server(monkeypatch):
+def silent_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Look-ups hang until the test is over; then they end, so that none disturbs the next test."""
     over = threading.Event()
 
-    def wait(*_args, **_kwargs):
+    def wait(*_args: Any, **_options: Any) -> list[Any]:
         over.wait(5)
         return []
 
@@ -71,7 +74,7 @@ def silent_name_server(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory):
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """A self-signed certificate for hooks.example, and the context of a server that shows it."""
     openssl = shutil.which("openssl")
     assert openssl, "install openssl: the TLS tests make a certificate with it"

@@ -3,32 +3,41 @@
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
+from ssl import SSLContext
+from typing import Any
+
+from webhooks.channels.outcome import Outcome
 
 BODY = b'{"type":"submission.created"}'
 HEADERS = {"Content-Type": "application/json", "webhook-id": "msg_1"}
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 OPEN = "127.0.0.1"  # the only address that the tests allow
 TRAP = "127.0.0.66"
+Behaviour = Callable[[socket.socket], Any]
 
 
 class RawReceiver:
     """A raw TCP server: keeps each request's bytes, answers with bytes, or lets a function do what it likes."""
 
-    def __init__(self, answer=OK, address=OPEN, context=None):
-        self.answer, self.context, self.requests, self.connections = answer, context, [], 0
+    def __init__(self, answer: bytes | Behaviour = OK, address: str = OPEN, context: SSLContext | None = None) -> None:
+        self.answer, self.context, self.connections = answer, context, 0
+        self.requests: list[bytes] = []
+        self.names: list[str | None] = []  # of the server, as TLS clients asked for it
         self.listener = socket.create_server((address, 0))
-        self.port = self.listener.getsockname()[1]
+        self.port: int = self.listener.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
 
-    def serve(self):
+    def serve(self) -> None:
         with suppress(OSError):
             while True:
                 connection, _ = self.listener.accept()
                 self.connections += 1
                 threading.Thread(target=self.take, args=(connection,), daemon=True).start()
 
-    def take(self, connection):
+    def take(self, connection: socket.socket) -> None:
         with suppress(OSError), connection:  # OSError: senders that hang up are what tests are about
             if self.context is None:
                 self.handle(connection)
@@ -36,18 +45,23 @@ class RawReceiver:
                 with self.context.wrap_socket(connection, server_side=True) as secure:
                     self.handle(secure)
 
-    def handle(self, connection):
+    def handle(self, connection: socket.socket) -> None:
         self.requests.append(read_request(connection))
         if callable(self.answer):
             self.answer(connection)
         else:
             connection.sendall(self.answer)
 
-    def url(self, host=OPEN, scheme="http", path="/hook"):
+    def url(self, host: str = OPEN, scheme: str = "http", path: str = "/hook") -> str:
         return f"{scheme}://{host}:{self.port}{path}"
 
 
-def read_request(connection):
+Receivers = Callable[..., RawReceiver]
+Certificate = tuple[Path, SSLContext]  # the file, and the context of a server that shows it
+Names = dict[str, list[list[str]]]  # host -> its answers, each a list of addresses
+
+
+def read_request(connection: socket.socket) -> bytes:
     request = b""
     while b"\r\n\r\n" not in request:
         request += received(connection)
@@ -58,7 +72,7 @@ def read_request(connection):
     return head + b"\r\n\r\n" + body
 
 
-def received(connection):
+def received(connection: socket.socket) -> bytes:
     """The next bytes; an OSError when the other side has hung up."""
     data = connection.recv(65536)
     if not data:
@@ -66,12 +80,12 @@ def received(connection):
     return data
 
 
-def status(line, *headers, body=b""):
+def status(line: str, *headers: str, body: bytes = b"") -> bytes:
     return "\r\n".join([f"HTTP/1.1 {line}", *headers, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
-def drip(*, first=b"", byte=b"x"):
-    def answer(connection):
+def drip(*, first: bytes = b"", byte: bytes = b"x") -> Behaviour:
+    def answer(connection: socket.socket) -> None:
         connection.sendall(first)
         while True:
             connection.sendall(byte)
@@ -80,6 +94,6 @@ def drip(*, first=b"", byte=b"x"):
     return answer
 
 
-def failed_with(outcome):
+def failed_with(outcome: Outcome) -> str:
     assert not outcome.succeeded
     return outcome.error

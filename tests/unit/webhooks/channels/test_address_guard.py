@@ -1,12 +1,15 @@
 """The guard against special addresses: by table, by odd spellings, and by whatever hypothesis thinks of."""
 
 import socket
+import threading
 import time
 from ipaddress import ip_address, ip_network
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from webhooks.channels import address_guard
 from webhooks.channels.address_guard import (
@@ -61,21 +64,21 @@ LOOPBACK_SPELLINGS = [
 
 
 @pytest.fixture(autouse=True)
-def defaults(settings):
+def defaults(settings: Settings) -> None:
     settings.WEBHOOK_ALLOW_HTTP = True
     settings.WEBHOOK_ALLOWED_NETWORKS = []
     settings.WEBHOOK_ALLOWED_PORTS = [443, 80, 8443, 8080]
 
 
 @pytest.fixture
-def answers(monkeypatch):
+def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Fix what a name resolves to: `answers["hooks.example"] = ["1.2.3.4"]`; every other name has no address."""
     known: dict[str, list[str]] = {}
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, **kw: fake_getaddrinfo(known, host, port))
     return known
 
 
-def fake_getaddrinfo(known, host, port):
+def fake_getaddrinfo(known: Any, host: str, port: int) -> list[Any]:
     found = []
     for address in known.get(host, [host]):
         flags = socket.AI_NUMERICHOST
@@ -84,58 +87,60 @@ def fake_getaddrinfo(known, host, port):
 
 
 @pytest.mark.parametrize("network", REFUSED_RANGES)
-def test_is_refused__first_middle_and_last_of_a_special_range__refused(network):
-    network = ip_network(network)
-    middle = network[network.num_addresses // 2]
-    assert all(is_refused(address) for address in (network[0], middle, network[-1]))
+def test_is_refused__first_middle_and_last_of_a_special_range__refused(network: str) -> None:
+    refused = ip_network(network)
+    middle = refused[refused.num_addresses // 2]
+    assert all(is_refused(address) for address in (refused[0], middle, refused[-1]))
 
 
 @pytest.mark.parametrize("network", [network for network in REFUSED_RANGES if "." in network])
-def test_is_refused__v4_mapped_form_of_a_special_range__refused(network):
-    network = ip_network(network)
-    assert all(is_refused(ip_address(f"::ffff:{address}")) for address in (network[0], network[-1]))
+def test_is_refused__v4_mapped_form_of_a_special_range__refused(network: str) -> None:
+    refused = ip_network(network)
+    assert all(is_refused(ip_address(f"::ffff:{address}")) for address in (refused[0], refused[-1]))
 
 
 @pytest.mark.parametrize("address", METADATA)
-def test_is_refused__metadata_of_a_cloud__refused(address):
+def test_is_refused__metadata_of_a_cloud__refused(address: str) -> None:
     assert is_refused(ip_address(address))
 
 
 @pytest.mark.parametrize("address", [PUBLIC, PUBLIC_V6, "1.1.1.1", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
-def test_is_refused__public_address__allowed(address):
+def test_is_refused__public_address__allowed(address: str) -> None:
     assert not is_refused(ip_address(address))
 
 
 @pytest.mark.parametrize("address", ["9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "168.63.129.17"])
-def test_is_refused__neighbour_of_a_special_range__allowed(address):
+def test_is_refused__neighbour_of_a_special_range__allowed(address: str) -> None:
     assert not is_refused(ip_address(address))
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1"])
-def test_is_refused__inside_an_allowed_network__allowed(address):
+def test_is_refused__inside_an_allowed_network__allowed(address: str) -> None:
     assert not is_refused(ip_address(address), [ip_network("10.0.0.0/8"), ip_network("fd12::/16")])
 
 
 @pytest.mark.parametrize("address", ["11.0.0.0", "127.0.0.1", "::a01:203", "64:ff9b::a01:203"])
-def test_is_refused__outside_the_allowed_network__judged_as_ever(address):
+def test_is_refused__outside_the_allowed_network__judged_as_ever(address: str) -> None:
     assert is_refused(ip_address(address), [ip_network("10.0.0.0/8")]) is (address != "11.0.0.0")
 
 
 @pytest.mark.parametrize("host", LOOPBACK_SPELLINGS)
-def test_check_url__loopback_in_another_spelling__refused(host):
+def test_check_url__loopback_in_another_spelling__refused(host: str) -> None:
     with pytest.raises(UrlRefused) as refused:
         check_url(f"https://{host}/hook")
     assert refused.value.code == "address_not_allowed"
 
 
 @pytest.mark.parametrize("addresses", [[PUBLIC, "127.0.0.1"], ["10.0.0.1", PUBLIC], [PUBLIC_V6, "::1"]])
-def test_resolve__one_of_several_answers_is_special__refused(answers, addresses):
+def test_resolve__one_of_several_answers_is_special__refused(
+    answers: dict[str, list[str]], addresses: list[str]
+) -> None:
     answers["hooks.example"] = addresses
     with pytest.raises(AddressRefused):
         resolve("hooks.example", 443)
 
 
-def test_resolve__public_answers__returns_them_all_in_order(answers):
+def test_resolve__public_answers__returns_them_all_in_order(answers: dict[str, list[str]]) -> None:
     answers["hooks.example"] = [PUBLIC, PUBLIC_V6]
     found = resolve("hooks.example", 443)
     assert [address.sockaddr[:2] for address in found] == [(PUBLIC, 443), (PUBLIC_V6, 443)]
@@ -143,21 +148,23 @@ def test_resolve__public_answers__returns_them_all_in_order(answers):
 
 
 @pytest.mark.usefixtures("answers")
-def test_resolve__name_without_address__not_resolved():
+def test_resolve__name_without_address__not_resolved() -> None:
     with pytest.raises(NameNotResolved):
         resolve("nowhere.example", 443)
 
 
 @pytest.mark.usefixtures("silent_name_server")
-def test_resolve__silent_name_server__gives_up_in_time():
+def test_resolve__silent_name_server__gives_up_in_time() -> None:
     started = time.monotonic()
     with pytest.raises(NameNotResolved):
         resolve("slow.example", 443, timeout=0.1)
     assert time.monotonic() - started < 1.5
 
 
-def test_resolve__all_lookups_taken__gives_up_in_time_and_frees_them(monkeypatch, answers):
-    monkeypatch.setattr(address_guard, "_lookup_slots", slots := address_guard.threading.BoundedSemaphore(1))
+def test_resolve__all_lookups_taken__gives_up_in_time_and_frees_them(
+    monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[str]]
+) -> None:
+    monkeypatch.setattr(address_guard, "_lookup_slots", slots := threading.BoundedSemaphore(1))
     answers["hooks.example"] = [PUBLIC]
     with slots, pytest.raises(NameNotResolved):
         resolve("hooks.example", 443, timeout=0.05)
@@ -166,18 +173,20 @@ def test_resolve__all_lookups_taken__gives_up_in_time_and_frees_them(monkeypatch
 
 
 @pytest.mark.parametrize("port", [22, 25, 5432, 6379])
-def test_resolve__port_not_in_the_list__refused(answers, port):
+def test_resolve__port_not_in_the_list__refused(answers: dict[str, list[str]], port: int) -> None:
     answers["hooks.example"] = [PUBLIC]
     with pytest.raises(PortRefused):
         resolve("hooks.example", port)
 
 
-def test_resolve__any_port_inside_an_allowed_network__allowed(settings):
+def test_resolve__any_port_inside_an_allowed_network__allowed(settings: Settings) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     assert resolve("127.0.0.1", 5432)
 
 
-def test_resolve__odd_port_with_one_answer_outside_the_allowed_network__refused(settings, answers):
+def test_resolve__odd_port_with_one_answer_outside_the_allowed_network__refused(
+    settings: Settings, answers: dict[str, list[str]]
+) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = ["10.0.0.0/8"]
     answers["hooks.example"] = ["10.0.0.1", PUBLIC]
     with pytest.raises(PortRefused):
@@ -224,7 +233,9 @@ def test_resolve__odd_port_with_one_answer_outside_the_allowed_network__refused(
         ("https://hooks.example/" + "x" * 2_048, "url_too_long"),
     ],
 )
-def test_check_url__malformed__refused_with_a_code_and_advice(answers, url, code):
+def test_check_url__malformed__refused_with_a_code_and_advice(
+    answers: dict[str, list[str]], url: str, code: str
+) -> None:
     answers["hooks.example"] = [PUBLIC]
     with pytest.raises(UrlRefused) as refused:
         check_url(url)
@@ -243,16 +254,16 @@ def test_check_url__malformed__refused_with_a_code_and_advice(answers, url, code
         ("https://under_score.example:/", "under_score.example", 443, "/"),
     ],
 )
-def test_parse_url__well_formed__split_into_its_parts(url, host, port, target):
+def test_parse_url__well_formed__split_into_its_parts(url: str, host: str, port: int, target: str) -> None:
     destination = parse_url(url)
     assert (destination.host, destination.port, destination.target) == (host, port, target)
 
 
-def test_parse_url__longest_allowed__accepted():
+def test_parse_url__longest_allowed__accepted() -> None:
     assert parse_url("https://hooks.example/".ljust(2_048, "x")).port == 443
 
 
-def test_check_url__http_without_the_setting__refused(settings, answers):
+def test_check_url__http_without_the_setting__refused(settings: Settings, answers: dict[str, list[str]]) -> None:
     settings.WEBHOOK_ALLOW_HTTP = False
     answers["hooks.example"] = [PUBLIC]
     check_url("https://hooks.example/")
@@ -262,14 +273,16 @@ def test_check_url__http_without_the_setting__refused(settings, answers):
 
 
 @pytest.mark.usefixtures("answers")
-def test_check_url__name_that_does_not_resolve_now__accepted_on_listed_ports_only():
+def test_check_url__name_that_does_not_resolve_now__accepted_on_listed_ports_only() -> None:
     check_url("https://soon.example/")
     with pytest.raises(UrlRefused) as refused:
         check_url("https://soon.example:5432/")
     assert (refused.value.code, "5432" in refused.value.message) == ("port_not_allowed", True)
 
 
-def test_check_url__odd_port__needs_every_answer_inside_an_allowed_network(settings, answers):
+def test_check_url__odd_port__needs_every_answer_inside_an_allowed_network(
+    settings: Settings, answers: dict[str, list[str]]
+) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = ["10.0.0.0/8"]
     answers |= {"inside.example": ["10.0.0.1", "10.0.0.2"], "mixed.example": ["10.0.0.1", PUBLIC]}
     check_url("https://inside.example:5432/")
@@ -288,7 +301,7 @@ ODD_URLS = st.builds(
 
 
 @given(url=st.text() | ODD_URLS)
-def test_check_url__any_text__accepted_or_refused_but_never_an_error(url):
+def test_check_url__any_text__accepted_or_refused_but_never_an_error(url: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lambda host, port, **kw: fake_getaddrinfo({}, host, port))
         said = "accepted"

@@ -1,10 +1,22 @@
 """Where the HTTP channel connects to: never to a trap, and through no proxy but the configured one."""
 
 import socket
+from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, TRAP, drip, failed_with, status
+from tests.unit.webhooks.channels.raw_receiver import (
+    BODY,
+    HEADERS,
+    OPEN,
+    TRAP,
+    Names,
+    Receivers,
+    drip,
+    failed_with,
+    status,
+)
 from webhooks.channels import http
 from webhooks.channels.http import post
 
@@ -13,7 +25,9 @@ pytestmark = pytest.mark.usefixtures("only_loopback")
 
 
 @pytest.mark.parametrize("addresses", [[OPEN, TRAP], [TRAP, OPEN], [TRAP]])
-def test_post__name_with_a_private_record__refused_and_nobody_is_called(receivers, names, addresses):
+def test_post__name_with_a_private_record__refused_and_nobody_is_called(
+    receivers: Receivers, names: Names, addresses: list[str]
+) -> None:
     trap = receivers(address=TRAP)
     names["rebind.example"] = [addresses]
     assert failed_with(post(trap.url("rebind.example"), BODY, HEADERS)) == "address_refused"
@@ -21,7 +35,9 @@ def test_post__name_with_a_private_record__refused_and_nobody_is_called(receiver
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_post__name_that_changes_between_lookups__connects_to_what_was_checked(receivers, names, scheme):
+def test_post__name_that_changes_between_lookups__connects_to_what_was_checked(
+    receivers: Receivers, names: Names, scheme: str
+) -> None:
     trap = receivers(address=TRAP)
     names["rebind.example"] = [[OPEN], [TRAP]]
     url = trap.url("rebind.example", scheme)
@@ -31,23 +47,25 @@ def test_post__name_that_changes_between_lookups__connects_to_what_was_checked(r
 
 
 @pytest.mark.parametrize("host", ["[::1]", "[::ffff:127.0.0.66]", "2130706498", "0x7f.66", "127.66"])
-def test_post__loopback_in_another_spelling__refused(receivers, host):
+def test_post__loopback_in_another_spelling__refused(receivers: Receivers, host: str) -> None:
     trap = receivers(address=TRAP)
     assert failed_with(post(trap.url(host), BODY, HEADERS)) == "address_refused"
     assert trap.connections == 0
 
 
-def test_post__ipv6_loopback_in_an_allowed_network__is_tried(settings):
+def test_post__ipv6_loopback_in_an_allowed_network__is_tried(settings: Settings) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = ["::1/128"]
     outcome = post("http://[::1]:9/", BODY, HEADERS)  # nobody listens, and not every host has the address
     assert failed_with(outcome) in {"connection_refused", "connection_failed"}
 
 
 @pytest.mark.parametrize("line", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
-def test_post__redirect_to_metadata_or_a_trap__not_followed(receivers, monkeypatch, line):
+def test_post__redirect_to_metadata_or_a_trap__not_followed(
+    receivers: Receivers, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     asked = []
 
-    def noted(host, *args, **kwargs):
+    def noted(host: str, *args: Any, **kwargs: Any) -> Any:
         asked.append(host)
         return REAL_GETADDRINFO(host, *args, **kwargs)
 
@@ -72,18 +90,18 @@ def test_post__redirect_to_metadata_or_a_trap__not_followed(receivers, monkeypat
         ("http://169.254.169.254/", "address_refused"),
     ],
 )
-def test_post__forbidden_url__refused_without_a_connection(url, error):
+def test_post__forbidden_url__refused_without_a_connection(url: str, error: str) -> None:
     assert failed_with(post(url, BODY, HEADERS)) == error
 
 
-def test_post__http_without_the_setting__refused(receivers, settings):
+def test_post__http_without_the_setting__refused(receivers: Receivers, settings: Settings) -> None:
     settings.WEBHOOK_ALLOW_HTTP = False
     receiver = receivers()
     assert failed_with(post(receiver.url(), BODY, HEADERS)) == "url_refused"
     assert receiver.connections == 0
 
 
-def test_post__proxies_in_the_environment__ignored(receivers, monkeypatch):
+def test_post__proxies_in_the_environment__ignored(receivers: Receivers, monkeypatch: pytest.MonkeyPatch) -> None:
     trap, receiver = receivers(address=TRAP), receivers()
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, trap.url(TRAP))
@@ -92,7 +110,7 @@ def test_post__proxies_in_the_environment__ignored(receivers, monkeypatch):
     assert trap.connections == 0
 
 
-def test_post__configured_proxy__carries_the_message(receivers, settings):
+def test_post__configured_proxy__carries_the_message(receivers: Receivers, settings: Settings) -> None:
     proxy = receivers(address=TRAP)  # the operator's own: its address needs no leave
     settings.WEBHOOK_PROXY_URL = f"http://user:pass@{TRAP}:{proxy.port}"
     assert post("http://soon.invalid/hook", BODY, HEADERS).succeeded
@@ -102,7 +120,7 @@ def test_post__configured_proxy__carries_the_message(receivers, settings):
     assert body == BODY
 
 
-def test_post__configured_proxy_and_https__asks_for_a_tunnel(receivers, settings):
+def test_post__configured_proxy_and_https__asks_for_a_tunnel(receivers: Receivers, settings: Settings) -> None:
     proxy = receivers(status("403 Forbidden"), address=TRAP)
     settings.WEBHOOK_PROXY_URL = f"http://user:pass@{TRAP}:{proxy.port}"
     assert failed_with(post("https://soon.invalid/hook", BODY, HEADERS)) == "connection_failed"
@@ -110,7 +128,9 @@ def test_post__configured_proxy_and_https__asks_for_a_tunnel(receivers, settings
     assert b"proxy-authorization: Basic dXNlcjpwYXNz" in proxy.requests[0]
 
 
-def test_post__configured_proxy__still_refuses_a_private_address_first(receivers, settings):
+def test_post__configured_proxy__still_refuses_a_private_address_first(
+    receivers: Receivers, settings: Settings
+) -> None:
     proxy = receivers(address=TRAP)
     settings.WEBHOOK_PROXY_URL = proxy.url(TRAP, path="")
     assert failed_with(post("http://169.254.169.254/", BODY, HEADERS)) == "url_refused"
@@ -118,7 +138,9 @@ def test_post__configured_proxy__still_refuses_a_private_address_first(receivers
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_post__configured_proxy_is_down__connection_refused(receivers, settings, scheme):
+def test_post__configured_proxy_is_down__connection_refused(
+    receivers: Receivers, settings: Settings, scheme: str
+) -> None:
     proxy = receivers(address=TRAP)
     proxy.listener.shutdown(socket.SHUT_RDWR)
     proxy.listener.close()
@@ -127,7 +149,9 @@ def test_post__configured_proxy_is_down__connection_refused(receivers, settings,
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_post__configured_proxy_drips__timeout_at_the_deadline(receivers, settings, monkeypatch, scheme):
+def test_post__configured_proxy_drips__timeout_at_the_deadline(
+    receivers: Receivers, settings: Settings, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     proxy = receivers(drip(first=b"HTTP/1.1 200 OK\r\na: "), address=TRAP)
     settings.WEBHOOK_PROXY_URL = proxy.url(TRAP, path="")

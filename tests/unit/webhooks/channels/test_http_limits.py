@@ -2,10 +2,11 @@
 
 import socket
 import time
+from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, drip, failed_with, status
+from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, Receivers, drip, failed_with, status
 from webhooks.channels import http
 from webhooks.channels.http import post
 
@@ -13,7 +14,9 @@ pytestmark = pytest.mark.usefixtures("only_loopback")
 
 
 @pytest.mark.parametrize("answer", [lambda connection: time.sleep(2), drip(first=b"HTTP/1.1 200 OK\r\na: ")])
-def test_post__silent_or_dripping_headers__timeout_at_the_deadline(receivers, monkeypatch, answer):
+def test_post__silent_or_dripping_headers__timeout_at_the_deadline(
+    receivers: Receivers, monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     outcome = post(receivers(answer).url(), BODY, HEADERS)
     assert (failed_with(outcome), outcome.status) == ("timeout", None)
@@ -21,7 +24,9 @@ def test_post__silent_or_dripping_headers__timeout_at_the_deadline(receivers, mo
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 9999", b"Transfer-Encoding: chunked", b"X: until closed"])
-def test_post__dripping_body__ends_at_the_deadline_and_the_status_decides(receivers, monkeypatch, framing):
+def test_post__dripping_body__ends_at_the_deadline_and_the_status_decides(
+    receivers: Receivers, monkeypatch: pytest.MonkeyPatch, framing: bytes
+) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     byte = b"1\r\nx\r\n" if b"chunked" in framing else b"x"
     receiver = receivers(drip(first=b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n\r\n", byte=byte))
@@ -30,7 +35,7 @@ def test_post__dripping_body__ends_at_the_deadline_and_the_status_decides(receiv
     assert 450 <= outcome.duration_ms < 1500
 
 
-def test_post__receiver_that_does_not_read__timeout_at_the_deadline(monkeypatch):
+def test_post__receiver_that_does_not_read__timeout_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     with socket.create_server((OPEN, 0)) as listener:
         outcome = post(f"http://{OPEN}:{listener.getsockname()[1]}/", b"x" * 32_000_000, HEADERS)
@@ -38,7 +43,7 @@ def test_post__receiver_that_does_not_read__timeout_at_the_deadline(monkeypatch)
     assert 450 <= outcome.duration_ms < 1500
 
 
-def test_post__host_that_does_not_take_connections__timeout_at_the_deadline(monkeypatch):
+def test_post__host_that_does_not_take_connections__timeout_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     with socket.socket() as listener:
         listener.bind((OPEN, 0))
@@ -57,10 +62,10 @@ def test_post__host_that_does_not_take_connections__timeout_at_the_deadline(monk
 @pytest.mark.parametrize(
     "first", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n"]
 )
-def test_post__huge_answer__reads_64_kib_and_keeps_4(receivers, first):
+def test_post__huge_answer__reads_64_kib_and_keeps_4(receivers: Receivers, first: bytes) -> None:
     sent = []
 
-    def flood(connection):
+    def flood(connection: socket.socket) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
         connection.sendall(first)
         while True:
@@ -72,12 +77,14 @@ def test_post__huge_answer__reads_64_kib_and_keeps_4(receivers, first):
     assert sum(sent) < 16_000_000  # what fits into the two sockets' buffers, not the gigabyte
 
 
-def test_post__answer_larger_than_the_limit__reads_exactly_64_kib(receivers, monkeypatch):
-    read = []
+def test_post__answer_larger_than_the_limit__reads_exactly_64_kib(
+    receivers: Receivers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
     real = socket.SocketIO.readinto
 
-    def counted(raw, buffer):
-        read.append(real(raw, buffer))
+    def counted(raw: Any, buffer: Any) -> int:
+        read.append(real(raw, buffer) or 0)
         return read[-1]
 
     monkeypatch.setattr(socket.SocketIO, "readinto", counted)
@@ -85,8 +92,8 @@ def test_post__answer_larger_than_the_limit__reads_exactly_64_kib(receivers, mon
     assert sum(read) == 64 * 1024
 
 
-def test_post__endless_headers__stop_at_64_kib(receivers):
-    def flood(connection):
+def test_post__endless_headers__stop_at_64_kib(receivers: Receivers) -> None:
+    def flood(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\n")
         while True:
             connection.sendall(b"a: " + b"x" * 60_000 + b"\r\n")
@@ -94,6 +101,6 @@ def test_post__endless_headers__stop_at_64_kib(receivers):
     assert post(receivers(flood).url(), BODY, HEADERS).duration_ms < 1000
 
 
-def test_post__compressed_answer__is_not_unpacked(receivers):
+def test_post__compressed_answer__is_not_unpacked(receivers: Receivers) -> None:
     outcome = post(receivers(status("200 OK", "Content-Encoding: gzip", body=b"not gzip")).url(), BODY, HEADERS)
     assert (outcome.succeeded, outcome.response_excerpt) == (True, "not gzip")

@@ -1,10 +1,22 @@
 """The HTTP channel over TLS: the socket goes to a checked address, everything else keeps the name."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OK, OPEN, drip, failed_with
+from tests.unit.webhooks.channels.raw_receiver import (
+    BODY,
+    HEADERS,
+    OK,
+    OPEN,
+    Certificate,
+    Names,
+    RawReceiver,
+    Receivers,
+    drip,
+    failed_with,
+)
 from webhooks.channels import http
 from webhooks.channels.http import post
 
@@ -12,20 +24,22 @@ pytestmark = pytest.mark.usefixtures("only_loopback")
 
 
 @pytest.fixture
-def secure_receiver(certificate, receivers, names, monkeypatch):
+def secure_receiver(
+    certificate: Certificate, receivers: Receivers, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RawReceiver]:
     """A receiver with that certificate, which our side trusts; `.names` are the server names it was asked for."""
     cert, context = certificate
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
-    http._tls_context.cache_clear()
+    http.tls_context.cache_clear()
     names["hooks.example"] = [[OPEN]]
     receiver = receivers(context=context)
     receiver.names = []
     context.sni_callback = lambda connection, name, _: receiver.names.append(name)
     yield receiver
-    http._tls_context.cache_clear()
+    http.tls_context.cache_clear()
 
 
-def test_post__https__keeps_the_name_for_sni_certificate_and_host(secure_receiver):
+def test_post__https__keeps_the_name_for_sni_certificate_and_host(secure_receiver: RawReceiver) -> None:
     outcome = post(secure_receiver.url("hooks.example", "https"), BODY, HEADERS)
     assert (outcome.error, outcome.succeeded) == ("", True)
     assert secure_receiver.names == ["hooks.example"]
@@ -33,41 +47,45 @@ def test_post__https__keeps_the_name_for_sni_certificate_and_host(secure_receive
 
 
 @pytest.mark.parametrize("host", ["other.example", OPEN])
-def test_post__certificate_of_another_name__tls_failure(secure_receiver, names, host):
+def test_post__certificate_of_another_name__tls_failure(secure_receiver: RawReceiver, names: Names, host: str) -> None:
     names["other.example"] = [[OPEN]]
     assert failed_with(post(secure_receiver.url(host, "https"), BODY, HEADERS)) == "tls_failure"
     assert secure_receiver.requests == []
 
 
-def test_post__certificate_of_nobody_we_trust__tls_failure(secure_receiver, monkeypatch):
+def test_post__certificate_of_nobody_we_trust__tls_failure(
+    secure_receiver: RawReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
-    http._tls_context.cache_clear()
+    http.tls_context.cache_clear()
     assert failed_with(post(secure_receiver.url("hooks.example", "https"), BODY, HEADERS)) == "tls_failure"
     assert secure_receiver.requests == []
 
 
-def test_post__https_to_a_plain_server__tls_failure(receivers):
+def test_post__https_to_a_plain_server__tls_failure(receivers: Receivers, monkeypatch: pytest.MonkeyPatch) -> None:
     receiver = receivers()
-    receiver.handle = lambda connection: connection.sendall(OK)
+    monkeypatch.setattr(receiver, "handle", lambda connection: connection.sendall(OK))
     assert failed_with(post(receiver.url(scheme="https"), BODY, HEADERS)) == "tls_failure"
 
 
-def test_post__silent_handshake__timeout_at_the_deadline(receivers, monkeypatch):
+def test_post__silent_handshake__timeout_at_the_deadline(receivers: Receivers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     receiver = receivers()
-    receiver.handle = lambda connection: time.sleep(1.5)
+    monkeypatch.setattr(receiver, "handle", lambda connection: time.sleep(1.5))
     outcome = post(receiver.url(scheme="https"), BODY, HEADERS)
     assert failed_with(outcome) == "timeout"
     assert 450 <= outcome.duration_ms < 1500
 
 
-def test_post__huge_answer_over_tls__reads_64_kib_and_keeps_4(secure_receiver):
+def test_post__huge_answer_over_tls__reads_64_kib_and_keeps_4(secure_receiver: RawReceiver) -> None:
     secure_receiver.answer = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1_000_000
     outcome = post(secure_receiver.url("hooks.example", "https"), BODY, HEADERS)
     assert (outcome.succeeded, outcome.response_excerpt) == (True, "x" * 4096)
 
 
-def test_post__dripping_body_over_tls__ends_at_the_deadline(secure_receiver, monkeypatch):
+def test_post__dripping_body_over_tls__ends_at_the_deadline(
+    secure_receiver: RawReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     secure_receiver.answer = drip(first=b"HTTP/1.1 500 Oops\r\n\r\n")
     outcome = post(secure_receiver.url("hooks.example", "https"), BODY, HEADERS)

@@ -1,5 +1,7 @@
 """The text of a notification mail, in which nothing that a stranger typed becomes markup or a link."""
 
+from typing import Any
+
 import pytest
 
 from webhooks.channels.mail_rendering import render_submission
@@ -13,14 +15,14 @@ RECORD = {
 }
 
 
-def render(record=RECORD, **changes) -> Mail:
+def render(record: Any = RECORD, **changes: Any) -> Mail:
     options = {"form_name": "Contact & more", "form_url": None, "subject": "", "reply_to": "zoe@example.com"}
     return render_submission(
         record, to="ana@example.com", message_id="<dlv_1@fieldpost.example>", **(options | changes)
     )
 
 
-def test_render_submission__text__says_everything_as_it_was_typed():
+def test_render_submission__text__says_everything_as_it_was_typed() -> None:
     assert render(form_url="https://fieldpost.example/s/1").text.strip() == (
         "New submission to Contact & more\n\n"
         "name:\nZoë <b>Zed</b>\n\n"
@@ -31,7 +33,7 @@ def test_render_submission__text__says_everything_as_it_was_typed():
     )
 
 
-def test_render_submission__html__escapes_names_and_values_and_links_nothing():
+def test_render_submission__html__escapes_names_and_values_and_links_nothing() -> None:
     html = render().html
     assert "New submission to Contact &amp; more" in html
     assert "Zoë &lt;b&gt;Zed&lt;/b&gt;" in html
@@ -42,13 +44,13 @@ def test_render_submission__html__escapes_names_and_values_and_links_nothing():
 
 
 @pytest.mark.parametrize("form_url", ['https://fieldpost.example/"><script>', "https://fieldpost.example/s/1?a&b"])
-def test_render_submission__our_link__is_the_only_one_and_escaped(form_url):
+def test_render_submission__our_link__is_the_only_one_and_escaped(form_url: str) -> None:
     html = render(form_url=form_url).html
     assert html.count("<a ") == html.count("href=") == 1
     assert "<script" not in html
 
 
-def test_render_submission__long_values__are_kept_whole():
+def test_render_submission__long_values__are_kept_whole() -> None:
     record = {**RECORD, "data": {"long": "x" * 65_536}}
     assert "x" * 65_536 in render(record).text
     assert "x" * 65_536 in render(record).html
@@ -58,7 +60,7 @@ def test_render_submission__long_values__are_kept_whole():
     ("subject", "expected"),
     [("", "New submission: Contact & more"), (" \r\n", "New submission: Contact & more"), ("My\r\ntitle", "My title")],
 )
-def test_render_submission__subject__is_the_given_one_or_names_the_form(subject, expected):
+def test_render_submission__subject__is_the_given_one_or_names_the_form(subject: str, expected: str) -> None:
     mail = render(subject=subject)
     assert (mail.subject, mail.to, mail.reply_to) == (expected, "ana@example.com", "zoe@example.com")
     assert mail.message_id == "<dlv_1@fieldpost.example>"

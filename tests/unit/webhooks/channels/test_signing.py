@@ -1,6 +1,7 @@
 """Standard Webhooks: the published vector, and what an independent verifier makes of our headers."""
 
 import base64
+import datetime as dt
 import hashlib
 import hmac
 from datetime import UTC, datetime, timedelta, timezone
@@ -17,7 +18,7 @@ BODY = b'{"test": 2432232314}'
 SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_headers_for__published_vector__gives_its_signature():
+def test_headers_for__published_vector__gives_its_signature() -> None:
     assert headers_for(MESSAGE_ID, BODY, [SECRET], SENT_AT) == {
         "Content-Type": "application/json",
         "User-Agent": "Fieldpost-Webhooks/1.0",
@@ -28,17 +29,17 @@ def test_headers_for__published_vector__gives_its_signature():
 
 
 @pytest.mark.parametrize("hours", [-11, -3.5, 5.5, 14])
-def test_headers_for__same_moment_in_another_zone__same_headers(hours):
+def test_headers_for__same_moment_in_another_zone__same_headers(hours: float) -> None:
     sent_at = SENT_AT.astimezone(timezone(timedelta(hours=hours)))
     assert headers_for(MESSAGE_ID, BODY, [SECRET], sent_at)["webhook-signature"] == SIGNATURE
 
 
-def test_headers_for__fraction_of_a_second__signed_as_the_whole_second_it_names():
+def test_headers_for__fraction_of_a_second__signed_as_the_whole_second_it_names() -> None:
     headers = headers_for(MESSAGE_ID, BODY, [SECRET], SENT_AT + timedelta(microseconds=999_999))
     assert (headers["webhook-timestamp"], headers["webhook-signature"]) == ("1614265330", SIGNATURE)
 
 
-def test_headers_for__two_secrets__each_verifies_and_a_third_does_not():
+def test_headers_for__two_secrets__each_verifies_and_a_third_does_not() -> None:
     old, new, other = new_secret(), new_secret(), new_secret()
     body = '{"data":{"name":"Zoë \U0001f680"}}'.encode()
     headers = headers_for("msg_1", body, [new, old], datetime.now(UTC))
@@ -49,7 +50,7 @@ def test_headers_for__two_secrets__each_verifies_and_a_third_does_not():
         Webhook(other).verify(body, headers)
 
 
-def test_headers_for__verified_by_hand__is_an_hmac_over_id_time_and_body():
+def test_headers_for__verified_by_hand__is_an_hmac_over_id_time_and_body() -> None:
     secret = new_secret()
     key = base64.b64decode(secret.removeprefix("whsec_"))
     mac = hmac.new(key, b"msg_1.1614265330." + BODY, hashlib.sha256).digest()
@@ -57,12 +58,12 @@ def test_headers_for__verified_by_hand__is_an_hmac_over_id_time_and_body():
 
 
 @pytest.mark.parametrize(("secrets", "sent_at"), [([], SENT_AT), ([SECRET], SENT_AT.replace(tzinfo=None))])
-def test_headers_for__no_secret_or_naive_time__value_error(secrets, sent_at):
+def test_headers_for__no_secret_or_naive_time__value_error(secrets: list[str], sent_at: dt.datetime) -> None:
     with pytest.raises(ValueError, match=r"secret|aware"):
         headers_for(MESSAGE_ID, BODY, secrets, sent_at)
 
 
-def test_new_secret__made_twice__differs_and_holds_32_bytes():
+def test_new_secret__made_twice__differs_and_holds_32_bytes() -> None:
     first, second = new_secret(), new_secret()
     assert first != second
     assert first.startswith("whsec_")

@@ -2,16 +2,21 @@
 
 import socket
 import time
+from collections.abc import Iterator
+from email.message import EmailMessage
 from email.utils import getaddresses
+from io import BufferedRWPair
+from typing import Any
 
 import pytest
 from django.core import mail as outgoing
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
-from tests.unit.webhooks.channels.raw_receiver import drip
+from tests.unit.webhooks.channels.raw_receiver import Behaviour, Certificate, Names, RawReceiver, drip
 from webhooks.channels import smtp
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.smtp import Mail, message_id_for, send
@@ -20,12 +25,12 @@ SMTP = "django.core.mail.backends.smtp.EmailBackend"
 MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "bo@example.org", "<dlv_1@fieldpost.example>")
 
 
-def mail(**changes):
+def mail(**changes: Any) -> Mail:
     return Mail(**{name: changes.get(name, getattr(MAIL, name)) for name in Mail.__slots__})
 
 
 @pytest.fixture
-def smtp_settings(settings):
+def smtp_settings(settings: Settings) -> Settings:
     settings.EMAIL_BACKEND = SMTP
     settings.EMAIL_HOST, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "127.0.0.1", "", ""
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
@@ -34,30 +39,46 @@ def smtp_settings(settings):
     return settings
 
 
+class ScriptedServer(RawReceiver):
+    """An SMTP server: `replies["RCPT"] = "550 no"`, None for silence; `verbs` are the commands that it got."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, str | None] = {"DATA": "354 go on", "QUIT": "221 bye"}
+        self.verbs: list[str] = []
+        self.converse: Behaviour = self._follow_the_script
+        super().__init__()
+
+    def handle(self, connection: socket.socket) -> None:
+        self.converse(connection)
+
+    def _follow_the_script(self, connection: socket.socket) -> None:
+        with connection.makefile("rwb") as lines:
+            say(lines, "220 hello")
+            while line := lines.readline():
+                verb = line.split()[0].decode().upper()
+                self.verbs.append(verb)
+                say(lines, self.replies.get(verb, "250 fine"))
+                if verb == "DATA" and (self.replies["DATA"] or "").startswith("354"):
+                    while lines.readline() not in (b".\r\n", b""):
+                        pass
+                    say(lines, self.replies.get("END", "250 accepted"))
+
+
 @pytest.fixture
-def server(receivers, smtp_settings):
-    """A scripted SMTP server: `server.replies["RCPT"] = "550 no"`, None for silence; `.verbs`: its commands."""
-    receiver = receivers()
-    receiver.replies, receiver.verbs = {"DATA": "354 go on", "QUIT": "221 bye"}, []
-    receiver.handle = lambda connection: converse(receiver, connection)
+def server(smtp_settings: Settings) -> Iterator[ScriptedServer]:
+    receiver = ScriptedServer()
     smtp_settings.EMAIL_PORT = receiver.port
-    return receiver
+    yield receiver
+    receiver.listener.close()
 
 
-def converse(receiver, connection):
-    with connection.makefile("rwb") as lines:
-        say(lines, "220 hello")
-        while line := lines.readline():
-            verb = line.split()[0].decode().upper()
-            receiver.verbs.append(verb)
-            say(lines, receiver.replies.get(verb, "250 fine"))
-            if verb == "DATA" and receiver.replies["DATA"].startswith("354"):
-                while lines.readline() not in (b".\r\n", b""):
-                    pass
-                say(lines, receiver.replies.get("END", "250 accepted"))
+def body_of(message: EmailMessage, kind: str) -> str:
+    part = message.get_body([kind])
+    assert part is not None
+    return str(part.get_content())
 
 
-def say(lines, reply):
+def say(lines: BufferedRWPair, reply: str | None) -> None:
     if reply is None:
         time.sleep(2)
     else:
@@ -65,7 +86,7 @@ def say(lines, reply):
         lines.flush()
 
 
-def test_send__real_server__gets_both_bodies_and_the_headers(smtp_settings):
+def test_send__real_server__gets_both_bodies_and_the_headers(smtp_settings: Settings) -> None:
     with MailReceiver() as receiver:
         smtp_settings.EMAIL_PORT = receiver.port
         outcome = send(mail(subject="Grüße", text="Zoë\n.\n\r\n.\r\nMAIL FROM:<evil@example.com>\r\n" + "x" * 65_536))
@@ -76,10 +97,10 @@ def test_send__real_server__gets_both_bodies_and_the_headers(smtp_settings):
     assert [message[name] for name in ("Subject", "To", "Reply-To")] == ["Grüße", "ana@example.com", "bo@example.org"]
     assert message["Message-ID"] == "<dlv_1@fieldpost.example>"
     assert message["Auto-Submitted"] == "auto-generated"
-    text = message.get_body(["plain"]).get_content()
+    text = body_of(message, "plain")
     assert text.replace("\r\n", "\n").startswith("Zoë\n.\n\n.\nMAIL FROM:<evil@example.com>\nxxx")
     assert text.count("x") >= 65_536
-    assert message.get_body(["html"]).get_content().strip() == "<p>html</p>"
+    assert body_of(message, "html").strip() == "<p>html</p>"
 
 
 @pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA", "END"])
@@ -92,7 +113,9 @@ def test_send__real_server__gets_both_bodies_and_the_headers(smtp_settings):
         (451, "mail_failed", False),
     ],
 )
-def test_send__refused_on_sender_recipient_or_data__5xx_is_for_good(server, verb, code, error, permanent):
+def test_send__refused_on_sender_recipient_or_data__5xx_is_for_good(
+    server: ScriptedServer, verb: str, code: int, error: str, permanent: bool
+) -> None:
     server.replies[verb] = f"{code} because"
     outcome = send(MAIL)
     assert (outcome.succeeded, outcome.error, outcome.permanent) == (False, error, permanent)
@@ -100,13 +123,13 @@ def test_send__refused_on_sender_recipient_or_data__5xx_is_for_good(server, verb
 
 
 @pytest.mark.parametrize("reply", ["554 not today", "421 busy"])
-def test_send__server_refuses_everybody__is_not_the_mails_fault(server, reply):
-    server.handle = lambda connection: say(connection.makefile("rwb"), reply)
+def test_send__server_refuses_everybody__is_not_the_mails_fault(server: ScriptedServer, reply: str | None) -> None:
+    server.converse = lambda connection: say(connection.makefile("rwb"), reply)
     outcome = send(MAIL)
     assert (outcome.error, outcome.permanent) == ("mail_failed", False)
 
 
-def test_send__our_own_login_is_refused__is_tried_again(server, smtp_settings):
+def test_send__our_own_login_is_refused__is_tried_again(server: ScriptedServer, smtp_settings: Settings) -> None:
     server.replies |= {"EHLO": "250-me\r\n250 AUTH PLAIN", "AUTH": "535 wrong password"}
     smtp_settings.EMAIL_HOST_USER, smtp_settings.EMAIL_HOST_PASSWORD = "user", "secret"
     outcome = send(MAIL)
@@ -117,7 +140,7 @@ def test_send__our_own_login_is_refused__is_tried_again(server, smtp_settings):
     assert (outcome.error, outcome.permanent) == ("mail_failed", False)
 
 
-def test_send__nobody_listens__mail_failed(server):
+def test_send__nobody_listens__mail_failed(server: ScriptedServer) -> None:
     server.listener.shutdown(socket.SHUT_RDWR)
     server.listener.close()
     outcome = send(MAIL)
@@ -125,7 +148,9 @@ def test_send__nobody_listens__mail_failed(server):
 
 
 @pytest.mark.parametrize("verb", ["EHLO", "RCPT", "END"])
-def test_send__silence_longer_than_the_socket_timeout__timeout(server, smtp_settings, verb):
+def test_send__silence_longer_than_the_socket_timeout__timeout(
+    server: ScriptedServer, smtp_settings: Settings, verb: str
+) -> None:
     smtp_settings.EMAIL_TIMEOUT = 0.2
     server.replies |= {verb: None, "HELO": None}
     outcome = send(MAIL)
@@ -133,26 +158,35 @@ def test_send__silence_longer_than_the_socket_timeout__timeout(server, smtp_sett
     assert outcome.duration_ms < 1500
 
 
-def test_send__dripping_greeting__hung_up_at_the_deadline(server, monkeypatch):
+def test_send__dripping_greeting__hung_up_at_the_deadline(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(smtp, "MAX_SECONDS", 0.4)
     ended = []
 
-    def handle(connection):
+    def handle(connection: socket.socket) -> None:
         try:
             drip(first=b"220 ")(connection)
         except OSError:
             ended.append(time.monotonic())
 
-    server.handle = handle
+    server.converse = handle
     outcome = send(MAIL)
     assert (outcome.error, outcome.duration_ms < 1500) == ("timeout", True)
     eventually(lambda: bool(ended), 2, "the server no longer drips: our end is closed")
 
 
-def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_later(server, monkeypatch):
+def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_later(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(smtp, "MAX_SECONDS", 0.2)
     known = socket.getaddrinfo
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kw: time.sleep(0.5) or known(*args, **kw))
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        time.sleep(0.5)
+        return known(*arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
     outcome = send(MAIL)
     assert (outcome.error, outcome.duration_ms < 450) == ("timeout", True)
     time.sleep(0.6)  # past the name server's answer: what must not happen has nothing to wait for
@@ -160,7 +194,9 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
 
 
 @pytest.mark.parametrize("goodbye", [None, "500 no", "221 " + "x" * 9_000])
-def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(server, monkeypatch, goodbye):
+def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, goodbye: str | None
+) -> None:
     monkeypatch.setattr(smtp, "QUIT_SECONDS", 0.2)
     server.replies["QUIT"] = goodbye
     outcome = send(MAIL)
@@ -168,7 +204,13 @@ def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(server, monkeypatch
 
 
 @pytest.fixture
-def tls_server(server, certificate, names, smtp_settings, monkeypatch):
+def tls_server(
+    server: ScriptedServer,
+    certificate: Certificate,
+    names: Names,
+    smtp_settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ScriptedServer:
     cert, context = certificate
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     names["hooks.example"] = [["127.0.0.1"]]
@@ -178,16 +220,18 @@ def tls_server(server, certificate, names, smtp_settings, monkeypatch):
     return server
 
 
-def test_send__over_tls__is_sent(tls_server):
+def test_send__over_tls__is_sent(tls_server: ScriptedServer) -> None:
     assert send(MAIL).error == ""
     assert "DATA" in tls_server.verbs
 
 
-def test_send__silent_handshake__timeout_at_the_deadline(tls_server, monkeypatch):
+def test_send__silent_handshake__timeout_at_the_deadline(
+    tls_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(smtp, "MAX_SECONDS", 0.4)
     hung_up = []
     tls_server.context = None
-    tls_server.handle = lambda connection: hung_up.append([connection.recv(65536), connection.recv(65536)][-1])
+    tls_server.converse = lambda connection: hung_up.append([connection.recv(65536), connection.recv(65536)][-1])
     outcome = send(MAIL)
     assert (outcome.error, outcome.duration_ms < 1500) == ("timeout", True)
     eventually(lambda: hung_up == [b""], 2, "our end has hung up")
@@ -196,12 +240,12 @@ def test_send__silent_handshake__timeout_at_the_deadline(tls_server, monkeypatch
 @pytest.mark.parametrize(
     "to", ["", "nobody", "a@b", "a@example.com,b@example.com", "a@example.com\r\nBcc: b@example.com"]
 )
-def test_send__recipient_that_is_no_address__refused_for_good(to):
+def test_send__recipient_that_is_no_address__refused_for_good(to: str) -> None:
     outcome = send(mail(to=to))
     assert (outcome.error, outcome.permanent, outgoing.outbox) == ("mail_refused", True, [])
 
 
-def test_send__line_break_in_the_message_id__refused_for_good():
+def test_send__line_break_in_the_message_id__refused_for_good() -> None:
     outcome = send(mail(message_id="<a@b>\r\nBcc: b@example.com"))
     assert (outcome.error, outcome.permanent, outgoing.outbox) == ("mail_refused", True, [])
 
@@ -216,7 +260,7 @@ def test_send__line_break_in_the_message_id__refused_for_good():
         ("\ud800", ""),
     ],
 )
-def test_send__any_subject__is_one_line_of_at_most_200_characters(subject, sent):
+def test_send__any_subject__is_one_line_of_at_most_200_characters(subject: str, sent: Any) -> None:
     assert send(mail(subject=subject)).succeeded
     assert outgoing.outbox[0].subject == sent
 
@@ -224,7 +268,7 @@ def test_send__any_subject__is_one_line_of_at_most_200_characters(subject, sent)
 @pytest.mark.parametrize(
     "address", ["bo@example.org", "bo+tag@sub.example.org", "o'neill@example.org", "bo@bücher.example"]
 )
-def test_send__reply_to_is_one_address__is_set(address):
+def test_send__reply_to_is_one_address__is_set(address: str) -> None:
     assert send(mail(reply_to=address)).succeeded
     assert outgoing.outbox[0].reply_to == [address]
 
@@ -243,7 +287,7 @@ def test_send__reply_to_is_one_address__is_set(address):
         '"a,b"@example.org',
     ],
 )
-def test_send__reply_to_is_anything_else__is_left_out(address):
+def test_send__reply_to_is_anything_else__is_left_out(address: str) -> None:
     assert send(mail(reply_to=address)).succeeded
     assert outgoing.outbox[0].reply_to == []
 
@@ -252,18 +296,20 @@ ANY = st.text(max_size=60) | st.emails()
 
 
 @given(to=st.sampled_from(["ana@example.com"]) | ANY, subject=ANY, text=ANY, reply_to=ANY, message_id=ANY)
-def test_send__any_text_anywhere__an_outcome_and_headers_on_one_line(to, subject, text, reply_to, message_id):
+def test_send__any_text_anywhere__an_outcome_and_headers_on_one_line(
+    to: str, subject: str, text: str, reply_to: str, message_id: str
+) -> None:
     outgoing.outbox = []
     outcome = send(mail(to=to, subject=subject, text=text, reply_to=reply_to, message_id=message_id))
     assert outcome.succeeded or (outcome.error, outcome.permanent) == ("mail_refused", True)
-    for message in outgoing.outbox:
-        message = message.message()
-        assert len(message.get_all("Subject")) == len(message.get_all("To")) == 1
+    for sent in outgoing.outbox:
+        message = sent.message()
+        assert len(message.get_all("Subject", [])) == len(message.get_all("To", [])) == 1
         assert "Bcc" not in message
         assert len(getaddresses(message.get_all("Reply-To", []))) <= 1
 
 
-def test_message_id_for__public_url__is_stable_and_at_its_host(settings):
+def test_message_id_for__public_url__is_stable_and_at_its_host(settings: Settings) -> None:
     settings.PUBLIC_URL = "https://forms.example.com:8443"
     assert message_id_for("dlv_1") == message_id_for("dlv_1") == "<dlv_1@forms.example.com>"
     settings.PUBLIC_URL = "http://[::1]:8000"
