@@ -52,7 +52,8 @@ class SubmissionViewSet(KeyedViewSet):
         """Return the submissions that the filters select, for lists and exports."""
         super().filter_queryset(queryset)  # sets `self.filterset`
         self.scope: Scope = self.filterset.scope(self.organization_id)
-        return self.scope.rows().defer(*HEAVY_COLUMNS)
+        rows: QuerySet[Any] = self.scope.rows().defer(*HEAVY_COLUMNS)
+        return rows
 
     def count_rows(self, queryset: QuerySet[Submission]) -> int:
         """Return the total: from the tallies if only a form and spam select, at the same cost for ten million rows."""

@@ -27,7 +27,7 @@ CHUNK_CHARACTERS = 64 * 1024
 Rows = QuerySet[Submission]
 
 
-def json_lines(rows: Rows, form: Form | None) -> Iterator[str]:
+def json_lines(rows: Rows, _form: Form | None) -> Iterator[str]:
     """Yield a bare array of records."""
     yield "["
     for place, row in enumerate(rows.iterator(ROWS_A_FETCH)):
@@ -35,7 +35,7 @@ def json_lines(rows: Rows, form: Form | None) -> Iterator[str]:
     yield "\n]\n"
 
 
-def ndjson_lines(rows: Rows, form: Form | None) -> Iterator[str]:
+def ndjson_lines(rows: Rows, _form: Form | None) -> Iterator[str]:
     """Yield one record per line."""
     for row in rows.iterator(ROWS_A_FETCH):
         yield dump_json(submission_record(row)).translate(LINE_BREAKS) + "\n"

@@ -9,10 +9,10 @@ from django.shortcuts import render
 from config.api.errors import ApiError, Detail
 from forms_app.field_definitions import GENERAL_FIELDS
 from forms_app.models import Form
-from forms_app.spam_protection import SpamProtection
+from forms_app.spam_protection import Captcha, SpamProtection
 from submissions.hosted import stamps
 from submissions.hosted.controls import controls_of
-from submissions.receiving.captchas import PROVIDERS, Captcha, Provider
+from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.key_and_form import submit_form_of
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, is_control

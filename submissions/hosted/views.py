@@ -45,7 +45,7 @@ def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
 
 @csrf_exempt  # a POST answers 405 and is not asked for a token
 @require_safe
-def challenge(request: HttpRequest) -> HttpResponse:
+def challenge(_request: HttpRequest) -> HttpResponse:
     """Return a proof-of-work challenge: `{parameters, signature}`, as ALTCHA's widget reads it too."""
     response = JsonResponse(new_challenge())
     response.headers["Cache-Control"] = "no-store"

@@ -121,7 +121,8 @@ def summarize(
 
 
 def _grouped(rows: QuerySet[Any], column: str, interval: str) -> QuerySet[Any, Any]:
-    return rows.order_by().annotate(start=Trunc(column, interval, tzinfo=dt.UTC)).values("start")
+    grouped: QuerySet[Any, Any] = rows.order_by().annotate(start=Trunc(column, interval, tzinfo=dt.UTC)).values("start")
+    return grouped
 
 
 def _series(

@@ -100,7 +100,7 @@ def _part_of_pages(text: str, alias: str) -> float:
     with connections[alias].cursor() as cursor:
         cursor.execute(_SAMPLE, [[f"%{trigram}%" for trigram in trigrams], edges, SAMPLED_PAGES])
         sampled, candidates = cursor.fetchone()
-    return candidates / max(sampled, 1)
+    return float(candidates / max(sampled, 1))
 
 
 def _pieces(text: str) -> tuple[list[str], list[str]]:

@@ -77,7 +77,12 @@ class SubmitView(Door, KeyedView):
         return response
 
     def refuse(
-        self, post: Post, failure: ApiError, *, owner: Owner | None, usage: ratelimit.Usage | None
+        self,
+        post: Post,
+        failure: ApiError,
+        *,
+        owner: Owner | None,  # noqa: ARG002  # for doors that show a page of the form
+        usage: ratelimit.Usage | None,
     ) -> HttpResponse:
         """Return the error envelope. Without a count (503) the address's is used, as every response has headers."""
         response = error_response(failure)
@@ -100,7 +105,7 @@ class SubmitView(Door, KeyedView):
         request={JSON_MEDIA_TYPE: SUBMITTED_BODY},
         responses={201: enveloped(SubmittedRecord)},
     )
-    def post(self, request: Request) -> Response:
+    def post(self, _request: Request) -> Response:
         """Store a submission: a JSON object of field names and values."""
         raise AssertionError("`dispatch` answers every request")
 

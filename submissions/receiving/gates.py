@@ -91,7 +91,7 @@ class Door(ABC):
     ) -> HttpResponse:
         """Return the response to a refused post. `usage`: what it was counted against, if anything."""
 
-    def receive(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def receive(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponse:
         """Take a post through the gates, store it and answer."""
         post, candidate = Post(request), None
         try:

@@ -34,7 +34,7 @@ async def stay() -> dict[str, Any]:
 def test_stream__of_one_who_reads_nothing__ends_with_its_token(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "LAST_WORDS_SECONDS", 0.1)
 
-    async def stuck(message: dict[str, Any]) -> None:
+    async def stuck(_message: dict[str, Any]) -> None:
         await asyncio.Event().wait()
 
     async def scenario() -> None:
@@ -63,7 +63,8 @@ def test_stream__of_one_who_leaves__frees_the_viewer_at_once(hub: Hub) -> None:
     assert not hub.viewers
 
 
-def test_stream__that_is_quiet__keeps_saying_where_it_stands(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("hub")
+def test_stream__that_is_quiet__keeps_saying_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that reconnects much later continues from there, instead of reloading its list."""
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.6)  # later than the first look
     sent: list[bytes] = []

@@ -121,28 +121,32 @@ def test_find_page__days__are_both_inclusive(many: Many) -> None:
         assert (found == 0) == (since == days[-1] or bool(since and until and since > until))
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("form", [0, None])
-def test_find_page__text__is_the_plain_list(many: Many, way: str, form: int | None) -> None:
+def test_find_page__text__is_the_plain_list(many: Many, form: int | None) -> None:
     for text in ("hello", "HELLO", "hello 1", "late", "again 2", "no 1", "absent", "lo 1", "  7"):
         check_pages(many, many.scope(form, text=text))
         check_pages(many, many.scope(form, text=text, spam=None, since=START.date(), until=dt.date(2026, 3, 3)))
 
 
-def test_find_page__hostile_texts__match_as_they_are(many: Many, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_find_page__hostile_texts__match_as_they_are(many: Many) -> None:
     many.put(HOSTILE, spam_every=10**9)
     for text in HOSTILE:
         assert check_pages(many, many.scope(text=text)) >= 1, text
 
 
-def test_find_page__text_across_two_values__is_not_found(many: Many, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_find_page__text_across_two_values__is_not_found(many: Many) -> None:
     many.put(["end"])
     assert find_page(many.scope(text="end\x1fno"), number=1, size=SIZE).rows == []
     assert find_page(many.scope(text="end\x1eno"), number=1, size=SIZE).rows == []
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(("bound", "is_exact"), [(24, True), (23, False), (5, False)])
 def test_find_page__more_matches_than_are_numbered__tells_so(
-    many: Many, way: str, monkeypatch: pytest.MonkeyPatch, bound: int, is_exact: bool
+    many: Many, monkeypatch: pytest.MonkeyPatch, bound: int, is_exact: bool
 ) -> None:
     monkeypatch.setattr(pages, "MOST_FOUND", bound)
     scope = many.scope(text="hello")

@@ -78,7 +78,7 @@ def test_waiting__in_a_forked_process__is_empty_and_can_be_used() -> None:
 def test_write__database_away__is_logged_and_costs_that_much(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(found: Any) -> None:
+    def fail(_found: Any) -> None:
         raise OperationalError("away\nDETAIL:  Failing row contains (secret).")
 
     owner, waiting = organization(), Waiting()
@@ -99,7 +99,7 @@ def test_note__whatever_goes_wrong__never_raises(
 ) -> None:
     """Even where the machine gives no more threads."""
 
-    def fail(waiting: Waiting) -> None:
+    def fail(_waiting: Waiting) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(Waiting, "start_writer", fail)
