@@ -91,7 +91,7 @@ class LogFilterForm(forms.Form):
     """The filter of a webhook's log. Unknown values are ignored."""
 
     status = forms.ChoiceField(
-        required=False, choices=STATUSES, label="State", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
+        required=False, choices=STATUSES, label="Status", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
     )
 
     def narrow(self, rows: QuerySet[Delivery]) -> QuerySet[Delivery]:

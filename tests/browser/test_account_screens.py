@@ -53,6 +53,7 @@ def test_account_pages__in_every_look__are_accessible_and_quiet(
         found = complaints_of(page)  # the page that asks to confirm
         page.get_by_label("Password").fill(PASSWORD)
         press(page, "Continue")
+        expect(page.get_by_role("heading", name="Turn on two-step login")).to_be_visible()
         found += complaints_of(page)
         code = code_of(page.get_by_label("The secret", exact=True).inner_text().strip())
         page.get_by_label("Code from the app").fill(code)

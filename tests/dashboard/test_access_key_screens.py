@@ -123,12 +123,12 @@ def test_key__revoked__is_listed_as_ended(api: Client, tenant: Tenant, browser: 
 
 def test_keys__old_or_seen_in_a_page__say_so(api: Client, tenant: Tenant, browser: Browser) -> None:
     page = place(tenant, "keys")
-    assert "Older than 90 days" not in browser.get(page).text
+    assert "Over 90 days old" not in browser.get(page).text
     assert "was sent from a web page" not in browser.get(page).text
     api.post("/api/submit", tenant.key, json={"a": "b"}, headers={"Origin": "https://shop.example"})
     AccessKey.objects.filter(organization=tenant.organization, kind="secret").update(
         secret_made_at=now() - dt.timedelta(days=91)
     )
     text = text_of(browser.get(page))
-    assert "Older than 90 days" in text
+    assert "Over 90 days old" in text
     assert "was sent from a web page" in text
