@@ -81,7 +81,7 @@ class Hub:
         self._read = read or read_messages
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
         self._polls = polls
-        self._reader: asyncio.Task[None] | None = None
+        self.reader: asyncio.Task[None] | None = None
         self.polled_at = now()  # start of the last successful poll
 
     def add(self, watch: Watch, after: uuid.UUID | None) -> Viewer:
@@ -92,9 +92,9 @@ class Hub:
             viewer.dismiss()
             return viewer
         self.viewers.add(viewer)
-        if self._polls and (self._reader is None or self._reader.done()):
+        if self._polls and (self.reader is None or self.reader.done()):
             self.polled_at = moment
-            self._reader = asyncio.get_running_loop().create_task(self._poll_while_watched())
+            self.reader = asyncio.get_running_loop().create_task(self._poll_while_watched())
         return viewer
 
     def remove(self, viewer: Viewer) -> None:

@@ -59,8 +59,8 @@ def note_refusal(
     try:
         refused = _describe(request, failure, organization_id, form_id, key_id)
         if refused.organization_id or refused.form_id or refused.digest:
-            _waiting.add(refused)
-            _waiting.start_writer()
+            waiting.add(refused)
+            waiting.start_writer()
     except Exception:  # a failure here must not change the response
         logger.exception("a refused submission could not be recorded")
 
@@ -119,14 +119,14 @@ class Waiting:
     def begin(self) -> None:
         """Start empty and without a thread, as each process does, a forked one too."""
         self._kinds: dict[Refused, Times] = {}
-        self._lock = threading.Lock()
-        self._is_writing = False
+        self.lock = threading.Lock()
+        self.is_writing = False
         self._dropped = 0
 
     def add(self, refused: Refused) -> None:
         """Count one more; a new kind beyond the bound is dropped."""
         moment = now()
-        with self._lock:
+        with self.lock:
             if refused in self._kinds:
                 self._kinds[refused].add(Times(1, moment, moment))
             elif len(self._kinds) < MOST_WAITING:
@@ -136,16 +136,16 @@ class Waiting:
 
     def start_writer(self) -> None:
         """Start the thread that writes, unless it is running."""
-        if self._is_writing:
+        if self.is_writing:
             return
-        with self._lock:
-            if not self._is_writing:
+        with self.lock:
+            if not self.is_writing:
                 threading.Thread(target=self._write_forever, daemon=True, name="refusals").start()
-                self._is_writing = True
+                self.is_writing = True
 
     def take(self) -> dict[Refused, Times]:
         """Return the buffer and empty it."""
-        with self._lock:
+        with self.lock:
             kinds, self._kinds = self._kinds, {}
             dropped, self._dropped = self._dropped, 0
         if dropped:
@@ -173,8 +173,8 @@ class Waiting:
                 logger.exception("refused submissions could not be recorded")
 
 
-_waiting = Waiting()
-os.register_at_fork(after_in_child=_waiting.begin)
+waiting = Waiting()
+os.register_at_fork(after_in_child=waiting.begin)
 
 
 def recent_refusals(

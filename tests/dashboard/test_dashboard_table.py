@@ -110,7 +110,7 @@ def test_address__each_role__may_what_the_table_says(people: SimpleNamespace, na
 @pytest.mark.parametrize(("name", "row"), rows_that(lambda row: row.post))
 def test_post__without_a_csrf_token__changes_nothing(people: SimpleNamespace, name: str, row: Row) -> None:
     browser: Browser = people.owner
-    headers = {**browser._headers(), "Content-Type": "application/x-www-form-urlencoded"}
+    headers = {**browser.headers(), "Content-Type": "application/x-www-form-urlencoded"}
     answer = browser.api.post(address(people, name, row), data="do=delete-now", headers=headers)
     assert (answer.status, "This page has expired" in answer.text) == (403, True)
 

@@ -30,7 +30,7 @@ class Browser:
 
     def get(self, path: str, **headers: str) -> Answer:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._remember(self.api.get(path, headers=self._headers() | named))
+        return self._remember(self.api.get(path, headers=self.headers() | named))
 
     def send(self, path: str, **values: Values) -> Answer:
         """Post to `path` the values of the page of the same address."""
@@ -42,7 +42,7 @@ class Browser:
         assert token, f"{form} has no form"
         named = {name.rstrip("_").replace("__", "-"): value for name, value in values.items()}
         body = urlencode({**named, "csrfmiddlewaretoken": token[1]}, doseq=True)
-        headers = {**self._headers(), "Content-Type": "application/x-www-form-urlencoded"}
+        headers = {**self.headers(), "Content-Type": "application/x-www-form-urlencoded"}
         return self._remember(self.api.post(path, data=body, headers=headers))
 
     def follow(self, answer: Answer) -> Answer:
@@ -50,7 +50,7 @@ class Browser:
         assert answer.status == 302, (answer.status, answer.text[:2000])
         return self.get(answer.headers["Location"])
 
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
         return {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
 
     def _remember(self, answer: Answer) -> Answer:

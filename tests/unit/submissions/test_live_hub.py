@@ -87,8 +87,8 @@ def test_reader__with_nobody_left__ends_and_asks_nothing() -> None:
         while not table.polls:
             await asyncio.sleep(0.01)
         hub.remove(viewer)
-        assert hub._reader is not None
-        await asyncio.wait_for(hub._reader, 5)
+        assert hub.reader is not None
+        await asyncio.wait_for(hub.reader, 5)
         return len(table.polls)
 
     seen = run(scenario)

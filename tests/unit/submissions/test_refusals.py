@@ -62,12 +62,12 @@ def test_waiting__beyond_its_bound__drops_new_kinds_and_says_how_many(caplog: py
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # the child does next to nothing
 def test_waiting__in_a_forked_process__is_empty_and_can_be_used() -> None:
     """The parent writes its own buffer, and a lock that was held at the fork would never open."""
-    waiting = refusals._waiting
+    waiting = refusals.waiting
     waiting.add(NOBODY)
-    with waiting._lock:
+    with waiting.lock:
         pid = os.fork()
         if pid == 0:
-            fine = not waiting._lock.locked() and waiting.take() == {} and not waiting._is_writing
+            fine = not waiting.lock.locked() and waiting.take() == {} and not waiting.is_writing
             os._exit(0 if fine else 1)
 
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -107,7 +107,7 @@ def test_note__whatever_goes_wrong__never_raises(
 
     note_refusal(request, EmptySubmission(), organization_id=uuid.uuid4(), form_id=None)
 
-    assert refusals._waiting.take() != {}
+    assert refusals.waiting.take() != {}
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
