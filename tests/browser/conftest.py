@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +16,47 @@ from tests.support.chromium.site import Site
 from tests.support.chromium.visitor import Visitor
 from tests.support.tenants import Tenant, make_tenant
 
+LEAST_PERCENT = 90  # of the branches of forms.js, taken by a whole session
+BRANCHES = pytest.StashKey[BranchCoverage]()
+IS_PART = pytest.StashKey[bool]()  # tests were left out
 COUNTS = "window.__coverage__ || null"
 # Not at `pagehide`: from then on Chromium drops the page's calls to Playwright.
 SAVE_AT_THE_END = f"addEventListener('beforeunload', () => window.saveCoverage(JSON.stringify({COUNTS})))"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[BRANCHES], config.stash[IS_PART] = BranchCoverage(), False
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    items[0].config.stash[IS_PART] = True
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Fail a whole session that took too few branches of forms.js. A part of the tests takes fewer and may."""
+    if exitstatus == pytest.ExitCode.OK and is_whole(session) and branches_of(session.config) < LEAST_PERCENT:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def is_whole(session: pytest.Session) -> bool:
+    """Return whether every test of this directory ran."""
+    modules = {item.path for item in session.items}
+    left_out = set(Path(__file__).parent.glob("test_*.py")) - modules
+    is_part = session.config.stash[IS_PART] or session.config.option.collectonly
+    return not left_out and not is_part
+
+
+def branches_of(config: pytest.Config) -> float:
+    """Return the taken branches in percent."""
+    return config.stash[BRANCHES].percent
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the figure, which is worth reading when it is good, too."""
+    branches = config.stash[BRANCHES]
+    terminalreporter.section("branches of forms.js")
+    terminalreporter.line(f"{branches.percent:.1f} % of {len(branches.taken)}; the bound is {LEAST_PERCENT} %")
+    terminalreporter.line(f"not taken: {branches.missing()}")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,8 +90,8 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
-def coverage() -> BranchCoverage:
-    return BranchCoverage()
+def coverage(pytestconfig: pytest.Config) -> BranchCoverage:
+    return pytestconfig.stash[BRANCHES]
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+
+# Milliseconds for an example. The default of 200 fails on a machine that runs other suites at the same time.
+hypothesis.settings.register_profile("busy", deadline=2_000)
+hypothesis.settings.load_profile("busy")
 
 _connect = socket.socket.connect
 _connect_ex = socket.socket.connect_ex
