@@ -79,7 +79,6 @@ def test_address__anonymous__is_sent_to_the_login(people: SimpleNamespace, name:
         assert (answer.status, answer.headers["Location"]) == (302, f"/account/login/?next={path}")
 
 
-@pytest.mark.on_sqlite
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_address__owner_of_another_organization__finds_nothing(people: SimpleNamespace, name: str, row: Row) -> None:
     path = address(people, name, row)

@@ -49,7 +49,6 @@ def existing_ids(api: Client, tenant: Tenant) -> dict[str, list[str]]:
     return ids
 
 
-@pytest.mark.on_postgresql
 def test_schema__fuzzed_with_every_check__holds(
     shared_service: Callable[..., Application], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
