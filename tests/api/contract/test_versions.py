@@ -19,13 +19,13 @@ def tenant() -> Tenant:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_section_9_1__path__has_no_version_segment(api: Client, tenant: Tenant, path: str) -> None:
+def test_path__has_no_version_segment(api: Client, tenant: Tenant, path: str) -> None:
     assert api.get(path, tenant.key).status == 200
     for versioned in (path.replace("/api/", "/api/v1/"), f"/v1{path}", f"{path}/"):
         assert api.get(versioned, tenant.key).status == 404
 
 
-def test_section_9_2__staging__is_another_address_with_the_same_paths(
+def test_staging__is_another_address_with_the_same_paths(
     start_service: Callable[..., Application], api: Client, tenant: Tenant
 ) -> None:
     staging = start_service(PUBLIC_URL="https://staging.example.com", ALLOWED_HOSTS="127.0.0.1")

@@ -20,7 +20,7 @@ def tenant() -> Tenant:
     return make_tenant()
 
 
-def test_section_5_1__x_access_key__carries_the_key(api: Client, tenant: Tenant) -> None:
+def test_x_access_key__carries_the_key(api: Client, tenant: Tenant) -> None:
     assert api.get("/api/forms", headers={"x-access-key": tenant.key}).status == 200
 
 
@@ -36,16 +36,16 @@ def test_section_5_1__x_access_key__carries_the_key(api: Client, tenant: Tenant)
     ],
     ids=str,
 )
-def test_section_5_1__key_sent_otherwise__is_refused(api: Client, tenant: Tenant, headers: dict[str, str]) -> None:
+def test_key_sent_otherwise__is_refused(api: Client, tenant: Tenant, headers: dict[str, str]) -> None:
     answer = api.get("/api/forms", headers={name: value.format(tenant.key) for name, value in headers.items()})
     assert (answer.status, answer.json()) == (401, REFUSED)
 
 
-def test_section_5_1__key_in_the_query__is_refused(api: Client, tenant: Tenant) -> None:
+def test_key_in_the_query__is_refused(api: Client, tenant: Tenant) -> None:
     assert api.get(f"/api/forms?x-access-key={tenant.key}").json() == REFUSED
 
 
-def test_section_5_2__regenerated_key__replaces_the_old_one(api: Client, tenant: Tenant) -> None:
+def test_regenerated_key__replaces_the_old_one(api: Client, tenant: Tenant) -> None:
     made = api.post("/api/keys", tenant.key, json={"name": "Rotated"}).json()["data"]
     again = api.post(f"/api/keys/{made['id']}/regenerate", tenant.key).json()["data"]
     assert (again["id"], again["name"]) == (made["id"], "Rotated")
@@ -53,7 +53,7 @@ def test_section_5_2__regenerated_key__replaces_the_old_one(api: Client, tenant:
     assert api.get("/api/forms", again["key"]).status == 200
 
 
-def test_section_5_3__many_keys__are_active_each_with_a_name(api: Client, tenant: Tenant) -> None:
+def test_many_keys__are_active_each_with_a_name(api: Client, tenant: Tenant) -> None:
     names = [f"Application {number}" for number in range(5)]
     made = [api.post("/api/keys", tenant.key, json={"name": name}).json()["data"] for name in names]
     assert [key["name"] for key in made] == names
@@ -71,7 +71,7 @@ OPERATIONS: list[tuple[str, str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("permission", "method", "path", "options"), OPERATIONS)
-def test_section_5_4__permission__opens_its_operation_alone(
+def test_permission__opens_its_operation_alone(
     api: Client, tenant: Tenant, permission: str, method: str, path: str, options: dict[str, Any]
 ) -> None:
     answer = api.request(method, path, tenant.issue(permission), **options)
@@ -80,7 +80,7 @@ def test_section_5_4__permission__opens_its_operation_alone(
     assert api.request(method, path, tenant.issue(*others), **options).status == 403
 
 
-def test_section_5_5__enterprise__limits_a_key_and_its_days(api: Client, tenant: Tenant) -> None:
+def test_enterprise__limits_a_key_and_its_days(api: Client, tenant: Tenant) -> None:
     body = {"name": "Reader", "permissions": ["submissions:read"], "expiresAt": "2999-12-31"}
     key = api.post("/api/keys", tenant.key, json=body).json()["data"]["key"]
     assert [api.get(path, key).status for path in ("/api/submissions", "/api/forms")] == [200, 403]
@@ -88,30 +88,30 @@ def test_section_5_5__enterprise__limits_a_key_and_its_days(api: Client, tenant:
     assert api.get("/api/submissions", key).json() == REFUSED
 
 
-def test_section_5_6__secret_key__is_shown_only_when_generated(api: Client, tenant: Tenant) -> None:
+def test_secret_key__is_shown_only_when_generated(api: Client, tenant: Tenant) -> None:
     made = api.post("/api/keys", tenant.key, json={"name": "Secret"}).json()["data"]
     shown = api.get("/api/keys", tenant.key).text + api.get(f"/api/keys/{made['id']}", tenant.key).text
     assert made["key"] not in shown
     assert made["hint"] in shown
 
 
-def test_section_5_7__revoked_key__is_rejected(api: Client, tenant: Tenant) -> None:
+def test_revoked_key__is_rejected(api: Client, tenant: Tenant) -> None:
     made = api.post("/api/keys", tenant.key, json={"name": "Old"}).json()["data"]
     assert api.delete(f"/api/keys/{made['id']}", tenant.key).status == 200
     assert api.get("/api/forms", made["key"]).json() == REFUSED
 
 
-def test_section_5_7__revoked_in_another_process__is_rejected_at_once(api: Client, tenant: Tenant) -> None:
+def test_revoked_in_another_process__is_rejected_at_once(api: Client, tenant: Tenant) -> None:
     key = tenant.issue("forms:read")
     assert api.get("/api/forms", key).status == 200
     revoke_key(AccessKey.objects.get(digest=digest(key)), by=None)
     assert api.get("/api/forms", key).json() == REFUSED
 
 
-def test_section_5_7__well_formed_key_of_nobody__is_rejected(api: Client) -> None:
+def test_well_formed_key_of_nobody__is_rejected(api: Client) -> None:
     assert api.get("/api/forms", make_token()).json() == REFUSED
 
 
-def test_section_5_8__key_of_another_organization__is_rejected(api: Client, tenant: Tenant) -> None:
+def test_key_of_another_organization__is_rejected(api: Client, tenant: Tenant) -> None:
     answer = api.get(f"/api/forms/{tenant.form()}", make_tenant().key)
     assert (answer.status, answer.json()["message"]) == (403, "Unauthorized")

@@ -19,12 +19,12 @@ def tenant() -> Tenant:
 
 
 @pytest.mark.parametrize(("plan", "limit"), [(Plan.FREE, 100), (Plan.PRO, 10_000)])
-def test_section_8__plan__sets_requests_per_hour(api: Client, plan: Plan, limit: int) -> None:
+def test_plan__sets_requests_per_hour(api: Client, plan: Plan, limit: int) -> None:
     answer = api.get("/api/forms", make_tenant(plan).key)
     assert [answer.headers[name] for name in HEADERS[:2]] == [str(limit), str(limit - 1)]
 
 
-def test_section_8__enterprise__is_custom(api: Client, tenant: Tenant) -> None:
+def test_enterprise__is_custom(api: Client, tenant: Tenant) -> None:
     set_plan(tenant.organization, Plan.ENTERPRISE, by=None, rate_limit=7)
     answers = [api.get("/api/forms", tenant.key) for _ in range(8)]
     assert [answer.status for answer in answers] == [200] * 7 + [429]
@@ -32,7 +32,7 @@ def test_section_8__enterprise__is_custom(api: Client, tenant: Tenant) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/forms", "/api/submissions", "/api/nothing", "/api/keys/1"])
-def test_section_8_1__every_response__carries_three_integers(api: Client, tenant: Tenant, path: str) -> None:
+def test_every_response__carries_three_integers(api: Client, tenant: Tenant, path: str) -> None:
     for key in (tenant.key, tenant.issue(), None):
         answer = api.get(path, key)
         if path == "/api/nothing" and key is None:
@@ -40,7 +40,7 @@ def test_section_8_1__every_response__carries_three_integers(api: Client, tenant
         assert all(answer.headers[name].isdigit() for name in HEADERS), answer.headers
 
 
-def test_section_8_2__over_the_limit__429(api: Client, tenant: Tenant) -> None:
+def test_over_the_limit__429(api: Client, tenant: Tenant) -> None:
     set_plan(tenant.organization, Plan.ENTERPRISE, by=None, rate_limit=1)
     assert api.post("/api/submit", tenant.key, json={"n": "1"}).status == 201
     answer = api.post("/api/submit", tenant.key, json={"n": "2"})
@@ -49,13 +49,13 @@ def test_section_8_2__over_the_limit__429(api: Client, tenant: Tenant) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/forms", "/api/submissions", "/api/webhooks", "/api/keys"])
-def test_section_8_3__list__takes_page_and_limit(api: Client, tenant: Tenant, path: str) -> None:
+def test_list__takes_page_and_limit(api: Client, tenant: Tenant, path: str) -> None:
     body = api.get(f"{path}?page=2&limit=1", tenant.key).json()
     assert body["pagination"].keys() == {"page", "limit", "total", "pages"}
     assert (body["pagination"]["page"], body["pagination"]["limit"]) == (2, 1)
 
 
-def test_section_8_3__total_and_pages__count_everything(api: Client, tenant: Tenant) -> None:
+def test_total_and_pages__count_everything(api: Client, tenant: Tenant) -> None:
     for number in range(5):
         put(tenant, tenant.default_form_id, {"n": str(number)})
     body = api.get("/api/submissions?page=3&limit=2", tenant.key).json()

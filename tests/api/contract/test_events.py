@@ -16,9 +16,7 @@ def tenant() -> Tenant:
     return make_tenant()
 
 
-def test_section_6__submission_created__is_told_when_one_is_received(
-    api: Client, tenant: Tenant, receiver: Receiver
-) -> None:
+def test_submission_created__is_told_when_one_is_received(api: Client, tenant: Tenant, receiver: Receiver) -> None:
     form = tenant.form()
     body = {"formId": form, "url": receiver.url(), "events": ["submission.created"]}
     assert api.post("/api/webhooks", tenant.key, json=body).status == 201
@@ -29,9 +27,7 @@ def test_section_6__submission_created__is_told_when_one_is_received(
 
 
 @pytest.mark.parametrize("events", [["submission.deleted"], ["submission.created", "form.created"], [], "x"], ids=str)
-def test_section_6__any_other_event__validation_error(
-    api: Client, tenant: Tenant, receiver: Receiver, events: object
-) -> None:
+def test_any_other_event__validation_error(api: Client, tenant: Tenant, receiver: Receiver, events: object) -> None:
     body = {"formId": tenant.form(), "url": receiver.url(), "events": events}
     answer = api.post("/api/webhooks", tenant.key, json=body)
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
