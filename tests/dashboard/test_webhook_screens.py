@@ -31,7 +31,7 @@ def create(browser: Browser, tenant: Tenant, form_id: str, url: str) -> Answer:
     path = place(tenant, "webhooks/new")
     once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)
     assert once
-    return browser.post(path, form=place(tenant), form_=form_id, url=url, once=once[1])
+    return browser.post(path, form=place(tenant), form_=form_id, url=url, events="submission.created", once=once[1])
 
 
 def only_webhook(tenant: Tenant) -> Webhook:
@@ -243,7 +243,7 @@ def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, rec
     path, form_id = place(tenant, "webhooks/new"), tenant.form()
     once = re.search(r'name="once" value="([^"]+)"', owner.get(path).text)
     assert once
-    values = {"form_": form_id, "url": receiver.url("/hook"), "once": once[1]}
+    values = {"form_": form_id, "url": receiver.url("/hook"), "events": "submission.created", "once": once[1]}
     assert SECRET.search(owner.post(path, form=place(tenant), **values).text)
     again = owner.post(path, form=place(tenant), **values)
     assert "created already" in text_of(owner.follow(again))
