@@ -29,19 +29,18 @@ class Suite:
     backend: str = POSTGRESQL
     optional: bool = True  # may have no tests yet
     programs: tuple[str, ...] = ()  # besides those of the backing services
-    mark: str = ""  # of the tests that it takes; all but `left_out` by default
+    mark: str = ""  # of the tests that it takes; by default all that belong to the database
     processes: int = 0  # of pytest-xdist; 0 is none
 
     @property
-    def left_out(self) -> str:
-        """The mark of those tests that only the suite on the other database runs."""
-        return "on_postgresql" if self.backend == SQLITE else "on_sqlite"
-
-    @property
     def arguments(self) -> list[str]:
-        """Return the arguments with which pytest runs these tests."""
-        processes = ["-n", str(self.processes)] if self.processes else []
-        return [*self.directories, "-m", self.mark or f"not {self.left_out}", *processes]
+        """Return the arguments of pytest."""
+        mark = self.mark or ("" if self.backend == SQLITE else "not on_sqlite")
+        return [
+            *self.directories,
+            *(["-m", mark] if mark else []),
+            *(["-n", str(self.processes)] if self.processes else []),
+        ]
 
 
 HTTP = ("tests/api", "tests/dashboard")  # one service answers both
