@@ -91,12 +91,13 @@ def test_role__two_owners_stepping_down_at_once__leave_one(api: Client) -> None:
     tenant = make_tenant()
     people = [person_of(tenant), member_of(tenant.organization, "owner")]
 
-    def step_down(user: User) -> bool:
-        browser = logged_in(api, user)
+    browsers = [logged_in(api, user) for user in people]  # here, as each thread would open a connection to the database
+
+    def step_down(browser: Browser, user: User) -> bool:
         return OWNERLESS in text_of(browser.follow(give_role(browser, tenant, user, "member")))
 
     with ThreadPoolExecutor(2) as pool:
-        refused = list(pool.map(step_down, people))
+        refused = list(pool.map(step_down, browsers, people))
     assert sorted(refused) == [False, True]
     assert Membership.objects.filter(organization=tenant.organization, role="owner").count() == 1
 
