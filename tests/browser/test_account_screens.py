@@ -79,6 +79,7 @@ def test_second_step__with_scripts_and_without__is_accessible(browser: Browser, 
         assert complaints_of(page) == []
         page.get_by_label("Code").fill("abcdef")
         press(page, "Log in")
+        expect(page.get_by_text("That code is not correct.").first).to_be_visible()  # the next page, not this one
         assert complaints_of(page) == []
         assert complaints == []
     with at_the_dashboard(browser, service.base_url, java_script_enabled=False) as (page, complaints):

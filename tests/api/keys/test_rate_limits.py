@@ -209,9 +209,9 @@ def test_forwarded_address__without_a_trusted_proxy__is_not_believed(stranger: C
 
 
 def test_forwarded_address__behind_one_trusted_proxy__is_the_one_that_the_proxy_saw(
-    shared_service: Callable[..., Application],
+    start_service: Callable[..., Application],
 ) -> None:
-    port = shared_service(TRUSTED_PROXY_COUNT="1").port
+    port = start_service(TRUSTED_PROXY_COUNT="1").port
     address = unheard_of()
     with lasting_client(port, headers={"X-Forwarded-For": address}) as proxy:
         numbers = itertools.count(FREE - 2, -1)
