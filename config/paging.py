@@ -12,7 +12,7 @@ class NumberedPage:
     @property
     def last_number(self) -> int:
         """The number of the oldest page that is known."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract: exact and bounded lists know their end in different ways
 
     @property
     def has_previous(self) -> bool:
