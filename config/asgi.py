@@ -1,4 +1,4 @@
-"""ASGI entry point of the `events` role: the live stream, served by granian (`manage.py events`)."""
+"""ASGI entry point of the `events` role: the live stream (`manage.py events`)."""
 
 import os
 

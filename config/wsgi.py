@@ -1,19 +1,33 @@
-"""WSGI entry point of the `web` role: API and dashboard, served by granian (`manage.py serve`)."""
+"""WSGI entry point of the `web` role: API and dashboard, for our front (`manage.py serve`) or any WSGI server."""
 
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from django.core import checks
 from django.core.management.base import SystemCheckError
 from django.core.wsgi import get_wsgi_application
 
+from config.api.parsing import drop_long_media_types
+from config.postgresql.sessions import ROLE_VARIABLE
 from config.supervision.parent_watch import end_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py serve`
 os.environ.setdefault("DATABASE_POOL_SIZE", "8")  # connections to PostgreSQL for each web process: one per thread
 end_with_parent()
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
 _errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]
 if _errors:
     raise SystemCheckError("\n".join(str(error) for error in _errors))
+start_releasing()
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Answer a request."""
+    drop_long_media_types(environ)
+    return _django(environ, start_response)

@@ -1,38 +1,128 @@
-"""The other roles on one machine, besides `web`: `manage.py` commands in child processes."""
+"""The processes of `serve`: `manage.py` commands, restarted when they die, and replaced on a reload."""
 
+import logging
+import os
+import select
+import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
+from typing import ClassVar
 
 from django.conf import settings
 
 RESTART_PAUSE_SECONDS = 1.0
+POLL_SECONDS = 0.1
+logger = logging.getLogger(__name__)
 
 
 class Child:
     """A `manage.py` command that is restarted when it dies."""
 
+    _defaults: ClassVar[dict[str, str]] = {}  # of its environment
+
     def __init__(self, *command: str) -> None:
         self._command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
         self._ending = threading.Event()
+        self._lock = threading.Lock()  # held while one process takes the place of another
         self._process = self._start()
         threading.Thread(target=self._watch, daemon=True).start()
 
+    def ask_to_end(self) -> None:
+        """Send SIGTERM, and start it no more."""
+        with self._lock:
+            self._ending.set()
+            self._process.terminate()
+
     def end(self, patience_seconds: float) -> None:
         """Terminate it gracefully; kill it after `patience_seconds`."""
-        self._ending.set()
-        self._process.terminate()
-        try:
-            self._process.wait(patience_seconds)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        self.ask_to_end()
+        _wait_or_kill(self._process, patience_seconds)
+
+    def reload(self, patience_seconds: float) -> None:
+        """Run the command again, with the code that is on disk now."""
+        with self._lock:
+            if not self._ending.is_set():
+                self._process.terminate()
+                _wait_or_kill(self._process, patience_seconds)
+                self._process = self._start()
 
     def _start(self) -> "subprocess.Popen[bytes]":
+        return self._spawn([])
+
+    def _spawn(self, arguments: list[str], files: tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
         # In a new session, so that Ctrl-C reaches only the parent, which then ends its children in order.
-        return subprocess.Popen(self._command, start_new_session=True)  # noqa: S603 - our own command line
+        command = [*self._command, *arguments]
+        return subprocess.Popen(  # noqa: S603 - our own command line
+            command, start_new_session=True, pass_fds=files, env={**self._defaults, **os.environ}
+        )
 
     def _watch(self) -> None:
         while not self._ending.is_set():
-            self._process.wait()
-            if not self._ending.wait(RESTART_PAUSE_SECONDS):
-                self._process = self._start()
+            watched = self._process
+            watched.wait()
+            if self._ending.wait(RESTART_PAUSE_SECONDS):
+                return
+            with self._lock:
+                if self._process is watched and not self._ending.is_set():
+                    self._process = self._start()
+
+
+class WebChild(Child):
+    """
+    A web process. It inherits the listening socket, so that a reload refuses no connection.
+
+    A reload starts the new process first and ends the old one when the new one answers.
+    """
+
+    _defaults: ClassVar[dict[str, str]] = {"DATABASE_POOL_SIZE": "8"}  # one connection for each thread, as config.wsgi
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._ready = -1  # the end of a pipe that the newest process writes to
+        super().__init__("web")
+
+    def wait_until_ready(self, patience_seconds: float, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Return whether the newest process answers requests; False also if it has ended, or if `is_stopped()`."""
+        ready, self._ready = self._ready, -1
+        until = time.monotonic() + patience_seconds
+        is_readable = False
+        while not is_readable and not is_stopped() and time.monotonic() < until:
+            is_readable = bool(select.select([ready], [], [], POLL_SECONDS)[0])
+        answered = is_readable and os.read(ready, 1) != b""
+        os.close(ready)
+        return answered
+
+    def reload(self, patience_seconds: float) -> None:
+        """Replace the process. Keep the old one if the new one does not start."""
+        with self._lock:
+            if self._ending.is_set():
+                return
+            old, new = self._process, self._start()
+            if not self.wait_until_ready(patience_seconds):
+                logger.error("the reloaded web process did not start; the former one goes on")
+                new.kill()
+                return
+            self._process = new
+            old.terminate()
+        _wait_or_kill(old, patience_seconds)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        if self._ready >= 0:
+            os.close(self._ready)
+        self._ready, written = os.pipe()
+        try:
+            listener = self._listener.fileno()
+            return self._spawn(["--listener", str(listener), "--ready", str(written)], (listener, written))
+        finally:
+            os.close(written)
+
+
+def _wait_or_kill(process: "subprocess.Popen[bytes]", patience_seconds: float) -> None:
+    try:
+        process.wait(patience_seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

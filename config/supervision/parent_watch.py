@@ -16,8 +16,8 @@ def end_with_parent() -> None:
     Otherwise a SIGKILLed `serve` leaves workers behind that hold the port, and the next start fails. A thread that
     compares process ids works on every Unix; Linux's PR_SET_PDEATHSIG watches the parent's thread instead.
     """
-    if os.environ.get(SUPERVISOR_VARIABLE):
-        threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True, name="parent-watch").start()
+    if supervisor := os.environ.get(SUPERVISOR_VARIABLE):  # the parent, or it ended before this process could look
+        threading.Thread(target=_watch_parent, args=(int(supervisor),), daemon=True, name="parent-watch").start()
 
 
 def _watch_parent(parent: int) -> None:

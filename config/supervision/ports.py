@@ -6,13 +6,14 @@ import threading
 
 from django.core.management.base import CommandError
 
+BACKLOG = 4096  # connections that wait to be accepted, as far as the system allows
 PORT_TRIES = 8
 PORT_TRY_SECONDS = 0.25
 
 
 def refuse_busy_port(host: str, port: int) -> None:
     """
-    Raise CommandError if another process listens on the port; granian would only log it.
+    Raise CommandError if another process listens on the port.
 
     Retries for two seconds: the workers of a killed command end within half a second.
     """
@@ -28,6 +29,14 @@ def refuse_busy_port(host: str, port: int) -> None:
                     message = f"Cannot listen on {host}:{port}: {error}. Choose another port, such as PORT=8080."
                     raise CommandError(message) from None
         pause.wait(PORT_TRY_SECONDS)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, for child processes to accept from. Raises CommandError for a busy port."""
+    refuse_busy_port(host, port)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    dual = host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual)
 
 
 def allow_open_files(wanted: int) -> None:

@@ -15,12 +15,14 @@ from django.db import connection
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
+from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form
 from forms_app.organizations import create_organization
 from keys.access_keys import issue_key, note_use
 from keys.models import AccessKey, User
 from keys.plans import Plan
+from submissions.models import Submission
 from submissions.receiving.insert import store
 from submissions.receiving.key_and_form import find_key_and_form
 from submissions.receiving.parse_body import read_keyed_json
@@ -54,6 +56,21 @@ def arrange() -> Arranged:
         note_use(key.pk, from_browser=False)  # as keys are that work: noted at most every ten minutes
     publishable = AccessKey.objects.get(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
     return Arranged(form.public_id, token, publishable.publishable_token)
+
+
+def fill(*, rows: int, characters: int) -> None:
+    """Store submissions of the bench's organization, for exports."""
+    form = Form.objects.get(name="Contact")
+    Submission.objects.bulk_create(
+        Submission(
+            organization_id=form.organization_id,
+            form=form,
+            data={"message": "x" * characters},
+            search_text="",
+            created_at=now(),
+        )
+        for _ in range(rows)
+    )
 
 
 def main() -> None:

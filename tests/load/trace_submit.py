@@ -1,13 +1,13 @@
 """
-Trace one POST /api/submit through the real WSGI application and print every file of ours that it enters.
+Trace one POST /api/submit through the WSGI handler of the web role and print every file of ours that it enters.
 
     python -m tests.load.trace_submit
 
 The service runs in this process over a fresh SQLite file, after a request to warm up; `sys.setprofile` reports every
-frame from the call of the WSGI application until the INSERT of the row. A file is *entered* when a frame of it is
-called by another file of ours (or by none); libraries in between do not count, and neither does coming back from a
-call. A file that is entered again is *returned to*. Leaves are the modules of `LEAVES`: they only turn one value into
-another, and are listed and counted apart.
+frame from the call of the handler until the INSERT of the row. Before it, `config/web_server/` has read the request. A
+file is *entered* when a frame of it is called by another file of ours (or by none); libraries in between do not count,
+and neither does coming back from a call. A file that is entered again is *returned to*. Leaves are the modules of
+`LEAVES`: they only turn one value into another, and are listed and counted apart.
 
 Exits with 1 when a post passes its bound. With Redis, `config/redis_caches.py` counts below Django's cache interface
 and is one file more.
@@ -34,6 +34,7 @@ LEAVES = frozenset(
         "config/client_address.py",  # request -> address
         "config/database.py",  # UUID <-> the driver's form
         "config/ids.py",  # UUID <-> text
+        "config/postgresql/clock.py",  # id -> id by the clock of all hosts
         "config/text.py",  # text -> storable text
         "config/times.py",  # time -> text
         "forms_app/formats.py",  # text -> whether it is an email address
@@ -127,11 +128,14 @@ def service() -> Iterator[Callable[[dict[str, str]], Trace]]:
         os.environ.clear()
         os.environ.update(environment, DJANGO_SETTINGS_MODULE="config.settings")
 
+        import django
         from django.core.management import call_command
 
-        from config.wsgi import application
-
+        django.setup()
         call_command("migrate", verbosity=0)
+        from config.web_server.short_handler import ShortHandler
+
+        application = ShortHandler()
         yield lambda headers: post(application, headers)
 
 

@@ -1,31 +1,32 @@
-"""`serve`: all roles on one machine. The web role with granian under WSGI; live stream and deliveries as children."""
+"""`serve`: all roles on one machine. It listens, and starts web processes, live stream and deliveries as children."""
 
+import ipaddress
 import logging
-import multiprocessing
 import os
-import threading
-import urllib.request
+import queue
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
-from granian import Granian
-from granian.constants import Interfaces
-from granian.log import LogLevels
 
-from config.supervision.children import Child
+from config.supervision.children import Child, WebChild
 from config.supervision.parent_watch import SUPERVISOR_VARIABLE
-from config.supervision.ports import refuse_busy_port
+from config.supervision.ports import listen, refuse_busy_port
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
 
-THREADS = 8  # per web process; each has its own database connection
 KILL_AFTER_SECONDS = 35  # until a child that does not end by itself is killed; the longest attempt, a mail, takes 30 s
+CTRL_C_SECONDS = 0.8  # the same after Ctrl-C, twice: for the web, then for deliveries
 READY_SECONDS = 60
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Command(BaseCommand):
@@ -42,63 +43,113 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
-        refuse_busy_port(options["host"], settings.PORT)
+        os.umask(0o077)  # the database and its log are for this user only
+        host = options["host"]
+        if settings.DEMO and not is_loopback(host):
+            raise CommandError(f"DEMO is on, and {host} is not this machine only. Remove DEMO=1 or --host.")
         if not options["no_events"]:
-            refuse_busy_port(options["host"], settings.EVENTS_PORT)
+            refuse_busy_port(host, settings.EVENTS_PORT)
+        with listen(host, settings.PORT) as listener:
+            demo = self.prepare(migrates=not options["no_migrate"])
+            roles, wishes = Roles(), Wishes()
+            try:
+                roles.start(host=host, events=not options["no_events"], deliver=not options["no_deliver"])
+                if roles.serve_web(listener, wishes.has_stop):
+                    self.announce(demo)
+                while wishes.wait() == signal.SIGHUP:
+                    roles.reload()
+            finally:
+                roles.end(CTRL_C_SECONDS if wishes.last == signal.SIGINT else KILL_AFTER_SECONDS)
+        logging.shutdown()
+        os._exit(0)  # Python would spend a moment on taking modules apart
+
+    def prepare(self, *, migrates: bool) -> Demo | None:
+        """Bring database and files into place; return the demo if it is on."""
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # in DATA_DIR
-        if not options["no_migrate"]:
+        if migrates:
             call_command("migrate", verbosity=0)
         demo = ensure_demo() if settings.DEMO else None
+        connections.close_all()
+        return demo
+
+    def announce(self, demo: Demo | None) -> None:
+        """Print the address and the login."""
+        text = describe(demo) if demo else f"Serving {settings.PUBLIC_URL}"
+        self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
+        self.stdout.flush()
+
+
+class Wishes:
+    """Signals to this process, in their order. Ctrl-C while it starts or ends is one too, not an exception."""
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+        self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._had_terminal = sys.stdin is not None and sys.stdin.isatty()
+        for number in (*STOPS, signal.SIGHUP):
+            signal.signal(number, lambda number, _frame: self._waiting.put(number))
+
+    def has_stop(self) -> bool:
+        """Return whether a signal waits."""
+        return not self._waiting.empty()
+
+    def wait(self) -> int:
+        """Return the next signal. A hangup of the terminal counts as SIGTERM: nobody could stop the service then."""
+        self.last = self._waiting.get()
+        if self.last == signal.SIGHUP and self._had_terminal and not _has_terminal():
+            self.last = signal.SIGTERM
+        return self.last
+
+
+def _has_terminal() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) >= 0
+    except OSError:
+        return False
+
+
+class Roles:
+    """The children: web processes, the live stream, the deliverer."""
+
+    def __init__(self) -> None:
+        self._web: list[WebChild] = []
+        self._others: list[Child] = []
+        self._deliver: list[Child] = []
+
+    def start(self, *, host: str, events: bool, deliver: bool) -> None:
+        """Start all but the web."""
         os.environ[SUPERVISOR_VARIABLE] = str(os.getpid())
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        threading.Thread(target=self.announce, args=(options["host"], demo), daemon=True).start()
-        children = [] if options["no_events"] else [Child("events", "--host", options["host"])]
-        children += [] if options["no_deliver"] else [Child("deliver")]
-        connections.close_all()
-        try:
-            make_server(options["host"]).serve()
-        finally:
-            for child in children:
-                child.end(KILL_AFTER_SECONDS)
+        self._others = [Child("events", "--host", host)] if events else []
+        self._deliver = [Child("deliver")] if deliver else []
 
-    def announce(self, host: str, demo: Demo | None) -> None:
-        """Print the address and the login once the service is ready."""
-        if wait_until_ready(host):
-            text = describe(demo) if demo else f"Serving {settings.PUBLIC_URL}"
-            self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
-            self.stdout.flush()
+    def serve_web(self, listener: socket.socket, is_stopped: Callable[[], bool]) -> bool:
+        """Start the web. Return True when it answers, False if stopped; raise CommandError if it does not start."""
+        self._web = [WebChild(listener) for _ in range(settings.WEB_CONCURRENCY)]
+        if all(child.wait_until_ready(READY_SECONDS, is_stopped) for child in self._web):
+            return True
+        if not is_stopped():
+            raise CommandError("The web did not start; the reason is printed above.")
+        return False
 
+    def reload(self) -> None:
+        """Run every child again with the code on disk, the web first and one process after the other."""
+        for child in (*self._web, *self._others, *self._deliver):
+            child.reload(KILL_AFTER_SECONDS)
 
-def make_server(host: str) -> Any:
-    """Return granian, configured for WSGI."""
-    # Forked workers would keep the settings of this process, which have no connection pool.
-    multiprocessing.set_start_method("spawn", force=True)
-    # granian warns about more threads than cores; ours mostly wait for the disk of the database.
-    logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
-    return Granian(
-        "config.wsgi:application",
-        address=host,
-        port=settings.PORT,
-        interface=Interfaces.WSGI,
-        workers=settings.WEB_CONCURRENCY,
-        blocking_threads=THREADS,
-        websockets=False,
-        respawn_failed_workers=True,
-        workers_kill_timeout=KILL_AFTER_SECONDS,
-        log_level=LogLevels.warning,
-    )
+    def end(self, patience_seconds: float) -> None:
+        """End them in order: first those that take requests, then the one that delivers what they have stored."""
+        for group in ((*self._web, *self._others), self._deliver):
+            until = time.monotonic() + patience_seconds
+            for child in group:
+                child.ask_to_end()
+            for child in group:
+                child.end(max(0.1, until - time.monotonic()))
 
 
-def wait_until_ready(host: str) -> bool:
-    """Return whether the service answers within a minute."""
-    address = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
-    known_host = {"Host": urlsplit(settings.PUBLIC_URL).netloc}  # ALLOWED_HOSTS may leave 127.0.0.1 out
-    request = urllib.request.Request(f"http://{address}:{settings.PORT}/readyz", headers=known_host)
-    pause = threading.Event()
-    for _ in range(READY_SECONDS * 5):
-        try:
-            with urllib.request.urlopen(request, timeout=2) as answer:  # noqa: S310 - our own address
-                return bool(answer.status == 200)
-        except OSError:
-            pause.wait(0.2)
-    return False
+def is_loopback(host: str) -> bool:
+    """Return whether an address to listen on can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,44 @@
+"""
+A separate host for hosted pages (PAGES_URL), so that pages that strangers write do not share the dashboard's origin.
+
+Two names of one service. On the pages' host nothing answers but what pages need; on the other one `/f/` redirects
+there. Posts to either address are taken: forms on other sites keep the address that they were copied with.
+"""
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from config.api import errors
+from config.api.middleware import CHALLENGE
+
+# forms.js submits to the host that it came from, with a publishable key; no cookie is read there.
+_ANSWERED = re.compile(r"/f/.*|/forms(\.[^/]+)?\.js|/api/submit|/\.well-known/security\.txt")
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class PagesHostMiddleware:
+    """Keeps hosted pages and everything else on separate hosts."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        if not settings.PAGES_URL:
+            raise MiddlewareNotUsed
+        self.get_response = get_response
+        self._host = urlsplit(settings.PAGES_URL).netloc.lower()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        path = request.path_info
+        if request.get_host().lower() == self._host:
+            is_answered = _ANSWERED.fullmatch(path) or path.startswith(settings.STATIC_URL)
+            return self.get_response(request) if is_answered else errors.not_found()
+        is_page = path.startswith("/f/") and path != CHALLENGE and request.method in ("GET", "HEAD")
+        # Temporary: the setting may change.
+        return (
+            HttpResponseRedirect(settings.PAGES_URL + request.get_full_path())
+            if is_page
+            else self.get_response(request)
+        )

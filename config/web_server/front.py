@@ -1,0 +1,118 @@
+"""
+The ASGI application in front of Django: bodies and responses in the event loop, Django in threads.
+
+A thread is held only while Django works: never by a client that sends or reads slowly.
+"""
+
+import contextlib
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from uuid_utils.compat import uuid4
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+
+from config.web_server import wsgi_bridge
+from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooSlow
+from config.web_server.connection import CONNECTION, CYCLE
+from config.web_server.short_handler import PATHS
+from config.web_server.threads import Threads
+from config.web_server.wsgi_bridge import Answer, Application
+
+THREADS = 8  # for Django, per process; each has its own database connection
+STREAM_THREADS = 8  # that wait for parts of streams
+MAX_WAITING = 1_000  # requests that wait for a thread
+BODY_HEADERS = (b"content-length", b"transfer-encoding")
+Send = Callable[[Any], Awaitable[None]]
+MayWait = Callable[[dict[str, Any]], bool]
+logger = logging.getLogger(__name__)
+
+
+class Front:
+    """
+    `application`: for every path but those of `short`, which have less middleware.
+
+    `may_wait(environ)`: whether to wait for the rest of a body. It blocks, so it runs in a thread.
+    """
+
+    def __init__(self, application: Application, short: Application, may_wait: MayWait) -> None:
+        self._application = application
+        self._short = short
+        self._may_wait = may_wait
+        self._bodies = Bodies(self._ask)
+        self._threads: Threads
+        self._stream_threads: Threads
+
+    def start(self) -> None:
+        """Start the threads. Call it in the event loop."""
+        self._threads = Threads(THREADS, "web")
+        self._stream_threads = Threads(STREAM_THREADS, "stream")
+
+    async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            body = await self._read(scope, receive)
+        except Disconnected:
+            return
+        except TooSlow:
+            await self._refuse(send, 408, "request_timeout", "The request body did not arrive in time. Send it again.")
+            return
+        if self._threads.waiting > MAX_WAITING:
+            await self._refuse(send, 503, "service_unavailable", "The service is busy. Try again in a few seconds.")
+            return
+        application = self._short if scope["path"].startswith(PATHS) else self._application
+        answer = await self._threads.call(wsgi_bridge.call, application, scope, body)
+        if scope["extensions"][CYCLE].more_body:
+            answer.headers.append((b"connection", b"close"))  # the rest of the body is not read
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        if answer.body is None:
+            await self._stream(scope, answer, send)
+        else:
+            await send({"type": "http.response.body", "body": answer.body})
+
+    async def _read(self, scope: Any, receive: Any) -> bytes:
+        """Return the body, which usually has arrived with the head. Raises TooSlow and Disconnected."""
+        if not any(name in BODY_HEADERS for name, _ in scope["headers"]):
+            return b""
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Disconnected
+        if not message["more_body"] and len(message["body"]) <= HIGH_WATER_LIMIT:
+            return bytes(message["body"])
+        try:
+            return await self._bodies.read(scope, receive, message)
+        except NotWaitedFor:
+            return b""
+
+    async def _ask(self, scope: Any) -> bool:
+        return await self._threads.call(self._may_wait, wsgi_bridge.environ_of(scope, b""))
+
+    async def _stream(self, scope: Any, answer: Answer, send: Send) -> None:
+        """Send the parts as the client takes them. A stream that fails is cut, so that it does not look complete."""
+        connection = scope["extensions"][CONNECTION]
+        if scope["method"] == "HEAD":
+            answer.parts = iter(())
+        try:
+            while (part := await self._stream_threads.call(next, answer.parts, None)) is not None:
+                if part:
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                if connection.transport.is_closing():  # the client has left, or was cut
+                    return
+            await send({"type": "http.response.body", "body": b""})
+        except Exception:
+            logger.exception("a streamed response ended early")
+            connection.cut()
+        finally:
+            with contextlib.suppress(Exception):
+                await self._stream_threads.call(answer.close)
+
+    async def _refuse(self, send: Send, status: int, code: str, message: str) -> None:
+        body = json.dumps({"success": False, "error": code, "message": message}).encode()
+        headers = [(b"content-type", b"application/json"), (b"connection", b"close"), (b"retry-after", b"5")]
+        headers.append((b"x-request-id", uuid4().hex.encode()))
+        headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

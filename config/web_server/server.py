@@ -1,0 +1,100 @@
+"""uvicorn's server over an open listening socket, for web and live stream, with the sweep for slow clients."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, cast
+
+import uvicorn
+import uvloop
+
+from config.supervision.ports import BACKLOG, allow_open_files
+from config.web_server.connection import Connection
+
+SPARE_FILES = 500  # besides the connections: database, Redis, files
+SWEEP_SECONDS = 1.0
+MAX_UNREAD_BYTES = 256 * 1024 * 1024  # of responses, in one process
+KEEP_ALIVE_SECONDS = 75  # longer than a proxy keeps an idle connection (nginx: 60 s), so the proxy closes it first
+
+
+def run(
+    application: Any,
+    *,
+    listener: socket.socket,
+    connections: int,
+    grace_seconds: float,
+    on_start: Callable[[], None] = lambda: None,
+    on_ready: Callable[[], None] = lambda: None,
+) -> NoReturn:
+    """
+    Serve an ASGI application until SIGTERM or SIGINT, give open requests `grace_seconds`, and end the process.
+
+    `on_start` is called in the event loop before, and `on_ready` after connections are accepted.
+    """
+    allow_open_files(connections + SPARE_FILES)
+    logging.getLogger("uvicorn.error").addFilter(_is_ours)
+    config = uvicorn.Config(
+        application,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=connections,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=grace_seconds,  # type: ignore[arg-type]  # passed on to `asyncio.wait_for`
+    )
+    uvloop.run(_serve(uvicorn.Server(config), listener, on_start, on_ready))
+    logging.shutdown()
+    os._exit(0)  # threads may still wait for the database, and Python would spend 0.2 s on taking modules apart
+
+
+async def _serve(
+    server: uvicorn.Server, listener: socket.socket, on_start: Callable[[], None], on_ready: Callable[[], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, setattr, server, "should_exit", True)
+    on_start()
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup(sockets=[listener])
+    on_ready()
+    sweep = loop.create_task(_sweep(server))
+    await server.main_loop()
+    await server.shutdown(sockets=[listener])
+    sweep.cancel()
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Return whether uvicorn reports an error of ours, not a bad request or the end of an open stream."""
+    return bool(record.exc_info and isinstance(record.exc_info[1], Exception))
+
+
+async def _sweep(server: uvicorn.Server) -> None:
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        now = time.monotonic()
+        connections = cast(list[Connection], list(server.server_state.connections))
+        for connection in connections:
+            connection.check(now)
+        cut_unread(connections, MAX_UNREAD_BYTES)
+
+
+def cut_unread(connections: Iterable[Connection], most: int) -> None:
+    """Cut connections, those with most first, until less than `most` bytes wait for their clients to read them."""
+    waiting = {connection: connection.transport.get_write_buffer_size() for connection in connections}
+    total = sum(waiting.values())
+    for connection in sorted(waiting, key=waiting.__getitem__, reverse=True):
+        if total <= most:
+            return
+        total -= waiting[connection]
+        connection.cut()

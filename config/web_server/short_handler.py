@@ -1,0 +1,19 @@
+"""A WSGI handler with less middleware, for paths that know no session: the API and hosted forms."""
+
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
+
+PATHS = ("/api/", "/f/")
+
+
+class ShortHandler(WSGIHandler):
+    """Runs every middleware of the settings but those of SESSION_MIDDLEWARE."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """Load the shorter list. Django reads the setting, so make one before requests are answered."""
+        whole = settings.MIDDLEWARE
+        settings.MIDDLEWARE = [name for name in whole if name not in settings.SESSION_MIDDLEWARE]
+        try:
+            super().load_middleware(is_async)
+        finally:
+            settings.MIDDLEWARE = whole
