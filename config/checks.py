@@ -57,6 +57,19 @@ def check_public_url(**_arguments: object) -> list[CheckMessage]:
 
 
 @register(TAG)
+def check_pages_url(**_arguments: object) -> list[CheckMessage]:
+    """PAGES_URL is optional; pages on the dashboard's own origin would make it pointless."""
+    parts = urlsplit(settings.PAGES_URL)
+    is_origin = parts.scheme in ("http", "https") and parts.hostname and not parts.path and not parts.query
+    if not settings.PAGES_URL or (is_origin and parts.netloc != urlsplit(settings.PUBLIC_URL).netloc):
+        return []
+    hint = "Write it like https://pages.example.net: an origin, without a path, on another host than PUBLIC_URL."
+    return [
+        Error(f"PAGES_URL is not an origin next to PUBLIC_URL: {settings.PAGES_URL}", hint=hint, id="fieldpost.E020")
+    ]
+
+
+@register(TAG)
 def check_events_url(**_arguments: object) -> list[CheckMessage]:
     """Browsers do not open an http stream from an https page."""
     if not settings.PUBLIC_URL.startswith("https://") or settings.EVENTS_URL.startswith("https://"):

@@ -22,19 +22,25 @@ def client_network(request: HttpRequest) -> str:
 
 def client_address(request: HttpRequest) -> str:
     """
-    Return the client's IP address.
+    Return the client's IP address; of one that IPv6 maps (`::ffff:192.0.2.1`, RFC 4291, 2.5.5.2) the IPv4 address.
 
     Only the last TRUSTED_PROXY_COUNT entries of `X-Forwarded-For` are trusted: our own proxies appended them. A client
     can put anything into the entries before those.
     """
-    direct = str(request.META.get("REMOTE_ADDR", ""))
+    socket = str(request.META.get("REMOTE_ADDR", ""))
+    direct = _plain(socket, otherwise=socket)
     hops = settings.TRUSTED_PROXY_COUNT
     if not hops:
         return direct
     forwarded = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
     chain = [*forwarded, direct]
     candidate = chain[-hops - 1] if len(chain) > hops else chain[0]
+    return _plain(candidate, otherwise=direct)  # a proxy wrote something else: fall back to the socket's address
+
+
+def _plain(text: str, *, otherwise: str) -> str:
     try:
-        return str(ipaddress.ip_address(candidate))
-    except ValueError:  # a proxy wrote something else: fall back to the socket's address
-        return direct
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return otherwise
+    return str(getattr(address, "ipv4_mapped", None) or address)

@@ -1,18 +1,20 @@
 """Numbered pages of a list on a screen, newest rows first, and whole numbers in a query."""
 
+from abc import ABC, abstractmethod
+
 MAX_DIGITS = 11  # of a number in a query: more than any list has rows, and far from what int() refuses
 
 
-class NumberedPage:
+class NumberedPage(ABC):
     """The neighbors of page `number`, from 1, where `last_number` is the last page that can be shown."""
 
     __slots__ = ()
     number: int
 
     @property
+    @abstractmethod
     def last_number(self) -> int:
-        """The number of the oldest page that is known."""
-        raise NotImplementedError  # abstract: exact and bounded lists know their end in different ways
+        """The number of the oldest page that is known. Exact and bounded lists know it in different ways."""
 
     @property
     def has_previous(self) -> bool:

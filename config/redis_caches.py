@@ -5,6 +5,7 @@ django-ratelimit counts by `add(key, 1)` and, if the key exists already, `incr(k
 SET, EXISTS and INCR: three round trips. Here `add` increments, and `incr` returns the number that `add` got.
 """
 
+import hashlib
 import logging
 import threading
 import time
@@ -14,7 +15,7 @@ from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.redis import RedisCache
-from redis.exceptions import RedisError
+from redis.exceptions import NoScriptError, RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,20 @@ class Breaker:
 
 
 breaker = Breaker()  # one per process, shared by caches and nudges
+
+# Compare and count in one step, so that requests at the same moment cannot pass the ceiling together. Nothing is taken
+# from a counter that is gone: it would come back below zero, and never expire.
+_TAKE = """
+local count = tonumber(redis.call('GET', KEYS[1]) or '0')
+local wanted = tonumber(ARGV[1])
+local taken = math.max(-count, math.min(wanted, math.max(0, tonumber(ARGV[2]) - count)))
+if taken ~= 0 then
+  count = redis.call('INCRBY', KEYS[1], taken)
+  if count == taken then redis.call('EXPIRE', KEYS[1], ARGV[3]) end
+end
+return {taken, count}
+"""
+_TAKE_SHA = hashlib.sha1(_TAKE.encode(), usedforsecurity=False).hexdigest()  # the name that Redis gives it
 
 
 class RedisCounterCache(RedisCache):
@@ -76,13 +91,36 @@ class RedisCounterCache(RedisCache):
                 breaker.trip(error)
         return caches["local"].get(key, default)
 
+    def take(self, key: str, wanted: int, *, most: int, seconds: int) -> tuple[int, int] | None:
+        """
+        Add up to `wanted` to a counter, while it stays at most `most`; a negative number gives back.
+
+        Returns `(taken, count)`; None while Redis is unavailable. One round trip.
+        """
+        if breaker.is_open():
+            return None
+        full_key = self.make_and_validate_key(key)
+        try:
+            client = self._client_for(full_key)
+            try:
+                found = client.evalsha(_TAKE_SHA, 1, full_key, wanted, most, seconds)
+            except NoScriptError:  # the first call since Redis started
+                found = client.eval(_TAKE, 1, full_key, wanted, most, seconds)
+            return int(found[0]), int(found[1])
+        except REDIS_AWAY as error:
+            breaker.trip(error)
+            return None
+
+    def _client_for(self, full_key: str) -> Any:
+        if self._client is None:
+            self._client = self._cache.get_client(full_key, write=True)
+        return self._client
+
     def _count(self, key: str, timeout: float | None, version: int | None) -> int:
         full_key = self.make_and_validate_key(key, version=version)
         if not breaker.is_open():
             try:
-                if self._client is None:
-                    self._client = self._cache.get_client(full_key, write=True)
-                pipeline = self._client.pipeline(transaction=False)
+                pipeline = self._client_for(full_key).pipeline(transaction=False)
                 pipeline.incr(full_key)
                 pipeline.expire(full_key, int(timeout or 0), nx=True)
                 return int(pipeline.execute()[0])

@@ -14,6 +14,7 @@ import environ
 
 from config.error_reports import start_error_reports
 from config.logs import logging_config
+from config.postgresql import connections
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "data").resolve()
@@ -25,14 +26,25 @@ environ.Env.read_env(DATA_DIR / "env")  # sets only variables that the process e
 DEBUG = env.bool("DEBUG", default=False)
 DEMO = env.bool("DEMO", default=False)  # first run on a laptop: demo organization, local receivers
 SECRET_KEY = env.str("SECRET_KEY", default="")
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # earlier ones: what they signed stays valid
+ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", default=[])  # of secrets in the database; the first one encrypts
 PORT = env.int("PORT", default=8000)
 EVENTS_PORT = env.int("EVENTS_PORT", default=PORT + 1)
 PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://127.0.0.1:{PORT}").rstrip("/")
+PAGES_URL = env.str("PAGES_URL", default="").rstrip("/")  # a separate origin for hosted pages
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", default="")  # mailto: or https:, in security.txt
 EVENTS_URL = env.str("EVENTS_URL", default=f"http://127.0.0.1:{EVENTS_PORT}").rstrip("/")
 ALLOWED_HOSTS = env.list(
     "ALLOWED_HOSTS", default=[urlsplit(PUBLIC_URL).hostname or "localhost", "localhost", "127.0.0.1"]
 )
+if PAGES_URL:
+    ALLOWED_HOSTS.append(urlsplit(PAGES_URL).hostname or "")
 WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=1)  # web worker processes on this host
+WEB_MAX_CONNECTIONS = env.int("WEB_MAX_CONNECTIONS", default=10_000)  # per web process
+HEAD_SECONDS = env.float("HEAD_SECONDS", default=30)  # for a request's headers
+BODY_SECONDS = env.float("BODY_SECONDS", default=30)  # for a request's body; longer only at the rate below
+BODY_BYTES_PER_SECOND = env.int("BODY_BYTES_PER_SECOND", default=20_000)
+READER_SECONDS = env.float("READER_SECONDS", default=60)  # for a client that takes nothing of its response
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies that append to X-Forwarded-For
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 
@@ -65,6 +77,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "keys",
@@ -78,6 +91,8 @@ MIDDLEWARE = [
     "config.api.middleware.RequestIdMiddleware",
     "config.api.middleware.CorsMiddleware",
     "config.api.middleware.UnavailableMiddleware",
+    "config.api.middleware.PermissionsPolicyMiddleware",
+    "config.pages.own_host.PagesHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -87,9 +102,21 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "dashboard.accounts.session_list.SessionWatch",
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
 ]
+# Of these, the ones that need a session or serve only pages: `/api/` and `/f/` run without them (docs/adr/0032).
+SESSION_MIDDLEWARE = {
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "dashboard.accounts.session_list.SessionWatch",
+    "django_htmx.middleware.HtmxMiddleware",
+}
 
 TEMPLATES = [
     {
@@ -129,26 +156,16 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         export = snapshot
         max_age = None  # reopening the file for each request would cost more than the INSERT
     else:
-        from django.db.backends.postgresql.psycopg_any import IsolationLevel
-
-        # Seconds; milliseconds until an unresponsive peer counts as gone; idle seconds before a keepalive probe.
-        timeouts: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 30}
-        timeouts["application_name"] = "fieldpost"
-        default["OPTIONS"] = timeouts | default["OPTIONS"]
-        snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
-        export = {**snapshot, "OPTIONS": dict(snapshot["OPTIONS"])}
+        snapshot, export = connections.with_limits(
+            default, snapshot, pool_size=DATABASE_POOL_SIZE, quick=STATEMENT_SECONDS, long=LONG_STATEMENT_SECONDS
+        )
         max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps connections; a single thread has only one
-        if DATABASE_POOL_SIZE:
-            # A pool, because web servers end idle threads without closing their connections.
-            # `timeout`: seconds to wait for a connection, then 503. `reconnect_timeout` is shorter: the pool's retries
-            # back off, so that requests would still wait although the database is available again.
-            pool = {"max_size": DATABASE_POOL_SIZE, "timeout": 3.0, "reconnect_timeout": 1.5}
-            default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
-            snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
     return {"default": default, SNAPSHOT: snapshot, EXPORT: export}
 
 
+STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=30)  # PostgreSQL's, of web and events; 0 is none
+LONG_STATEMENT_SECONDS = env.float("DATABASE_LONG_STATEMENT_SECONDS", default=600)  # of exports and all other roles
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
 DATABASES = databases(DATABASE_URL)
@@ -181,6 +198,8 @@ RATELIMIT_USE_CACHE = "counters"
 BURST_PER_ADDRESS_AND_FORM = env.str("BURST_PER_ADDRESS_AND_FORM", default="10/m")
 BURST_PER_FORM = env.str("BURST_PER_FORM", default="60/m")
 
+SEARCHES_AT_ONCE = env.int("SEARCHES_AT_ONCE", default=3)  # of one organization, per process
+
 # Spam ----------------------------------------------------------------------------------------------------------------
 PROOF_OF_WORK_HASHES = env.int("PROOF_OF_WORK_HASHES", default=100_000)  # at most per submission; at least half
 TURNSTILE_VERIFY_URL = env.str(
@@ -192,6 +211,12 @@ HCAPTCHA_VERIFY_URL = env.str("HCAPTCHA_VERIFY_URL", default="https://api.hcaptc
 EVENTS_TOKEN_SECONDS = env.int("EVENTS_TOKEN_SECONDS", default=120)  # a new token checks permissions again
 EVENTS_POLL_SECONDS = env.float("EVENTS_POLL_SECONDS", default=0.5)
 EVENTS_MAX_VIEWERS = env.int("EVENTS_MAX_VIEWERS", default=5_000)  # per process
+EVENTS_PER_PERSON = env.int("EVENTS_PER_PERSON", default=10)  # per process
+EVENTS_PER_ORGANIZATION = env.int("EVENTS_PER_ORGANIZATION", default=100)  # per process
+
+# Exports -------------------------------------------------------------------------------------------------------------
+EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", default=6)  # fewer than the threads of a web process
+EXPORTS_AT_ONCE_PER_ORGANIZATION = env.int("EXPORTS_AT_ONCE_PER_ORGANIZATION", default=2)
 
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
@@ -206,6 +231,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "dashboard.accounts.password_strength.StrengthValidator"},
 ]
 # https://docs.allauth.org/en/latest/account/configuration.html
 ACCOUNT_ADAPTER = "dashboard.allauth_adapters.AccountAdapter"
@@ -222,10 +248,14 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True  # "your password was changed"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after a login in which sensitive changes do not ask again
 # Of a second step, `key` is the account: only someone with the password gets there. Of passwords, the adapter makes it
-# client and account, so that strangers cannot lock somebody out.
+# client and account, so that strangers cannot lock somebody out. Beyond a "doubt", a login needs a proof.
 ACCOUNT_RATE_LIMITS = {
-    "login_failed": "10/m/ip,10/5m/key",
+    "login_failed": "10/5m/key",
+    "login_doubt_address": "10/m/ip",
+    "login_doubt_account": "20/h/key",
+    "login_proof_code": "3/h/key",
     "confirm_email": "3/m/key,20/h/key",  # codes mailed to one address
 }
 ACCOUNT_FORMS = {
@@ -249,6 +279,8 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Fieldpost"
 MFA_TOTP_TOLERANCE = 1  # steps of 30 s by which a phone's clock may be wrong
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_HTTPS  # browsers allow http only for localhost
+SESSION_ENGINE = "dashboard.accounts.session_store"
+SESSION_COOKIE_AGE = 30 * 86_400  # seconds without use; the engine ends sessions after 90 days in any case
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "fieldpost_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "fieldpost_csrf"
@@ -319,6 +351,7 @@ WEBHOOK_ALLOWED_PORTS = env.list("WEBHOOK_ALLOWED_PORTS", cast=int, default=[443
 WEBHOOK_PROXY_URL = env.str("WEBHOOK_PROXY_URL", default="")
 DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=60)  # longer than any attempt
 DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # period of Celery beat
+HELD_POLL_SECONDS = env.float("HELD_POLL_SECONDS", default=10)  # how often held submissions are released into the hour
 DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # pause of `manage.py deliver` when idle
 DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=16)  # requests in flight per process
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
@@ -327,7 +360,14 @@ EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimite
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 TEST_MAILS = env.str("TEST_MAILS", default="20/h")  # per organization
+TEST_EVENTS = env.str("TEST_EVENTS", default="20/h")  # per organization
+REPLAYS = env.str("REPLAYS", default="20/h")  # per organization
+MAILS_PER_ORGANIZATION = env.int("MAILS_PER_ORGANIZATION", default=500)  # an hour on Free; Pro 10, Enterprise 100 times
+MAILS_PER_ACCOUNT = env.int("MAILS_PER_ACCOUNT", default=60)  # an hour: codes, resets, notices
 SUBMISSION_PAGE = f"{PUBLIC_URL}/dashboard/submissions/"  # followed by its id: the link in a mail
+
+# Audit trail ---------------------------------------------------------------------------------------------------------
+AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=3 * 365)
 
 # Celery --------------------------------------------------------------------------------------------------------------
 # https://docs.celeryq.dev/en/stable/userguide/configuration.html
@@ -349,6 +389,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 # Files, language, time, logs -----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"  # filled by `collectstatic`; else the apps' files are served
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},
+}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins
 LANGUAGE_CODE = "en"

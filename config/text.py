@@ -27,3 +27,25 @@ def clean_name(value: str) -> str:
     if value.isascii() or len(value) > LONGEST_NAME:
         return value
     return unicodedata.normalize("NFC", value)
+
+
+# A dot between a letter or digit and two letters: every top-level domain has two letters or more. The other dots are
+# those that browsers read as one (IDNA). Both patterns match a fixed number of characters, so each is linear.
+_IN_A_HOST = re.compile(r"[^\W_][.\u3002\uff0e\uff61][^\W\d_]{2}")
+_ADDRESS = re.compile(r"://|\bwww[.\u3002\uff0e\uff61]", re.IGNORECASE)
+
+
+def holds_web_address(text: str) -> bool:
+    """Return whether a mail program would make a link of a part of the text, such as `evil.example/claim`."""
+    return bool(_ADDRESS.search(text) or _IN_A_HOST.search(text))
+
+
+def refuse_web_address(name: str) -> None:
+    """Raise ValueError for a name that holds a web address: it is shown in mails to strangers."""
+    if holds_web_address(name):
+        raise ValueError("A name cannot hold a web address. Leave the address out, or put a blank after each dot.")
+
+
+def name_for_strangers(name: str, instead: str) -> str:
+    """Return a name as mails to strangers show it: `instead` if it holds a web address, as older names may."""
+    return instead if holds_web_address(name) else name

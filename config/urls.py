@@ -5,10 +5,13 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import cache_page
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularJSONAPIView
 
 from config.api.views import UnknownPath
 from config.health import healthz, readyz
+from config.pages import security_txt
+from config.pages.api_docs import ApiDocs
+from dashboard.accounts.second_steps import require_second_step
 
 api: list[URLPattern | URLResolver] = [
     path("", include("submissions.receiving.api")),  # first: most requests are submissions
@@ -19,12 +22,13 @@ api: list[URLPattern | URLResolver] = [
     path("", include("webhooks.views")),
     # Public, and building it takes half a second: cached for an hour in each process.
     path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
-    path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("docs", ApiDocs.as_view(url_name="schema"), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),
 ]
 
 # Operators log in like everyone else, with the second factor: https://docs.allauth.org/en/latest/common/admin.html
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as its documentation says
+require_second_step(admin.site)
 
 urlpatterns = [
     path("api/", include(api)),
@@ -32,9 +36,12 @@ urlpatterns = [
     path("", include("forms_app.script_urls")),
     path("healthz", healthz),
     path("readyz", readyz),
+    path(security_txt.PATH, security_txt.security_txt),
     path("dashboard/", include("dashboard.urls")),
+    path("account/", include("dashboard.accounts.passkey_login")),  # before allauth's own
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
+    path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),
     path("", RedirectView.as_view(pattern_name="dashboard:home")),
 ]

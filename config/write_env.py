@@ -8,6 +8,7 @@ from pathlib import Path
 CONTENT = """\
 # Written by the first `make run`. Every `manage.py` command reads it; the process environment takes precedence.
 SECRET_KEY={secret_key}
+ENCRYPTION_KEYS={encryption_key}
 DEMO=1
 WEBHOOK_ALLOW_HTTP=1
 WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8,::1/128
@@ -22,7 +23,7 @@ def write_environment(data_dir: Path) -> bool:
         return False
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(CONTENT.format(secret_key=secrets.token_urlsafe(50)))
+        file.write(CONTENT.format(secret_key=secrets.token_urlsafe(50), encryption_key=secrets.token_urlsafe(50)))
     return True
 
 

@@ -5,17 +5,19 @@ Every error of the API: raised anywhere as an ApiError, turned into the envelope
 import dataclasses
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
+from config.api.current_request import current_request
 from config.database import drop_broken_connections, is_away
 
 logger = logging.getLogger(__name__)
+Answer = TypeVar("Answer", bound=HttpResponseBase)
 
 RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
 
@@ -51,6 +53,7 @@ class ApiError(Exception):
     code = "internal_error"
     message = "Something went wrong."
     reason = ""  # distinguishes causes that share a code, for the dashboard; never sent
+    is_logged = False  # whether `as_api_error` has written a line about it
 
     def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message or self.message)
@@ -106,6 +109,11 @@ class Unauthorized(ApiError):
     status, code, message = 403, "unauthorized", "Unauthorized"
 
 
+class Suspended(ApiError):
+    status, code = 403, "suspended"
+    message = "The operator of this service has suspended this organization. Its dashboard shows the reason."
+
+
 class PlanRequired(ApiError):
     status, code = 403, "plan_required"
 
@@ -134,6 +142,11 @@ class Conflict(ApiError):
 class PayloadTooLarge(ApiError):
     status, code = 413, "payload_too_large"
     message = "The body is larger than 256 KiB. Send less."
+
+
+class QuotaExceeded(ApiError):
+    status, code = 413, "quota_exceeded"
+    message = "The stored bytes of the plan are used up. Delete submissions or change the plan, then send again."
 
 
 class UnsupportedMediaType(ApiError):
@@ -183,23 +196,41 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, drf.UnsupportedMediaType):
         return UnsupportedMediaType()
     if is_away(error):
-        logger.warning("database unavailable: %s", error)
+        logger.warning("database unavailable: %s", error, extra=_request_line())
         drop_broken_connections()
-        return ServiceUnavailable()
-    logger.error("internal error", exc_info=error)
-    return InternalError()
+        return _logged(ServiceUnavailable())
+    logger.error("internal error", exc_info=error, extra=_request_line())
+    return _logged(InternalError())
+
+
+def _request_line() -> dict[str, str]:
+    """Return method and path with query of the current request, for a log line."""
+    request = current_request()
+    return {"method": str(request.method), "path": request.get_full_path()} if request else {}
+
+
+def _logged(failure: ApiError) -> ApiError:
+    failure.is_logged = True
+    return failure
+
+
+def logged_once(response: Answer, failure: ApiError) -> Answer:
+    """Return the response, marked for Django as logged if our line, which says more, is written."""
+    if failure.is_logged:
+        response._has_been_logged = True  # type: ignore[attr-defined]  # read by django.utils.log.log_response
+    return response
 
 
 def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response:
     """DRF's EXCEPTION_HANDLER."""
     failure = as_api_error(error)
-    return Response(failure.body(), status=failure.status, headers=failure.headers)
+    return logged_once(Response(failure.body(), status=failure.status, headers=failure.headers), failure)
 
 
 def error_response(error: BaseException) -> HttpResponse:
     """Return the envelope outside DRF: in middleware, plain views and Django's error handlers."""
     failure = as_api_error(error)
-    return JsonResponse(failure.body(), status=failure.status, headers=failure.headers)
+    return logged_once(JsonResponse(failure.body(), status=failure.status, headers=failure.headers), failure)
 
 
 def not_found() -> HttpResponse:

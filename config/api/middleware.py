@@ -1,5 +1,5 @@
 """
-Middleware of API and pages: a request id, CORS, and 503 instead of 500 while the database is unavailable.
+Middleware of API and pages: a request id, CORS, a policy, and 503 instead of 500 without a database.
 
 CORS is for the paths that pages of any origin may call, and for no other (docs/contract.md 5). Not
 django-cors-headers, which sends a fixed list: the preflight must echo the requested headers, and it must be answered
@@ -13,9 +13,11 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid4
 
+from config.api.current_request import CURRENT
 from config.api.errors import error_response
 from config.api.ratelimit import HEADERS
 from config.database import is_away
+from config.pages.policies import PERMISSIONS
 
 REQUEST_ID = "X-Request-Id"
 OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
@@ -28,7 +30,11 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class RequestIdMiddleware:
-    """Adds an id to the log lines and the response. A caller's own id is kept if its characters are safe."""
+    """
+    Remembers the request while it is answered, and adds an id to the log lines and the response.
+
+    A caller's own id is kept if its characters are safe.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -38,7 +44,11 @@ class RequestIdMiddleware:
         request_id = given if _ACCEPTABLE_ID.fullmatch(given) else uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        response = self.get_response(request)
+        before = CURRENT.set(request)
+        try:
+            response = self.get_response(request)
+        finally:
+            CURRENT.reset(before)
         response.headers[REQUEST_ID] = request_id
         if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
             response.headers["Connection"] = "close"  # the rest of this body would be read as the next request
@@ -94,3 +104,16 @@ class UnavailableMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the 503 for an unavailable database, None for any other error."""
         return error_response(exception) if is_away(exception) else None
+
+
+class PermissionsPolicyMiddleware:
+    """Adds Permissions-Policy to every page."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            response.headers["Permissions-Policy"] = PERMISSIONS
+        return response

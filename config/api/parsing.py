@@ -19,10 +19,11 @@ from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32
 MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is too large
+MAX_MEDIA_TYPE = 1024  # characters of Content-Type and Accept; browsers send some 150
 MAX_DIGITS = 4300  # CPython's limit for int(), which raises ValueError for longer literals
 
-
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,:\[\]{}"]+')
+# A string never fails to match, even an unfinished one: the scan would start again at each of its quotes.
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*+"?|[^\s,:\[\]{}"]+', re.DOTALL)
 
 
 class NumberText(str):
@@ -41,9 +42,13 @@ class _RefusedNumber(Exception):
 
 
 def _place(text: str, token: str) -> str:
-    """Return the position of a literal's first occurrence outside of strings, as `line 1, column 7`."""
+    """
+    Return the position of a refused literal, as `line 1, column 7`.
+
+    It is the first token that begins with the literal: an earlier one would have been refused.
+    """
     for match in _TOKENS.finditer(text):
-        if match[0] == token:
+        if match[0].startswith(token):
             before = text[: match.start()]
             return f"line {before.count(chr(10)) + 1}, column {match.start() - before.rfind(chr(10))}"
     return "the body"
@@ -125,6 +130,17 @@ def _depth(value: object) -> int:
         children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
         todo += [(child, level + 1) for child in children if isinstance(child, dict | list)]
     return deepest
+
+
+def drop_long_media_types(environ: dict[str, Any]) -> None:
+    """
+    Remove a Content-Type or Accept that is too long from a WSGI environment, before Django makes a request of it.
+
+    Python parses their parameters in quadratic time: 64 KB of `;` take two seconds, for any path.
+    """
+    for name in ("CONTENT_TYPE", "HTTP_ACCEPT"):
+        if len(environ.get(name, "")) > MAX_MEDIA_TYPE:
+            del environ[name]
 
 
 def media_type(request: HttpRequest) -> str:

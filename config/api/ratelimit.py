@@ -1,23 +1,39 @@
 """
-Hourly limits and burst limits, counted by django-ratelimit and shown in headers of every response.
+Hourly limits and burst limits, and the headers of every response (docs/contract.md 2).
 
-Source: docs/contract.md 2.
+An organization's hour has a ceiling for pages below the plan's limit, and a count may be given back. So it is counted
+here, in the same cache as the limits of addresses and bursts, which django-ratelimit counts (docs/adr/0036).
 """
 
 import dataclasses
+import datetime as dt
+import logging
+import threading
 import time
-from collections.abc import Iterable
+import uuid
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+from django.conf import settings
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponseBase
 from django_ratelimit.core import get_usage
 
 from config.api.errors import RateLimited
 from config.client_address import client_network
+from config.redis_caches import RedisCounterCache
 
 HOUR = 3600  # seconds
+KEPT_LONGER = 60  # seconds that a counter outlives its hour, so that clocks of several hosts may differ
 COUNTED_TO = 2**31  # no plan allows more
 ANONYMOUS_LIMIT = 100  # requests an hour per address without a valid key, as in the Free plan
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+MARKS = (80, 90, 100)  # percent of the plan's hour; from 90 on, browser submissions wait
+PAGES_PERCENT = 90
+MOST_NOTED = 10_000  # organizations whose marks this process remembers
+BUSY = "This form is busy right now. Try again later."  # for visitors: without numbers, names of headers or codes
+logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,18 +41,34 @@ class Usage:
     """
     The use of a window: `limit` and `count` of requests, `reset` as the UTC epoch second of its end.
 
-    `is_over`: the request just counted is over the limit.
+    `is_over`: the request just counted is over the limit. `organization`: the owner of the hour; None for others.
+    `is_public`: for a page, which must not learn the owner's count.
     """
 
     limit: int
     count: int
     reset: int
     is_over: bool
-    kind: str = "hour"  # or "burst"
+    kind: str = "hour"  # or "burst", "address"
+    organization: uuid.UUID | None = None
+    is_public: bool = False
+
+    @property
+    def used(self) -> int:
+        """Requests counted, at most the limit: those over it were refused."""
+        return min(self.count, self.limit)
+
+    @property
+    def remaining(self) -> int:
+        """The rest of the window; for a page the room for pages, rounded up to a multiple of a tenth of the limit."""
+        if not self.is_public:
+            return max(0, self.limit - self.count)
+        most, step = share(self.limit, PAGES_PERCENT), -(-self.limit // 10)
+        return min(most, -(-max(0, most - self.count) // step) * step)
 
     def headers(self) -> dict[str, str]:
         """Return the three `X-RateLimit-*` headers, each an integer."""
-        return dict(zip(HEADERS, map(str, (self.limit, max(0, self.limit - self.count), self.reset)), strict=True))
+        return dict(zip(HEADERS, map(str, (self.limit, self.remaining, self.reset)), strict=True))
 
     def refusal(self) -> RateLimited:
         """Return the 429, with the seconds to wait."""
@@ -47,28 +79,117 @@ class Usage:
         return refusal
 
 
-def count_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
+def share(limit: int, percent: int) -> int:
+    """Return a percentage of a limit, rounded down."""
+    return limit * percent // 100
+
+
+def count_organization(organization: uuid.UUID, hourly_limit: int) -> Usage:
+    """Count one request of an organization against its plan. All plans share one counter, which no change restarts."""
+    reset = _end_of_hour(organization)
+    _, count = _take(organization, reset, 1, most=COUNTED_TO)
+    return Usage(hourly_limit, count, reset, is_over=count > hourly_limit, organization=organization)
+
+
+def reserve_for_pages(organization: uuid.UUID, hourly_limit: int, wanted: int = 1) -> tuple[int, Usage]:
     """
-    Count one request of an organization against its plan.
+    Count up to `wanted` browser submissions, while nine tenths of the hour are not used up; return how many.
 
-    The rate is part of the counter's name, so all plans share one: a change of plan does not restart the hour.
+    The caller gives those back (`give_back`) that are not stored in the end.
     """
-    return _count(request, "organization", organization, f"{COUNTED_TO}/h", limit=hourly_limit)
+    reset = _end_of_hour(organization)
+    taken, count = _take(organization, reset, wanted, most=share(hourly_limit, PAGES_PERCENT))
+    if not taken:
+        if len(_full_here) >= MOST_NOTED:
+            _full_here.clear()
+        _full_here[organization] = reset
+    return taken, Usage(hourly_limit, count, reset, is_over=not taken, organization=organization)
 
 
-def peek_organization(request: HttpRequest, organization: str, hourly_limit: int) -> Usage:
+_full_here: dict[uuid.UUID, int] = {}  # organization -> end of the hour in which pages found no room in this process
+
+
+def is_counted_here(organization: uuid.UUID) -> bool:
+    """
+    Return whether this process knows the use of an organization's hour: from Redis, or because it was full here.
+
+    Without Redis, a process that was restarted has forgotten the hour, and must not take it for empty.
+    """
+    is_shared = isinstance(caches[settings.RATELIMIT_USE_CACHE], RedisCounterCache)
+    return is_shared or _full_here.get(organization) == _end_of_hour(organization)
+
+
+def start_of_hour(organization: uuid.UUID) -> dt.datetime:
+    """Return the start of an organization's current hour."""
+    return dt.datetime.fromtimestamp(_end_of_hour(organization) - HOUR, dt.UTC)
+
+
+def give_back(usage: Usage, number: int = 1) -> Usage:
+    """Take requests back that were reserved in this hour; return its use afterwards."""
+    if usage.organization is None:
+        return usage
+    _, count = _take(usage.organization, usage.reset, -number, most=COUNTED_TO)
+    return dataclasses.replace(usage, count=count)
+
+
+def peek_organization(organization: uuid.UUID, hourly_limit: int) -> Usage:
     """Return the use of an organization's hour without counting a request."""
-    return _count(request, "organization", organization, f"{COUNTED_TO}/h", limit=hourly_limit, increment=False)
+    reset = _end_of_hour(organization)
+    _, count = _take(organization, reset, 0, most=COUNTED_TO)
+    return Usage(hourly_limit, count, reset, is_over=False, organization=organization)
+
+
+def _end_of_hour(organization: uuid.UUID) -> int:
+    """Return the epoch second at which the fixed hour ends, which begins at each organization's own second."""
+    offset, now = zlib.crc32(str(organization).encode()) % HOUR, int(time.time())
+    return now + HOUR - (now - offset) % HOUR
+
+
+def _take(organization: uuid.UUID, reset: int, wanted: int, *, most: int) -> tuple[int, int]:
+    """Return `(taken, count)` of an hour's counter: in Redis, or in this process without it (docs/contract.md 2.8)."""
+    key, seconds = f"hour:{organization}:{reset}", max(1, reset - int(time.time())) + KEPT_LONGER
+    cache = caches[settings.RATELIMIT_USE_CACHE]
+    if isinstance(cache, RedisCounterCache):
+        found = cache.take(key, wanted, most=most, seconds=seconds)
+        if found is not None:
+            return found
+        cache = caches["local"]
+    return _take_here(cache, key, wanted, most, seconds)
+
+
+_counting = threading.Lock()
+
+
+def _take_here(cache: Any, key: str, wanted: int, most: int, seconds: int) -> tuple[int, int]:
+    with _counting:
+        count = int(cache.get(key, 0))
+        taken = max(-count, min(wanted, max(0, most - count)))
+        if taken:
+            cache.set(key, count + taken, seconds)
+        return taken, count + taken
 
 
 def count_address(request: HttpRequest) -> Usage:
     """Count one request without a valid key, or a refused browser submission, against the client's address."""
-    return _count(request, "address", client_network(request), f"{ANONYMOUS_LIMIT}/h")
+    return _count(request, "address", client_network(request), f"{ANONYMOUS_LIMIT}/h", kind="address")
 
 
 def count_burst(request: HttpRequest, group: str, value: str, rate: str) -> Usage:
     """Count one browser submission against a burst limit such as `10/m`."""
     return _count(request, group, value, rate, kind="burst")
+
+
+def take_share(group: str, organization: object, rate: str) -> None:
+    """Count one action of an organization against a rate such as `20/h`. Raises RateLimited over it."""
+    usage = count_burst(HttpRequest(), group, str(organization), rate)  # the limiter reads nothing of the request
+    if usage.is_over:
+        raise usage.refusal()
+
+
+def is_burst_used_up(request: HttpRequest, group: str, value: str, rate: str) -> bool:
+    """Return whether the next browser submission would exceed a burst limit. Counts nothing."""
+    usage = _count(request, group, value, rate, kind="burst", increment=False)
+    return usage.count >= usage.limit
 
 
 def refuse_bursts(request: HttpRequest, limits: Iterable[tuple[str, str, str]]) -> RateLimited | None:
@@ -87,22 +208,47 @@ def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
             response.headers[name] = value
 
 
-def _count(
-    request: HttpRequest,
-    group: str,
-    value: str,
-    rate: str,
-    *,
-    limit: int | None = None,
-    kind: str = "hour",
-    increment: bool = True,
-) -> Usage:
-    """Count a request against `rate`, and compare with `limit` if that is another number."""
+def _count(request: HttpRequest, group: str, value: str, rate: str, *, kind: str, increment: bool = True) -> Usage:
+    """Count a request against `rate`, or with `increment=False` only read the count."""
     # `key` must be a function; ours is known already.
     usage = get_usage(request, group=group, key=lambda _group, _request: value, rate=rate, increment=increment)
     now = int(time.time())
     if usage is None or usage["time_left"] < 0:
         # The counter vanished between two calls of the limiter, whose failures must not fail a request.
-        return Usage(limit or int(rate.partition("/")[0]), 0, now + HOUR, is_over=False, kind=kind)
-    limit = usage["limit"] if limit is None else limit
+        return Usage(int(rate.partition("/")[0]), 0, now + HOUR, is_over=False, kind=kind)
+    limit = usage["limit"]
     return Usage(limit, usage["count"], now + usage["time_left"], is_over=usage["count"] > limit, kind=kind)
+
+
+Report = Callable[[Usage, Sequence[int]], object]
+_reports: list[Report] = []
+_noted: dict[uuid.UUID, tuple[int, int, int]] = {}  # organization -> reset, limit, the highest mark reported
+
+
+def on_marks(report: Report) -> None:
+    """Call `report(usage, marks)` for the marks, in percent, that an organization's hour has newly reached."""
+    _reports.append(report)
+
+
+def note_marks(usage: Usage | None) -> None:
+    """
+    Report each mark once for each process and hour. For when the response is settled; never raises.
+
+    Not only at the very number: the request that reached it may have been given back.
+    """
+    if usage is None or usage.organization is None or usage.count < share(usage.limit, MARKS[0]):
+        return
+    reset, limit, highest = _noted.get(usage.organization, (0, 0, 0))
+    known = highest if (reset, limit) == (usage.reset, usage.limit) else 0
+    new = [mark for mark in MARKS if mark > known and usage.count >= max(1, share(usage.limit, mark))]
+    if not new:
+        return
+    if len(_noted) >= MOST_NOTED:
+        _noted.clear()
+    _noted[usage.organization] = (usage.reset, usage.limit, new[-1])  # first, so that one request of many writes
+    try:
+        for report in _reports:
+            report(usage, new)
+    except Exception:  # a failure here must not change the response
+        logger.exception("the marks %s of organization %s could not be noted", new, usage.organization)
+        _noted.pop(usage.organization, None)

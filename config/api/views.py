@@ -1,8 +1,8 @@
 """
 The base of every endpoint that needs a key: the checks in their order, the envelope, the headers.
 
-Order: key (401), limit (429), permission (403), plan, size and media type, JSON and types (400), ids (404, 403), state,
-values. The first failure decides the response (docs/contract.md 1).
+Order: key (401), suspended (403), limit (429), permission (403), plan, size and media type, JSON and types (400), ids
+(404, 403), state, values. The first failure decides the response (docs/contract.md 1).
 """
 
 import uuid
@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from config.api import ratelimit
-from config.api.errors import Detail, InvalidAccessKey, NotFound, ValidationFailed
+from config.api.errors import Detail, InvalidAccessKey, NotFound, Suspended, ValidationFailed
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
@@ -35,6 +35,10 @@ class Caller(Protocol):
     @property
     def hourly_limit(self) -> int:
         """Requests an hour of the organization's plan."""
+
+    @property
+    def is_suspended(self) -> bool:
+        """Return whether the operator has suspended the organization."""
 
     @property
     def is_publishable(self) -> bool:
@@ -68,11 +72,14 @@ class KeyedView(APIView):
         except exceptions.AuthenticationFailed:
             caller = None
         django_request = request._request
+        if caller is not None and caller.is_suspended:
+            self.usage = ratelimit.count_address(django_request)
+            raise Suspended
         if caller is None or caller.is_publishable:
             # A publishable key is public: a stranger's requests with it must not use up the owner's hour.
             self.usage = ratelimit.count_address(django_request)
         else:
-            self.usage = ratelimit.count_organization(django_request, str(caller.organization_id), caller.hourly_limit)
+            self.usage = ratelimit.count_organization(caller.organization_id, caller.hourly_limit)
         if self.usage.is_over:
             raise self.usage.refusal()
         if caller is None:
@@ -80,8 +87,9 @@ class KeyedView(APIView):
         self.check_permissions(request)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Add the headers of the limit to every response, including errors."""
+        """Add the headers of the limit to every response, including errors, and note a limit that is nearly reached."""
         response = super().finalize_response(request, response, *args, **kwargs)
+        ratelimit.note_marks(self.usage)
         if self.usage is None and self.needs_key:
             # Without a database the key's owner is unknown, so count the address instead.
             self.usage = ratelimit.count_address(request._request)

@@ -4,12 +4,14 @@ import io
 import json
 import logging
 import logging.config
+import sys
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.error_reports import start_error_reports
+from config.error_reports import start_error_reports, without_secrets
 from config.logs import logging_config
+from keys.tokens import make_token
 
 PASSWORD = "what somebody submitted"
 
@@ -51,6 +53,15 @@ def test_log__production__is_one_line_of_json() -> None:
     assert json.loads(line)["level"] == "error"
 
 
-def test_error_reports__package_missing__says_what_to_install() -> None:
+def test_error_reports__package_missing__says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentry_sdk", None)
     with pytest.raises(ImproperlyConfigured, match="pip install 'sentry-sdk"):
         start_error_reports("https://key@sentry.example/1")
+
+
+def test_without_secrets__of_keys_and_tokens__keeps_words_and_public_ids() -> None:
+    """Links of mails have their token in the path."""
+    key = make_token()
+    text = f"/api/keys/key_{'0' * 26} of {key} or {make_token(publishable=True)}: /invitations/{'aB3-' * 9}/ whsec_aa=="
+    left = "/api/keys/key_00000000000000000000000000 of [left out] or [left out]: /invitations/[left out]/ [left out]"
+    assert without_secrets(text) == left

@@ -105,5 +105,21 @@ def test_parse__what_is_wrong__is_said_with_its_place(body: bytes, message: str,
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (b'{"a": NaN}', "line 1, column 7"),
+        (b'{"NaN": "\\"NaN",\n "b": NaNx', "line 2, column 7"),
+        (b'{"a": 1e999"\\"\\"\\"', "line 1, column 7"),
+        (b'["\\\\", 1, Infinity "', "line 1, column 11"),
+    ],
+)
+def test_parse__refused_number__is_said_with_its_place(body: bytes, place: str) -> None:
+    with pytest.raises(InvalidJson) as caught:
+        parse_object(body)
+
+    assert caught.value.message.endswith(f" See {place}.")
+
+
 def test_parse__name_given_twice__counts_as_the_last() -> None:
     assert parse_object(b'{"a": 1, "b": 2, "a": 3}') == {"a": 3, "b": 2}

@@ -1,0 +1,38 @@
+"""Options of the connections to PostgreSQL: timeouts, the session's name and limits, isolation, the pool."""
+
+from typing import Any
+
+from config.postgresql import sessions
+
+Database = dict[str, Any]  # an entry of Django's DATABASES
+
+
+def with_limits(
+    default: Database, snapshot: Database, *, pool_size: int, quick: float, long: float
+) -> tuple[Database, Database]:
+    """
+    Complete the options of `default` in place; return the databases for snapshots and for exports.
+
+    `quick`, `long`: the limits of a statement in seconds, see `sessions.statement_seconds`. `pool_size` 0: no pool.
+    """
+    from django.db.backends.postgresql.psycopg_any import IsolationLevel  # needs psycopg, which SQLite does not
+
+    # Seconds; milliseconds until an unresponsive peer counts as gone; idle seconds before a keepalive probe.
+    timeouts: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 30}
+    timeouts["application_name"] = sessions.application_name(sessions.role())
+    given = default["OPTIONS"].pop("options", "")
+    if limits := sessions.with_statement_timeout(given, sessions.statement_seconds(sessions.role(), quick, long)):
+        timeouts["options"] = limits
+    default["OPTIONS"] = timeouts | default["OPTIONS"]
+    snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
+    export = {**snapshot, "OPTIONS": dict(snapshot["OPTIONS"])}
+    if limits := sessions.with_statement_timeout(given, long):
+        export["OPTIONS"]["options"] = limits
+    if pool_size:
+        # A pool, because web servers end idle threads without closing their connections.
+        # `timeout`: seconds to wait for a connection, then 503. `reconnect_timeout` is shorter: the pool's retries
+        # back off, so that requests would still wait although the database is available again.
+        pool = {"max_size": pool_size, "timeout": 3.0, "reconnect_timeout": 1.5}
+        default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
+        snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
+    return snapshot, export
