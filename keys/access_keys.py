@@ -11,6 +11,8 @@ from config.times import now
 from keys import tokens
 from keys.audit import Actor, record_event
 from keys.models import AccessKey, Organization, Permission, User
+from keys.notices import notify_owners
+from keys.trail.changes import changes, values_of
 
 MAX_NAME = 200  # characters
 ALL_PERMISSIONS = tuple(Permission.values)
@@ -53,7 +55,9 @@ def issue_key(
     key.set_token(token)
     with transaction.atomic():
         key.save()
-        record_event(organization=organization, by=by, action="key.created", subject=str(key))
+        found = changes({}, values_of(key, "kind", "admin", "permissions", "expires_on"))
+        record_event(organization=organization, by=by, action="key.created", subject=str(key), changes=found)
+        _tell_owners(key, by, "New access key")
     return key, token
 
 
@@ -75,14 +79,39 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
         if not key.is_usable:
             state = "revoked" if key.revoked_at else "expired"
             raise Conflict(f"This key is {state} and cannot be used again. Create a new key instead.")
+        old = key.hint
         key.set_token(token)
         key.save(update_fields=["digest", "hint", "publishable_token", "secret_made_at"])
-        record_event(organization=key.organization, by=by, action="key.regenerated", subject=str(key))
+        record_event(
+            organization=key.organization,
+            by=by,
+            action="key.regenerated",
+            subject=str(key),
+            changes=changes({"hint": old}, {"hint": key.hint}),
+        )
+        _tell_owners(key, by, "New secret of an access key")
     return token
 
 
+def _tell_owners(key: AccessKey, by: Actor, what: str) -> None:
+    """Mail the owners about a new secret. Publishable keys are public, and commands are run by operators."""
+    if key.is_publishable or by is None:
+        return
+    may = "It can manage keys." if key.admin else f"Its permissions: {', '.join(key.permissions) or 'submit only'}."
+    text = (
+        f"{by} made a secret for the access key {key} of {key.organization.name}. {may}\n\n"
+        "If you do not know why, revoke the key on the page Access Keys, and look at the audit trail."
+    )
+    notify_owners(key.organization, "key.created", subject=f"{what}: {key.name}", text=text)
+
+
 def revoke_key(key: AccessKey, *, by: Actor) -> None:
-    """Revoke a key permanently. Does nothing if it is revoked already."""
+    """
+    Revoke a key permanently. Does nothing if it is revoked already.
+
+    Raises Unauthorized if `by` is a key with fewer rights.
+    """
+    refuse_stronger(key, by)
     with transaction.atomic():
         if AccessKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now()):
             record_event(organization=key.organization, by=by, action="key.revoked", subject=str(key))

@@ -5,23 +5,31 @@ from typing import Any
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.contrib import admin, messages
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.forms import BaseInlineFormSet, ModelForm
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 
+from config.text import refuse_web_address
 from keys.access_keys import revoke_key
 from keys.audit import record_event
 from keys.models import AccessKey, AuditEvent, Membership, Organization, Role, User
 from keys.organizations import rename_organization, set_plan
 from keys.plans import Plan
+from keys.suspension import request_deletion, resume_organization, suspend_organization
+from keys.trail.changes import changes, values_of
 
 admin.site.site_header = admin.site.site_title = "Fieldpost operators"
 admin.site.index_title = "Organizations, users, audit trail"
-# allauth's own pages show secrets, and let an operator change an address without changing the user's.
-admin.site.unregister([EmailAddress, Authenticator, Group])
+# allauth's own pages show secrets and session keys, and let an operator change an address but not the user's.
+admin.site.unregister([EmailAddress, Authenticator, UserSession, Group])
+
+
+RIGHTS = ("is_active", "is_staff", "is_superuser")
 
 
 def operator(request: HttpRequest) -> User:
@@ -62,18 +70,34 @@ class MembershipInline(admin.TabularInline):
     readonly_fields = ["created_at"]
 
 
-class OrganizationForm(ModelForm):
+class NamedForm(ModelForm):
+    """A form with a name that must hold no web address."""
+
+    def clean_name(self) -> str:
+        """Refuse a new name with a web address; older ones may stay."""
+        name: str = self.cleaned_data["name"]
+        if "name" in self.changed_data:
+            try:
+                refuse_web_address(name)
+            except ValueError as error:
+                raise ValidationError(str(error)) from None
+        return name
+
+
+class OrganizationForm(NamedForm):
     """Name, plan and custom rate limit of an organization."""
 
     class Meta:
         model = Organization
-        fields = ("name", "plan", "rate_limit")
+        fields = ("name", "plan", "rate_limit", "storage_limit", "suspended_reason")
 
     def clean(self) -> dict[str, Any]:
-        """Allow a custom rate limit only for Enterprise, as `set_plan` does."""
+        """Allow custom limits only for Enterprise, as `set_plan` does."""
         values = super().clean() or self.cleaned_data
-        if values.get("rate_limit") is not None and values.get("plan") != Plan.ENTERPRISE:
-            self.add_error("rate_limit", "A custom rate limit requires the Enterprise plan. Leave it empty.")
+        for name in ("rate_limit", "storage_limit"):
+            if values.get(name) is not None and values.get("plan") != Plan.ENTERPRISE:
+                label = name.replace("_", " ")
+                self.add_error(name, f"A custom {label} requires the Enterprise plan. Leave it empty.")
         return values
 
 
@@ -82,10 +106,11 @@ class OrganizationAdmin(admin.ModelAdmin):
     """Plans and limits. Sign-up and `create_organization` create organizations, with their form and key."""
 
     form = OrganizationForm
-    list_display = ("name", "slug", "plan", "rate_limit", "created_at")
-    list_filter = ("plan",)
+    list_display = ("name", "slug", "plan", "rate_limit", "stored_bytes", "suspended_at", "created_at")
+    list_filter = ("plan", ("suspended_at", admin.EmptyFieldListFilter))
     search_fields = ("name", "slug", "members__email")
-    readonly_fields = ("slug", "created_at")
+    readonly_fields = ("slug", "usage", "stored_bytes", "suspended_at", "deletion_requested_at", "created_at")
+    actions = ["suspend", "resume", "request_deletion"]
     inlines = [MembershipInline]
     ordering = ("-created_at",)
 
@@ -101,17 +126,52 @@ class OrganizationAdmin(admin.ModelAdmin):
         """Save through the functions that also write the audit trail."""
         stored = Organization.objects.get(pk=obj.pk)
         rename_organization(stored, obj.name, by=operator(request))
-        if {"plan", "rate_limit"} & set(form.changed_data):
-            set_plan(stored, Plan(obj.plan), by=operator(request), rate_limit=obj.rate_limit)
+        if {"plan", "rate_limit", "storage_limit"} & set(form.changed_data):
+            limits = {"rate_limit": obj.rate_limit, "storage_limit": obj.storage_limit}
+            set_plan(stored, Plan(obj.plan), by=operator(request), **limits)
+        if "suspended_reason" in form.changed_data and stored.is_suspended:
+            suspend_organization(stored, reason=obj.suspended_reason, by=operator(request))
+
+    @admin.action(description="Suspend: keys and forms take nothing, deliveries wait", permissions=["change"])
+    def suspend(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
+        """Suspend the selected organizations; those that are suspended keep their reason."""
+        for organization in queryset.filter(suspended_at=None):
+            suspend_organization(organization, by=operator(request))
+        self.message_user(request, "Suspended. Open one to enter the reason that its members see.", messages.SUCCESS)
+
+    @admin.action(description="Resume: works again, waiting deliveries are sent", permissions=["change"])
+    def resume(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
+        """Resume the selected organizations."""
+        for organization in queryset:
+            resume_organization(organization, by=operator(request))
+        self.message_user(request, "Resumed.", messages.SUCCESS)
+
+    @admin.action(description="Delete, an hour from now: suspends, and resuming cancels", permissions=["change"])
+    def request_deletion(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
+        """Suspend the selected organizations and let the clean-up delete them."""
+        for organization in queryset:
+            request_deletion(organization, by=operator(request))
+        self.message_user(request, "Suspended, and deleted in one to two hours. Resume to cancel.", messages.WARNING)
+
+    @admin.display(description="usage by day")
+    def usage(self, organization: Organization) -> str:
+        """Return a link to the organization's days."""
+        return render_to_string("admin/usage_link.html", {"organization": organization})
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Save members and record the changes in the organization's audit trail."""
+        kept = {row.pk: row.role for row in Membership.objects.filter(organization=form.instance)}
         super().save_formset(request, form, formset, change)
         note = partial(record_event, organization=form.instance, by=operator(request))
         for membership in formset.new_objects:
             note(action="member.added", subject=f"{membership.user.email} as {membership.role}")
         for membership, _ in formset.changed_objects:
-            note(action="member.role_changed", subject=f"{membership.user.email} is now {membership.role}")
+            found = changes({"role": kept.get(membership.pk)}, {"role": membership.role})
+            note(
+                action="member.role_changed",
+                subject=f"{membership.user.email} is now {membership.role}",
+                changes=found,
+            )
         for membership in formset.deleted_objects:
             note(action="member.removed", subject=membership.user.email)
 
@@ -120,6 +180,7 @@ class OrganizationAdmin(admin.ModelAdmin):
 class UserAdmin(admin.ModelAdmin):
     """Users. They set their passwords themselves, by mail."""
 
+    form = NamedForm
     list_display = ("email", "is_active", "is_staff", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff")
     search_fields = ("email",)
@@ -130,6 +191,14 @@ class UserAdmin(admin.ModelAdmin):
         """Only a superuser can change `is_staff` and `is_superuser`."""
         fixed = ("email", "date_joined", "last_login")
         return fixed if operator(request).is_superuser else (*fixed, "is_staff", "is_superuser")
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Save, and record changed rights in the audit trail of the operators."""
+        before = values_of(User.objects.get(pk=obj.pk), *RIGHTS)
+        super().save_model(request, obj, form, change)
+        found = changes(before, values_of(obj, *RIGHTS))
+        if found:
+            record_event(organization=None, action="operator.rights_changed", subject=obj.email, changes=found)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Never: people sign up, or a command creates them."""
@@ -150,6 +219,16 @@ class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
     search_fields = ("user__email",)
     fields = ("user", "type", "created_at", "last_used_at")
     ordering = ("-created_at",)
+
+    def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
+        """Delete it, and record that."""
+        record_event(organization=None, action="operator.second_step_removed", subject=f"{obj.user.email}: {obj.type}")
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Authenticator]) -> None:
+        """Delete several, and record each."""
+        for one in queryset.select_related("user"):
+            self.delete_model(request, one)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Decide by Django's permissions."""
@@ -181,11 +260,10 @@ class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnly, admin.ModelAdmin):
-    """The audit trail of every organization."""
+    """The audit trail of every organization, deleted ones too, and of the operators."""
 
-    list_display = ("created_at", "organization", "actor", "action", "subject")
+    list_display = ("created_at", "organization_slug", "actor", "action", "subject", "address")
     list_filter = ("action",)
-    search_fields = ("organization__slug", "user__email", "subject")
-    list_select_related = ("organization",)
+    search_fields = ("organization_slug", "actor", "subject", "address")
     date_hierarchy = "created_at"
     show_full_result_count = False  # a count over all organizations would read the whole table

@@ -6,5 +6,20 @@ class KeysConfig(AppConfig):
     verbose_name = "Organizations, people and keys"
 
     def ready(self) -> None:
-        """Register the system checks of the project."""
+        """Register the system checks, notices about an hour nearly used up, secrets, and a part of the clean-up."""
+        from allauth.mfa.models import Authenticator
+
         from config import checks  # noqa: F401 - importing registers
+        from config.api.ratelimit import on_marks
+        from config.clean_up import register_clean_up
+        from config.secrets.rotation import encrypt_plain_secrets, register_json_secret
+        from keys.hour_notices import report_marks
+        from keys.invitations import purge_invitations
+        from keys.notices import purge_notices
+        from keys.trail.accounts import connect
+        from keys.trail.retention import purge_audit_trail
+
+        connect()
+        on_marks(report_marks)
+        register_json_secret(Authenticator, "data", "secret", "seed")  # of an authenticator app; of recovery codes
+        register_clean_up(purge_notices, purge_audit_trail, encrypt_plain_secrets, purge_invitations)

@@ -1,17 +1,63 @@
 """Writes the audit trail."""
 
+import enum
+import uuid
+from typing import Final
+
+from config.api.current_request import current_request
+from config.client_address import client_address
 from keys.models import AccessKey, AuditEvent, Organization, User
+from keys.trail.actions import VISITOR
+from keys.trail.changes import Changes
 
 Actor = User | AccessKey | None  # None: a management command, run by an operator
 
 
-def record_event(*, organization: Organization, by: Actor, action: str, subject: str) -> AuditEvent:
-    """Record an action of `by`, such as `key.created`; `subject` names its object, such as a key with its hint."""
+class _Caller(enum.Enum):
+    CALLER = "the key or the user of the request"
+
+
+CALLER: Final = _Caller.CALLER
+
+
+def record_event(
+    *,
+    organization: Organization | uuid.UUID | None,
+    action: str,
+    subject: str,
+    by: Actor | _Caller = CALLER,
+    changes: Changes | None = None,
+) -> AuditEvent:
+    """
+    Record an action from `keys/trail/actions.py`; `subject` names its object, such as a key with its hint.
+
+    `organization`: None for a person's own account. `by`: by default the key or the user of the request, outside of one
+    an operator. `changes`: old and new values, from `changes()`. The client's address is that of the request.
+    """
+    request = current_request()
+    actor = caller() if by is CALLER else by
+    if isinstance(organization, uuid.UUID):
+        organization = Organization.objects.get(pk=organization)
     return AuditEvent.objects.create(
         organization=organization,
-        user=by if isinstance(by, User) else None,
-        access_key=by if isinstance(by, AccessKey) else None,
-        actor=str(by or "")[:254],
+        organization_ref=organization.pk if organization else None,
+        organization_name=organization.name if organization else "",
+        organization_slug=organization.slug if organization else "",
+        user=actor if isinstance(actor, User) else None,
+        access_key=actor if isinstance(actor, AccessKey) else None,
+        actor=str(actor or (VISITOR if by is CALLER and request is not None else ""))[:254],
         action=action,
         subject=subject[:300],
+        changes=changes or None,
+        address=client_address(request)[:45] if request is not None else "",
     )
+
+
+def caller() -> Actor:
+    """Return the access key or the user of the request; None outside of one, and for a stranger's."""
+    request = current_request()
+    if request is None:
+        return None
+    key: AccessKey | None = getattr(request, "access_key", None)
+    user = getattr(request, "user", None)
+    return key or (user if isinstance(user, User) and user.is_authenticated else None)

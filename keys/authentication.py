@@ -37,6 +37,7 @@ class AccessKeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed
         if key.last_used_at is None or now() - key.last_used_at >= USE_NOTED_EVERY:
             note_use_safely(key.pk)
+        request._request.access_key = key  # type: ignore[attr-defined]  # read by keys.audit
         return AnonymousUser(), key
 
     def authenticate_header(self, request: Request) -> str:

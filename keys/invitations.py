@@ -15,6 +15,7 @@ from keys.members import may_give
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 
 GOOD_FOR = dt.timedelta(days=7)
+SHOWN_FOR = dt.timedelta(days=30)  # after they expired: admins see that nobody came, and send them again
 MOST_OPEN = 50  # open invitations per organization, so that nobody uses them to mail strangers
 MOST_A_DAY = 100  # invitation mails per person, over all organizations, including repeats
 INVITED = "member.invited"  # action in the audit trail
@@ -95,3 +96,8 @@ def revoke_invitation(invitation: Invitation, *, by: User) -> None:
             record_event(
                 organization=invitation.organization, by=by, action="invitation.revoked", subject=invitation.email
             )
+
+
+def purge_invitations() -> None:
+    """Delete invitations that expired 30 days ago."""
+    Invitation.objects.filter(expires_at__lt=now() - SHOWN_FOR).delete()

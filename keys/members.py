@@ -1,10 +1,14 @@
 """Members of an organization: change roles, remove, leave. An organization always has an owner."""
 
+import uuid
+from collections.abc import Collection
+
 from django.db import transaction
 
 from config.api.errors import Conflict, Forbidden
 from keys.audit import record_event
 from keys.models import Membership, Organization, Role, User
+from keys.trail.changes import changes
 
 LAST_OWNER = "An organization needs an owner. Make another member an owner first."
 
@@ -33,10 +37,17 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
             _refuse_last_owner(membership)
         if membership.role == role:
             return
+        found = changes({"role": membership.role}, {"role": str(role)})
         membership.role = role
         membership.save(update_fields=["role"])
         subject = f"{membership.user.email} is now {role.label.lower()}"
-        record_event(organization=membership.organization, by=by, action="member.role_changed", subject=subject)
+        record_event(
+            organization=membership.organization,
+            by=by,
+            action="member.role_changed",
+            subject=subject,
+            changes=found,
+        )
 
 
 def remove_member(membership: Membership, *, by: User) -> None:
@@ -75,3 +86,12 @@ def _refuse_last_owner(membership: Membership) -> None:
     owners = Membership.objects.filter(organization=membership.organization_id, role=Role.OWNER)
     if not owners.exclude(pk=membership.pk).exists():
         raise Conflict(LAST_OWNER)
+
+
+def verified_members(organizations: Collection[uuid.UUID]) -> set[tuple[uuid.UUID, str]]:
+    """Return organization and verified address, in lower case, of every active member of these organizations."""
+    rows = Membership.objects.filter(
+        organization__in=organizations, user__is_active=True, user__emailaddress__verified=True
+    )
+    pairs = rows.values_list("organization_id", "user__emailaddress__email")
+    return {(organization, email.lower()) for organization, email in pairs}

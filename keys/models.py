@@ -1,30 +1,35 @@
-"""Users, organizations, memberships, access keys, the audit trail, invitations."""
+"""Users, organizations, memberships, access keys, the audit trail, invitations, notices."""
 
 import datetime as dt
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models.functions import Lower, Now
 
 from config.ids import Prefix, encode_id, new_id
 from config.times import now
 from keys import plans, tokens
+from keys.choices import Permission as Permission
+from keys.choices import Role as Role
 
 
-class Permission(models.TextChoices):
-    """The permissions of a key (docs/contract.md 3)."""
+class UserQuerySet(models.QuerySet["User"]):
+    """Ends the sessions of accounts that an update closes."""
 
-    FORMS_READ = "forms:read", "Read form data"
-    FORMS_WRITE = "forms:write", "Create and modify forms"
-    SUBMISSIONS_READ = "submissions:read", "Read submissions"
-    SUBMISSIONS_EXPORT = "submissions:export", "Export submission data"
-    WEBHOOKS_WRITE = "webhooks:write", "Manage webhooks"
-    ANALYTICS_READ = "analytics:read", "View analytics"
+    def update(self, **values: Any) -> int:
+        if values.get("is_active") is False:
+            values.setdefault("session_epoch", models.F("session_epoch") + 1)
+        return super().update(**values)
 
 
 class UserManager(BaseUserManager["User"]):
     """Finds users by email address, in any case."""
+
+    def get_queryset(self) -> UserQuerySet:
+        """Return all users."""
+        return UserQuerySet(self.model, using=self._db)
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user with this address. Raises User.DoesNotExist."""
@@ -38,8 +43,11 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        """Create an operator of the installation."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
+        """Create an operator of the installation, and record it: the command `createsuperuser` is Django's own."""
+        user = self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
+        rights = {"is_staff": [None, True], "is_superuser": [None, True]}
+        AuditEvent.objects.create(action="operator.rights_changed", subject=user.email, changes=rights)
+        return user
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -48,9 +56,12 @@ class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=200, blank=True)
-    is_active = models.BooleanField(default=True)
-    is_staff = models.BooleanField(default=False, help_text="May enter the operators' admin.")
-    date_joined = models.DateTimeField(default=now)
+    is_active = models.BooleanField(default=True, db_default=True)
+    is_staff = models.BooleanField(default=False, db_default=False, help_text="May enter the operators' admin.")
+    date_joined = models.DateTimeField(default=now, db_default=Now())
+    session_epoch = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="Sessions of earlier epochs are ended."
+    )
 
     objects: ClassVar[UserManager] = UserManager()
     USERNAME_FIELD = "email"
@@ -62,6 +73,25 @@ class User(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return self.email
 
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save. Closing an account ends its sessions, so that they stay ended when it is opened again."""
+        written = options.get("update_fields")
+        if not self.is_active and not self._state.adding and (written is None or "is_active" in written):
+            self.session_epoch += 1
+            options |= {} if written is None else {"update_fields": {*written, "session_epoch"}}
+        super().save(*args, **options)
+
+    def get_session_auth_hash(self) -> str:
+        """Return what a session must hold: it changes with the password and with the epoch."""
+        return self._with_epoch(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        """Yield the same for SECRET_KEY_FALLBACKS."""
+        yield from map(self._with_epoch, super().get_session_auth_fallback_hash())
+
+    def _with_epoch(self, session_hash: str) -> str:
+        return f"{self.session_epoch}.{session_hash}" if self.session_epoch else session_hash
+
 
 class Organization(models.Model):
     """The owner of forms, keys and webhooks, with a plan."""
@@ -69,19 +99,47 @@ class Organization(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=80, unique=True)
-    plan = models.CharField(max_length=20, choices=plans.Plan, default=plans.Plan.FREE)
+    plan = models.CharField(max_length=20, choices=plans.Plan, default=plans.Plan.FREE, db_default=plans.Plan.FREE)
     rate_limit = models.PositiveIntegerField(
         null=True, blank=True, help_text="Requests an hour, instead of the Enterprise plan's own number."
     )
+    second_step_required = models.BooleanField(
+        default=False, db_default=False, help_text="Members enter with a passkey or an authenticator app only."
+    )
     members = models.ManyToManyField(User, through="Membership", related_name="organizations")
-    created_at = models.DateTimeField(default=now)
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    suspended_at = models.DateTimeField(null=True, blank=True)
+    suspended_reason = models.CharField(
+        max_length=300, blank=True, default="", db_default="", help_text="Shown to the organization's members."
+    )
+    stored_bytes = models.BigIntegerField(
+        null=True,
+        editable=False,
+        help_text="Values and metadata of the dispatched submissions. Empty: not counted yet, the clean-up does.",
+    )
+    storage_limit = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Stored bytes, instead of the Enterprise plan's own number."
+    )
+    deletion_requested_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Read with the form of every post: whether submissions are held must not cost a query.
+    held_posts = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="Submissions held until the hour has room."
+    )
 
     class Meta:
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(suspended_at__isnull=False), name="organization_suspended"),
+            models.Index(fields=["id"], condition=models.Q(held_posts__gt=0), name="organization_that_holds"),
+        ]
         constraints = [
             models.CheckConstraint(name="organization_plan_is_known", condition=models.Q(plan__in=plans.Plan.values)),
             models.CheckConstraint(
                 name="organization_rate_limit_is_positive",
                 condition=models.Q(rate_limit__isnull=True) | models.Q(rate_limit__gt=0),
+            ),
+            models.CheckConstraint(
+                name="organization_storage_limit_is_positive",
+                condition=models.Q(storage_limit__isnull=True) | models.Q(storage_limit__gt=0),
             ),
         ]
 
@@ -94,17 +152,38 @@ class Organization(models.Model):
         return plans.hourly_limit(self.plan, self.rate_limit)
 
     @property
+    def storage_allowance(self) -> int:
+        """Bytes that the plan includes."""
+        return plans.storage_allowance(self.plan, self.storage_limit)
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether its submissions are refused, because its storage is used up."""
+        return plans.is_full(self.stored_bytes, self.storage_allowance)
+
+    @property
+    def is_suspended(self) -> bool:
+        """Return whether an operator has suspended it: its keys and forms take nothing."""
+        return self.suspended_at is not None
+
+    @property
     def terms(self) -> plans.Terms:
         """The terms of the plan."""
         return plans.TERMS[plans.Plan(self.plan)]
 
 
-class Role(models.TextChoices):
-    """Owners and admins manage keys, webhooks, members and settings; members read submissions and edit forms."""
+class HourMark(models.Model):
+    """When an organization last reached a mark of its hour: 80, 90 or 100 percent (docs/contract.md 2.16)."""
 
-    OWNER = "owner", "Owner"
-    ADMIN = "admin", "Admin"
-    MEMBER = "member", "Member"
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="hour_marks", db_index=False)
+    percent = models.PositiveSmallIntegerField()
+    reached_at = models.DateTimeField(default=now, db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "percent"], name="hour_mark_once")]
+
+    def __str__(self) -> str:
+        return f"{self.percent} % of the hour of {self.organization_id}"
 
 
 class Membership(models.Model):
@@ -112,8 +191,8 @@ class Membership(models.Model):
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
-    created_at = models.DateTimeField(default=now)
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
+    created_at = models.DateTimeField(default=now, db_default=Now())
 
     class Meta:
         constraints = [
@@ -150,15 +229,17 @@ class AccessKey(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="access_keys")
     name = models.CharField(max_length=200)
-    kind = models.CharField(max_length=20, choices=Kind, default=Kind.SECRET)
-    admin = models.BooleanField(default=False)
-    permissions = models.JSONField(default=list, blank=True)
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.SECRET, db_default=Kind.SECRET)
+    admin = models.BooleanField(default=False, db_default=False)
+    permissions = models.JSONField(default=list, db_default=[], blank=True)
     expires_on = models.DateField(null=True, blank=True, help_text="The last day (UTC) on which the key works.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     hint = models.CharField(max_length=40, editable=False)
-    publishable_token = models.CharField(max_length=80, blank=True, default="", editable=False)
-    created_at = models.DateTimeField(default=now)
-    secret_made_at = models.DateTimeField(default=now, editable=False, help_text="Creation, or the last regeneration.")
+    publishable_token = models.CharField(max_length=80, blank=True, default="", db_default="", editable=False)
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    secret_made_at = models.DateTimeField(
+        default=now, db_default=Now(), editable=False, help_text="Creation, or the last regeneration."
+    )
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     browser_seen_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="When this secret key last came from a browser."
@@ -190,6 +271,11 @@ class AccessKey(models.Model):
         return self.organization.hourly_limit
 
     @property
+    def is_suspended(self) -> bool:
+        """Return whether the key's organization is suspended."""
+        return self.organization.is_suspended
+
+    @property
     def is_publishable(self) -> bool:
         """Return whether the key is for pages."""
         return self.kind == self.Kind.PUBLISHABLE
@@ -213,22 +299,37 @@ class AccessKey(models.Model):
 
 
 class AuditEvent(models.Model):
-    """An action on keys, members, plans or exports: actor, action, subject, time. Never contains a secret."""
+    """
+    An entry of the audit trail: actor, action, subject, old and new values, address, time. Never contains a secret.
+
+    Of a person's own account, such as a login, it has no organization. An entry outlives organization, user and key.
+    """
 
     organization = models.ForeignKey(
-        Organization, on_delete=models.CASCADE, related_name="audit_events", db_index=False
+        Organization, null=True, blank=True, on_delete=models.SET_NULL, related_name="audit_events", db_index=False
     )
-    user = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL)
+    organization_ref = models.UUIDField(null=True, blank=True, help_text="Kept when the organization is deleted.")
+    organization_name = models.CharField(max_length=200, blank=True, default="", db_default="")
+    organization_slug = models.CharField(max_length=80, blank=True, default="", db_default="")
+    user = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, db_index=False)
     access_key = models.ForeignKey(AccessKey, null=True, blank=True, on_delete=models.SET_NULL)
     actor = models.CharField(
         max_length=254, blank=True, help_text="Who it was, for when they are gone. Empty: an operator's command."
     )
     action = models.CharField(max_length=60)
     subject = models.CharField(max_length=300, blank=True)
-    created_at = models.DateTimeField(default=now)
+    changes = models.JSONField(null=True, blank=True, help_text="{name: [old, new]}")
+    address = models.CharField(
+        max_length=45, blank=True, default="", db_default="", help_text="The client's IP address."
+    )
+    created_at = models.DateTimeField(default=now, db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["organization", "-created_at"], name="audit_by_organization")]
+        indexes = [
+            models.Index(fields=["organization", "-created_at"], name="audit_by_organization"),
+            models.Index(fields=["user", "-created_at"], name="audit_by_user"),
+            models.Index(fields=["created_at"], name="audit_by_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
@@ -239,10 +340,10 @@ class Invitation(models.Model):
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     email = models.EmailField(max_length=254)
-    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
     invited_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
-    created_at = models.DateTimeField(default=now)
+    created_at = models.DateTimeField(default=now, db_default=Now())
     expires_at = models.DateTimeField()
 
     class Meta:
@@ -260,3 +361,34 @@ class Invitation(models.Model):
     def is_open(self) -> bool:
         """Return whether it has not expired."""
         return self.expires_at > now()
+
+
+class Notice(models.Model):
+    """A mail to an organization's owners, or to one person. It waits here until dispatch queues its deliveries."""
+
+    organization = models.ForeignKey(
+        Organization, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    account = models.ForeignKey(User, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=60)
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    once = models.CharField(max_length=200, null=True, blank=True, unique=True)
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    dispatched_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="notice_has_one_receiver",
+                condition=models.Q(organization__isnull=False, account__isnull=True)
+                | models.Q(organization__isnull=True, account__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="notice_undispatched"),
+            models.Index(fields=["created_at"], name="notice_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject

@@ -1,11 +1,16 @@
 """Names, plans and people of organizations. `forms_app.organizations` creates them."""
 
+from allauth.mfa.models import Authenticator
 from django.db import transaction
 
-from config.text import clean_name
+from config.api.errors import Conflict
+from config.text import clean_name, refuse_web_address
 from keys.audit import Actor, record_event
 from keys.models import Organization, User
 from keys.plans import Plan
+from keys.trail.changes import changes, values_of
+
+TERMS = ("plan", "rate_limit", "storage_limit")
 
 
 class UnknownPlan(ValueError):
@@ -20,15 +25,30 @@ def parse_plan(text: str) -> Plan:
         raise UnknownPlan(f"There is no plan {text!r}. Choose one of {', '.join(Plan.labels)}.") from None
 
 
-def set_plan(organization: Organization, plan: Plan, *, by: Actor, rate_limit: int | None = None) -> None:
-    """Change the plan of an organization; `rate_limit`: custom requests per hour, for Enterprise only."""
-    if rate_limit is not None and (rate_limit < 1 or plan != Plan.ENTERPRISE):
-        raise ValueError("A custom rate limit must be at least 1 and requires the Enterprise plan.")
-    organization.plan = plan
-    organization.rate_limit = rate_limit
+def set_plan(
+    organization: Organization,
+    plan: Plan,
+    *,
+    by: Actor,
+    rate_limit: int | None = None,
+    storage_limit: int | None = None,
+) -> None:
+    """
+    Change the plan of an organization.
+
+    For Enterprise only: `rate_limit`, custom requests per hour; `storage_limit`, custom stored bytes.
+    """
+    for name, limit in (("rate", rate_limit), ("storage", storage_limit)):
+        if limit is not None and (limit < 1 or plan != Plan.ENTERPRISE):
+            raise ValueError(f"A custom {name} limit must be at least 1 and requires the Enterprise plan.")
     with transaction.atomic():
-        organization.save(update_fields=["plan", "rate_limit"])
-        record_event(organization=organization, by=by, action="plan.changed", subject=plan.label)
+        before = values_of(Organization.objects.get(pk=organization.pk), *TERMS)
+        organization.plan = plan
+        organization.rate_limit = rate_limit
+        organization.storage_limit = storage_limit
+        organization.save(update_fields=TERMS)
+        found = changes(before, values_of(organization, *TERMS))
+        record_event(organization=organization, by=by, action="plan.changed", subject=plan.label, changes=found)
 
 
 def find_or_create_person(email: str) -> User:
@@ -40,7 +60,7 @@ def rename_organization(organization: Organization, name: str, *, by: Actor) -> 
     """
     Rename an organization. Its slug does not change, so that links to it keep working.
 
-    Raises ValueError for a name that is empty or too long.
+    Raises ValueError for a name that is empty, too long, or holds a web address.
     """
     name = clean_name(name).strip()
     longest = Organization._meta.get_field("name").max_length or 0
@@ -48,7 +68,41 @@ def rename_organization(organization: Organization, name: str, *, by: Actor) -> 
         raise ValueError(f"An organization's name must have 1 to {longest} characters.")
     if name == organization.name:
         return
+    refuse_web_address(name)
     old, organization.name = organization.name, name
     with transaction.atomic():
         organization.save(update_fields=["name"])
-        record_event(organization=organization, by=by, action="organization.renamed", subject=f"{old} is now {name}")
+        record_event(
+            organization=organization,
+            by=by,
+            action="organization.renamed",
+            subject=f"{old} is now {name}",
+            changes=changes({"name": old}, {"name": name}),
+        )
+
+
+def has_second_step(user: User) -> bool:
+    """Return whether a login of this user takes more than the password."""
+    return bool(Authenticator.objects.filter(user=user).exclude(type=Authenticator.Type.RECOVERY_CODES).exists())
+
+
+def demand_second_step(organization: Organization, demanded: bool, *, by: User) -> None:
+    """
+    Set whether members of an organization need a second step.
+
+    Raises Conflict if `by` has none: nobody could undo it then.
+    """
+    if demanded and not has_second_step(by):
+        raise Conflict("Add a passkey or an authenticator app to your own account first.")
+    if demanded == organization.second_step_required:
+        return
+    organization.second_step_required = demanded
+    with transaction.atomic():
+        organization.save(update_fields=["second_step_required"])
+        record_event(
+            organization=organization,
+            by=by,
+            action="organization.second_step_required" if demanded else "organization.second_step_optional",
+            subject=organization.name,
+            changes={"second_step_required": [not demanded, demanded]},
+        )

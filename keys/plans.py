@@ -15,20 +15,50 @@ class Plan(models.TextChoices):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Terms:
-    """`hourly_requests`: requests per hour; `scoped_keys`: keys can have fewer permissions or an expiry date."""
+    """
+    `hourly_requests`: requests per hour; `scoped_keys`: keys can have fewer permissions or an expiry date.
+
+    `stored_bytes`: values, metadata and files that may be stored.
+    """
 
     hourly_requests: int
     scoped_keys: bool
+    stored_bytes: int
+
+
+MIB, GIB, TIB = 2**20, 2**30, 2**40  # bytes
 
 
 TERMS = {
-    Plan.FREE: Terms(hourly_requests=100, scoped_keys=False),
-    Plan.PRO: Terms(hourly_requests=10_000, scoped_keys=False),
-    Plan.ENTERPRISE: Terms(hourly_requests=100_000, scoped_keys=True),
+    Plan.FREE: Terms(hourly_requests=100, scoped_keys=False, stored_bytes=100 * MIB),
+    Plan.PRO: Terms(hourly_requests=10_000, scoped_keys=False, stored_bytes=10 * GIB),
+    Plan.ENTERPRISE: Terms(hourly_requests=100_000, scoped_keys=True, stored_bytes=TIB),
 }
+
+
+# Mails an hour, as a multiple of the setting MAILS_PER_ORGANIZATION.
+MAIL_FACTORS = {Plan.FREE: 1, Plan.PRO: 10, Plan.ENTERPRISE: 100}
 
 
 def hourly_limit(plan: str, custom: int | None) -> int:
     """Return an organization's requests per hour; only Enterprise can have a custom limit."""
     terms = TERMS[Plan(plan)]
     return custom if custom and plan == Plan.ENTERPRISE else terms.hourly_requests
+
+
+def storage_allowance(plan: str, custom: int | None) -> int:
+    """Return the bytes that an organization may store; only Enterprise can have a custom limit."""
+    return custom if custom and plan == Plan.ENTERPRISE else TERMS[Plan(plan)].stored_bytes
+
+
+def is_full(stored_bytes: int | None, allowance: int) -> bool:
+    """Return whether submissions are refused: at one and a half times the allowance. None: not counted yet."""
+    return stored_bytes is not None and stored_bytes * 2 >= allowance * 3
+
+
+def show_bytes(number: int) -> str:
+    """Return bytes as people read them, such as `100 MiB`."""
+    for unit, label in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB")):
+        if number >= unit:
+            return f"{number / unit:,.1f} {label}".replace(".0 ", " ")
+    return f"{number / 1024:,.1f} KiB".replace(".0 ", " ")

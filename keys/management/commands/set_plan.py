@@ -1,4 +1,4 @@
-"""`set_plan SLUG PLAN [--rate-limit N]`."""
+"""`set_plan SLUG PLAN [--rate-limit N] [--storage-limit BYTES]`."""
 
 from typing import Any
 
@@ -16,13 +16,15 @@ class Command(BaseCommand):
         parser.add_argument("slug")
         parser.add_argument("plan", help="Free, Pro or Enterprise, in any case")
         parser.add_argument("--rate-limit", type=int, metavar="N", help="requests per hour, Enterprise only")
+        parser.add_argument("--storage-limit", type=int, metavar="BYTES", help="stored bytes, Enterprise only")
 
     def handle(self, *args: Any, **options: Any) -> None:
         organization = Organization.objects.filter(slug=options["slug"]).first()
         if organization is None:
             raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
         try:
-            set_plan(organization, parse_plan(options["plan"]), by=None, rate_limit=options["rate_limit"])
+            limits = {"rate_limit": options["rate_limit"], "storage_limit": options["storage_limit"]}
+            set_plan(organization, parse_plan(options["plan"]), by=None, **limits)
         except ValueError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{organization.slug}: {organization.get_plan_display()}, ", ending="")

@@ -1,4 +1,4 @@
-"""No key makes or regenerates a stronger one (docs/contract.md 3.7)."""
+"""No key makes, regenerates or revokes a stronger one (docs/contract.md 3.7)."""
 
 import datetime as dt
 from typing import Any
@@ -104,6 +104,27 @@ def test_regenerate__weak_key_itself__is_done_with_the_same_end(tenant: Tenant, 
     weak = weak_key(tenant)
     answer = api.post(f"/api/keys/{id_of_key(weak)}/regenerate", weak)
     assert (answer.status, answer.json()["data"]["expiresAt"]) == (200, str(LAST_DAY))
+    assert api.get("/api/keys", weak).json() == INVALID_ACCESS_KEY
+
+
+@pytest.mark.parametrize(
+    ("permissions", "options"),
+    [(ALL_SIX, {"expires_on": TOMORROW}), (["forms:read"], {}), (["forms:read"], {"admin": True})],
+)
+def test_revoke__key_stronger_than_the_asking_one__is_unauthorized_and_goes_on_working(
+    permissions: list[str], options: dict[str, Any], tenant: Tenant, api: Client
+) -> None:
+    strong = tenant.issue(*permissions, **options)
+    answer = api.delete(f"/api/keys/{id_of_key(strong)}", weak_key(tenant))
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert api.post("/api/submit", strong, json={"message": "Hello"}).status == 201
+
+
+def test_revoke__key_as_strong_as_the_asking_one_or_itself__is_done(tenant: Tenant, api: Client) -> None:
+    weak = weak_key(tenant)
+    peer = tenant.issue("forms:read", admin=True, expires_on=LAST_DAY)
+    assert api.delete(f"/api/keys/{id_of_key(peer)}", weak).status == 200
+    assert api.delete(f"/api/keys/{id_of_key(weak)}", weak).status == 200
     assert api.get("/api/keys", weak).json() == INVALID_ACCESS_KEY
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from keys.models import Organization
 from keys.organizations import UnknownPlan, parse_plan
-from keys.plans import TERMS, Plan, Terms, hourly_limit
+from keys.plans import MIB, TERMS, Plan, Terms, hourly_limit
 
 
 def test_terms__of_every_plan__are_those_promised() -> None:
     expected = {
-        "free": Terms(hourly_requests=100, scoped_keys=False),
-        "pro": Terms(hourly_requests=10_000, scoped_keys=False),
-        "enterprise": Terms(hourly_requests=100_000, scoped_keys=True),
+        "free": Terms(hourly_requests=100, scoped_keys=False, stored_bytes=100 * MIB),
+        "pro": Terms(hourly_requests=10_000, scoped_keys=False, stored_bytes=10_240 * MIB),
+        "enterprise": Terms(hourly_requests=100_000, scoped_keys=True, stored_bytes=1_048_576 * MIB),
     }
     assert expected == TERMS
 
@@ -44,6 +44,16 @@ def test_hourly_limit__custom_number__is_for_enterprise_alone(plan: str, custom:
 @pytest.mark.parametrize("plan", list(Plan))
 def test_organization__of_a_plan__has_its_terms(plan: Plan) -> None:
     assert Organization(name="Test", slug="test", plan=plan).terms == TERMS[plan]
+
+
+@pytest.mark.parametrize(
+    ("plan", "custom", "allowance"),
+    [("free", None, 100 * MIB), ("pro", 5, 10_240 * MIB), ("enterprise", None, 2**40), ("enterprise", 5, 5)],
+)
+def test_storage_allowance__custom_number__is_for_enterprise_alone(
+    plan: str, custom: int | None, allowance: int
+) -> None:
+    assert Organization(name="Test", slug="test", plan=plan, storage_limit=custom).storage_allowance == allowance
 
 
 def test_organization__new__is_free() -> None:

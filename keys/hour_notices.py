@@ -1,0 +1,61 @@
+"""Notices to owners that their hour is nearly or wholly used up (docs/contract.md 2.16)."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import transaction
+
+from config.api.ratelimit import Usage
+from config.times import now
+from keys.models import HourMark, Organization
+from keys.notices import notify_owners
+
+SHOWN = dt.timedelta(hours=24)
+CONSEQUENCES = {
+    80: "Nothing is refused yet.",
+    90: "Submissions from web pages wait until the hour ends: our script sends them again, and those of plain HTML "
+    "forms and hosted pages are stored as held. The last tenth is kept for your own requests.",
+    100: "Until the hour ends, requests with your secret keys are answered with 429, and submissions from web pages "
+    "wait.",
+}
+
+
+def report_marks(usage: Usage, marks: Sequence[int]) -> None:
+    """Record that an organization's hour has reached these marks, and mail the owners once a day for each."""
+    organization = Organization.objects.get(pk=str(usage.organization))
+    moment = now()
+    reached = [HourMark(organization=organization, percent=mark, reached_at=moment) for mark in marks]
+    with transaction.atomic():
+        HourMark.objects.bulk_create(
+            reached,
+            update_conflicts=True,
+            unique_fields=["organization", "percent"],
+            update_fields=["reached_at"],
+        )
+        for mark in marks:
+            notify_owners(
+                organization,
+                f"hour.{mark}",
+                subject=f"{mark} % of this hour's requests are used: {organization.name}",
+                text=_text(organization, mark, usage, moment),
+                once=f"hour.{mark} {organization.pk} {moment.date()}",
+            )
+
+
+def _text(organization: Organization, mark: int, usage: Usage, moment: dt.datetime) -> str:
+    ends = dt.datetime.fromtimestamp(usage.reset, dt.UTC)
+    return "\n\n".join(
+        [
+            f"At {moment:%H:%M} UTC {organization.name} had used {mark} % of its {usage.limit:,} requests an hour. "
+            f"The next hour starts at {ends:%H:%M} UTC.",
+            CONSEQUENCES[mark],
+            "If this happens often, move to a larger plan, or send fewer requests. This mail comes at most once a day.",
+            f"{settings.PUBLIC_URL}/dashboard/o/{organization.slug}/plan",
+        ]
+    )
+
+
+def latest_mark(organization: Organization) -> HourMark | None:
+    """Return the highest mark that was reached in the last 24 hours."""
+    return organization.hour_marks.filter(reached_at__gt=now() - SHOWN).order_by("-percent").first()

@@ -1,0 +1,27 @@
+"""`suspend_organization SLUG [--reason R]`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from keys.models import Organization
+from keys.suspension import suspend_organization
+
+
+class Command(BaseCommand):
+    help = "Suspend an organization: its keys and forms are refused, its deliveries wait. Nothing is deleted."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the arguments (docs/contract.md 8)."""
+        parser.add_argument("slug")
+        parser.add_argument("--reason", default="", help="shown to the organization's members")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        organization = Organization.objects.filter(slug=options["slug"]).first()
+        if organization is None:
+            raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        try:
+            suspend_organization(organization, reason=options["reason"], by=None)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{organization.slug} is suspended. Undo it with resume_organization {organization.slug}.")

@@ -1,0 +1,76 @@
+"""
+Suspending an organization, and resuming it (docs/contract.md 2.20).
+
+Both act on the next request in every process, because each request reads the organization with its key or form.
+Nothing is deleted. Apps to the right register what they do on resume.
+"""
+
+from collections.abc import Callable
+
+from django.db import transaction
+
+from config.text import clean_text
+from config.times import now
+from keys.audit import Actor, record_event
+from keys.models import Organization
+
+MAX_REASON = 300  # characters
+
+_on_resume: list[Callable[[Organization], object]] = []
+
+
+def on_resume(*actions: Callable[[Organization], object]) -> None:
+    """Register actions that follow a resume, after its commit. Each must be safe to repeat."""
+    _on_resume.extend(action for action in actions if action not in _on_resume)
+
+
+def suspend_organization(organization: Organization, *, reason: str = "", by: Actor) -> None:
+    """
+    Suspend an organization, or change the reason of a suspended one.
+
+    Its keys and forms are refused, its deliveries and mails wait. Raises ValueError for a reason that is too long.
+    """
+    reason = " ".join(clean_text(reason).split())
+    if len(reason) > MAX_REASON:
+        raise ValueError(f"The reason must have at most {MAX_REASON} characters.")
+    with transaction.atomic():
+        locked = Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+        if locked.is_suspended and locked.suspended_reason == reason:
+            return
+        organization.suspended_at = locked.suspended_at or now()
+        organization.suspended_reason = reason
+        organization.save(update_fields=["suspended_at", "suspended_reason"])
+        record_event(organization=organization, by=by, action="organization.suspended", subject=reason)
+
+
+def resume_organization(organization: Organization, *, by: Actor) -> None:
+    """
+    Resume a suspended organization: its waiting deliveries are sent. Does nothing to another one.
+
+    Cancels a requested deletion; what the clean-up has deleted of it by then is lost.
+    """
+    initial = {"suspended_at": None, "suspended_reason": "", "deletion_requested_at": None}
+    with transaction.atomic():
+        suspended = Organization.objects.filter(pk=organization.pk, suspended_at__isnull=False)
+        if not suspended.update(**initial):
+            return
+        organization.refresh_from_db(fields=list(initial))
+        record_event(organization=organization, by=by, action="organization.resumed", subject="")
+    for action in _on_resume:  # afterwards: a worker that still saw the suspension has committed by now
+        action(organization)
+
+
+def request_deletion(organization: Organization, *, by: Actor) -> None:
+    """
+    Suspend an organization and let the clean-up delete it, not before an hour has passed.
+
+    Until then `resume_organization` cancels it. Does nothing if its deletion is requested already.
+    """
+    with transaction.atomic():
+        wanted = Organization.objects.filter(pk=organization.pk, deletion_requested_at=None)
+        if not wanted.update(deletion_requested_at=now()):
+            return
+        record_event(organization=organization, by=by, action="organization.deletion_requested", subject="")
+        organization.refresh_from_db(fields=["suspended_at", "suspended_reason", "deletion_requested_at"])
+        reason = organization.suspended_reason or "It is being deleted"
+        suspend_organization(organization, reason=reason, by=by)

@@ -1,0 +1,111 @@
+"""
+Records what people do with their accounts: logins, passwords, second steps.
+
+Such an event has no organization. Owners and admins see those of their members; `keys/trail/reading.py` says which.
+"""
+
+import datetime as dt
+from typing import Any
+
+from allauth.account import signals as account_signals
+from allauth.mfa import signals as mfa_signals
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.http import HttpRequest
+
+from config.times import now
+from keys.audit import record_event
+from keys.models import AuditEvent, User
+from keys.trail.changes import changes
+
+LOGIN_FAILED = "account.login_failed"
+FAILED_AN_HOUR = 10  # recorded for one account: a stranger must not fill the table
+METHODS = {
+    Authenticator.Type.TOTP: "an authenticator app",
+    Authenticator.Type.WEBAUTHN: "a passkey",
+    Authenticator.Type.RECOVERY_CODES: "recovery codes",
+}
+
+
+def connect() -> None:
+    """Connect the signals. The functions below are module-level, so that weak references to them last."""
+    user_logged_in.connect(note_login)
+    user_logged_out.connect(note_logout)
+    user_login_failed.connect(note_failed_login)
+    account_signals.user_signed_up.connect(note_sign_up)
+    account_signals.password_changed.connect(note_password)
+    account_signals.password_set.connect(note_password)
+    account_signals.password_reset.connect(note_reset)
+    account_signals.email_changed.connect(note_address)
+    mfa_signals.authenticator_added.connect(note_added)
+    mfa_signals.authenticator_removed.connect(note_removed)
+    mfa_signals.authenticator_reset.connect(note_renewed)
+    mfa_signals.authentication_failed.connect(note_failed_step)
+
+
+def note_login(user: User, request: HttpRequest | None = None, **_: Any) -> None:
+    _note(user, "account.logged_in", browser=_browser(request))
+
+
+def note_logout(user: User | None, **_: Any) -> None:
+    if isinstance(user, User) and User.objects.filter(pk=user.pk).exists():  # not with a deleted account
+        _note(user, "account.logged_out")
+
+
+def note_failed_login(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    """Record a failed login of a known account, whose person did not necessarily do it."""
+    address = str(credentials.get("email") or credentials.get("username") or "")
+    user = User.objects.filter(email=address.strip().lower()[:254]).first()
+    if user is not None:
+        _note_failure(user, request, "wrong password")
+
+
+def note_failed_step(user: User, request: HttpRequest | None = None, **_: Any) -> None:
+    _note_failure(user, request, "wrong second step")
+
+
+def note_sign_up(user: User, **_: Any) -> None:
+    _note(user, "account.signed_up")
+
+
+def note_password(user: User, **_: Any) -> None:
+    _note(user, "account.password_changed")
+
+
+def note_reset(user: User, **_: Any) -> None:
+    _note(user, "account.password_reset")
+
+
+def note_address(user: User, from_email_address: Any, to_email_address: Any, **_: Any) -> None:
+    old, new = getattr(from_email_address, "email", None), to_email_address.email
+    _note(user, "account.email_changed", f"to {new}", old={"email": old}, email=new)
+
+
+def note_added(user: User, authenticator: Authenticator, **_: Any) -> None:
+    _note(user, "account.second_step_added", _method(authenticator))
+
+
+def note_removed(user: User, authenticator: Authenticator, **_: Any) -> None:
+    _note(user, "account.second_step_removed", _method(authenticator))
+
+
+def note_renewed(user: User, authenticator: Authenticator, **_: Any) -> None:
+    _note(user, "account.second_step_renewed", _method(authenticator))
+
+
+def _note(user: User, action: str, subject: str = "", old: dict[str, Any] | None = None, **new: Any) -> None:
+    record_event(organization=None, by=user, action=action, subject=subject, changes=changes(old or {}, new))
+
+
+def _note_failure(user: User, request: HttpRequest | None, reason: str) -> None:
+    recently = AuditEvent.objects.filter(user=user, action=LOGIN_FAILED, created_at__gt=now() - dt.timedelta(hours=1))
+    if recently.count() < FAILED_AN_HOUR:
+        _note(user, LOGIN_FAILED, reason, browser=_browser(request))
+
+
+def _browser(request: HttpRequest | None) -> str | None:
+    return request.META.get("HTTP_USER_AGENT") if request is not None else None
+
+
+def _method(authenticator: Authenticator) -> str:
+    return METHODS.get(authenticator.type, str(authenticator.type))

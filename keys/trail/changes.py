@@ -1,0 +1,51 @@
+"""Old and new values for the audit trail: only the differing ones, short, and never a secret."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MAX_VALUE = 200  # characters of a text, or of the JSON of a list
+MAX_CHANGES = 50  # values of one event
+MORE = "…"
+SECRETS = {"secret", "previous_secret", "captcha_secret", "password", "token"}
+Changes = dict[str, list[Any]]  # `{name: [old, new]}`
+
+
+def values_of(thing: object, *names: str) -> dict[str, Any]:
+    """Return the named attributes of an object as they are now."""
+    return {name: getattr(thing, name) for name in names}
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
+    """
+    Return `{name: [old, new]}` of the values that differ; missing ones are None.
+
+    A mapping inside counts by its members, as `name.member`. Of a secret it says only whether there is one.
+    """
+    old, new = dict(_flat(before)), dict(_flat(after))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    found = {name: _pair(name, old.get(name), new.get(name)) for name in names[:MAX_CHANGES]}
+    return found | ({MORE: [None, f"{len(names) - MAX_CHANGES} more"]} if len(names) > MAX_CHANGES else {})
+
+
+def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{member}", inner) for member, inner in value.items())
+        else:
+            yield name, value
+
+
+def _pair(name: str, old: Any, new: Any) -> list[Any]:
+    if name.rpartition(".")[2] in SECRETS:
+        return ["(secret)" if old else None, ("(another secret)" if old else "(secret)") if new else None]
+    return [_short(old), _short(new)]
+
+
+def _short(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) > MAX_VALUE:
+        return text[:MAX_VALUE] + MORE
+    return str(value) if isinstance(value, str) else json.loads(text)

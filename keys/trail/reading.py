@@ -1,0 +1,72 @@
+"""The audit trail as an organization, a person and a file see it."""
+
+import datetime as dt
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from config.ids import Prefix, encode_id
+from config.times import day_start, format_time
+from keys.models import AuditEvent, Membership, Organization, User
+from keys.trail.actions import BY_NAME, VISITOR, names_of, words_of
+
+PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization
+COLUMNS = ("createdAt", "actor", "actorKind", "action", "kind", "subject", "changes", "address")
+OPERATOR = "operator"  # in filters and files: an operator's command
+
+
+def events_of(organization: Organization) -> QuerySet[AuditEvent]:
+    """Return an organization's events, and its members' logins and account changes since they joined."""
+    then_member = Membership.objects.filter(
+        organization=organization, user=OuterRef("user"), created_at__lte=OuterRef("created_at")
+    )
+    own = Q(organization=organization) | (PERSONAL & Exists(then_member))
+    return AuditEvent.objects.filter(own).select_related("user", "access_key")
+
+
+def events_of_person(user: User) -> QuerySet[AuditEvent]:
+    """Return the events of a person's own account, newest first."""
+    return AuditEvent.objects.filter(PERSONAL, user=user).order_by("-created_at", "-pk")
+
+
+def narrow(
+    events: QuerySet[AuditEvent], *, since: dt.date | None, until: dt.date | None, actor: str, kind: str
+) -> QuerySet[AuditEvent]:
+    """Return the events of UTC days (inclusive), of a person or key by name, of a kind; empty values do not filter."""
+    if since:
+        events = events.filter(created_at__gte=day_start(since))
+    if until and until < dt.date.max:
+        events = events.filter(created_at__lt=day_start(until + dt.timedelta(days=1)))
+    if actor:
+        events = events.filter(actor="" if actor == OPERATOR else actor)
+    if kind:
+        events = events.filter(action__in=names_of(kind))
+    return events
+
+
+def who(event: AuditEvent) -> str:
+    """Return the person or the key, by its name of now, or of then if it is deleted; "" for an operator's command."""
+    return event.user.email if event.user else event.actor
+
+
+def sentence(event: AuditEvent) -> tuple[str, str]:
+    """Return the words and the subject after a person's name: "joined", not "joined ada@example.com"."""
+    name = who(event)
+    subject = event.subject.removeprefix(name) if name else event.subject
+    return words_of(event.action), subject.strip()
+
+
+def record(event: AuditEvent) -> dict[str, Any]:
+    """Return an event as files have it, its members in the order of COLUMNS."""
+    action = BY_NAME.get(event.action)
+    kinds = {"key": event.access_key_id, "visitor": event.actor == VISITOR, "person": event.user_id or event.actor}
+    return {
+        "createdAt": format_time(event.created_at),
+        "actor": encode_id(Prefix.ACCESS_KEY, event.access_key_id) if event.access_key_id else who(event),
+        "actorKind": next((kind for kind, is_one in kinds.items() if is_one), OPERATOR),
+        "action": event.action,
+        "kind": action.kind.value if action else "",
+        "subject": event.subject,
+        "changes": event.changes or {},
+        "address": event.address,
+    }
