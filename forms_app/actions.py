@@ -1,5 +1,6 @@
 """Create, change, publish, unpublish and archive forms, for the API and the dashboard."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -11,11 +12,24 @@ from config.api.errors import Conflict, invalid
 from config.times import now
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
+from keys.audit import record_event
 from keys.models import Organization
+from keys.trail.changes import changes
 
 STATES = Form.Status
 MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
 MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3) and of a delivery's recipient
+
+
+_CHANGES: dict[tuple[str, ...], str] = {
+    ("spam_protection",): "form.spam_protection_changed",
+    ("notification_recipients",): "form.recipients_changed",
+}
+_MOVES = {
+    STATES.PUBLISHED: "form.published",
+    STATES.DRAFT: "form.unpublished",
+    STATES.ARCHIVED: "form.archived",
+}
 
 
 class FormValues(TypedDict, total=False):
@@ -36,9 +50,18 @@ def create_form(
 ) -> Form:
     """Create a form, by default as a draft."""
     published_at = now() if status == STATES.PUBLISHED else None
-    return Form.objects.create(
-        organization=organization, status=status, is_default=is_default, published_at=published_at, **values
-    )
+    with transaction.atomic():
+        form = Form.objects.create(
+            organization=organization, status=status, is_default=is_default, published_at=published_at, **values
+        )
+        if not is_default:  # else it is born with its organization
+            record_event(
+                organization=organization,
+                action="form.created",
+                subject=str(form),
+                changes=changes({}, {"status": status, **_recorded(form, values)}),
+            )
+    return form
 
 
 def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
@@ -53,11 +76,26 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
             message = "The default form receives submissions without a form id, so none of its fields can be required."
             raise invalid("fields", "required_on_default_form", message)
+        before = _recorded(form, values)
         for name, value in values.items():
             setattr(form, name, value)
         form.updated_at = now()
         form.save(update_fields=[*values, "updated_at"])
+        found = changes(before, _recorded(form, values))
+        if found:
+            action = _CHANGES.get(tuple(values), "form.changed")
+            record_event(organization=form.organization, action=action, subject=str(form), changes=found)
     return form
+
+
+def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:
+    """Return columns of a form as the audit trail shows them: fields by their names, all settings against spam."""
+    values = {name: getattr(form, name) for name in names}
+    if "fields" in values:
+        values["fields"] = {field["name"]: field for field in form.fields}
+    if "spam_protection" in values:
+        values["spam_protection"] = dataclasses.asdict(SpamProtection.of(form.spam_protection))
+    return values
 
 
 def change_spam_protection(form: Form, protection: SpamProtection) -> Form:
@@ -120,6 +158,7 @@ def _move(form: Form, status: str) -> Form:
         if status == STATES.PUBLISHED:
             form.published_at = form.updated_at
         form.save(update_fields=["status", "updated_at", "published_at"])
+        record_event(organization=form.organization, action=_MOVES[STATES(status)], subject=str(form))
     return form
 
 

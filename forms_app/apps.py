@@ -4,3 +4,13 @@ from django.apps import AppConfig
 class FormsConfig(AppConfig):
     name = "forms_app"
     verbose_name = "Forms"
+
+    def ready(self) -> None:
+        """Register this app's part of the hourly clean-up, and the secrets in its JSON columns."""
+        from config.clean_up import register_clean_up
+        from config.secrets.rotation import register_json_secret
+        from forms_app.models import Form
+        from forms_app.outsiders.reports import purge_reports
+
+        register_clean_up(purge_reports)
+        register_json_secret(Form, "spam_protection", "captcha_secret")

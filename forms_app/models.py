@@ -1,9 +1,10 @@
-"""Forms."""
+"""Forms, and the consent of the people that they mail."""
 
 import uuid
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Now
 
 from config.ids import Prefix, encode_id, new_id
 from config.times import now
@@ -34,18 +35,22 @@ class Form(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="forms", db_index=False)
     name = models.CharField(max_length=200)
-    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
-    is_default = models.BooleanField(default=False)
-    fields = models.JSONField(default=list, blank=True, help_text="A list of field definitions.")
-    allowed_origins = models.JSONField(default=list, blank=True, help_text="Empty: every origin.")
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, db_default=Status.DRAFT)
+    is_default = models.BooleanField(default=False, db_default=False)
+    fields = models.JSONField(default=list, db_default=[], blank=True, help_text="A list of field definitions.")
+    allowed_origins = models.JSONField(default=list, db_default=[], blank=True, help_text="Empty: every origin.")
     redirect_url = models.CharField(max_length=2048, blank=True)
     success_message = models.CharField(max_length=1000, blank=True)
     # words: allow for ever because landed migrations contain this help_text
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")
-    spam_protection = models.JSONField(default=dict, blank=True, help_text="See SpamProtection; empty: its defaults.")
-    notification_recipients = models.JSONField(default=list, blank=True, help_text="Addresses mailed per submission.")
-    created_at = models.DateTimeField(default=now)
-    updated_at = models.DateTimeField(default=now)
+    spam_protection = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="See SpamProtection; empty: its defaults."
+    )
+    notification_recipients = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="Addresses mailed per submission."
+    )
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    updated_at = models.DateTimeField(default=now, db_default=Now())
     published_at = models.DateTimeField(null=True, blank=True)
     # words: allow for good because landed migrations contain this help_text
     erase_requested_at = models.DateTimeField(null=True, blank=True, help_text="Set: it is being erased for good.")
@@ -88,6 +93,53 @@ class Form(models.Model):
         return form_url(self.id)
 
 
+class Recipient(models.Model):
+    """
+    The consent of one address to the mails of one form.
+
+    `Form.notification_recipients` says who is wanted. A row remains when an address is removed there, so that a stop
+    still holds when it is added again. `email` is in lower case. Members of the organization need no row.
+    """
+
+    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="recipients", db_index=False)
+    email = models.EmailField(max_length=254)
+    digest = models.CharField(
+        max_length=64, null=True, blank=True, unique=True, editable=False, help_text="SHA-256 of the latest token."
+    )
+    asked_at = models.DateTimeField(null=True, blank=True, help_text="When a mail last asked for confirmation.")
+    asked_count = models.PositiveIntegerField(default=0, db_default=0)
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    stopped_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=now, db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["form", "email"], name="recipient_once_per_form"),
+        ]
+        indexes = [models.Index(fields=["email", "asked_at"], name="recipient_by_email")]
+
+    def __str__(self) -> str:
+        return f"{self.email} of {self.form_id}"
+
+
+class FormReport(models.Model):
+    """A visitor's report of a hosted form, for the operators. It outlives the form and its organization."""
+
+    form = models.ForeignKey(Form, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    form_name = models.CharField(max_length=200)
+    organization_slug = models.CharField(max_length=80)
+    reason = models.TextField(max_length=2000)
+    address = models.CharField(max_length=45, blank=True, help_text="The visitor's IP address.")
+    created_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+    handled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.form_name} of {self.organization_slug}"
+
+
 def form_url(form_id: uuid.UUID) -> str:
     """Return the URL of a form's hosted page."""
-    return f"{settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"
+    return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"

@@ -5,17 +5,19 @@ from itertools import count
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
-from config.text import clean_name
+from config.text import clean_name, refuse_web_address
 from forms_app.actions import create_form
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.audit import Actor, record_event
-from keys.models import AccessKey, Membership, Organization, Role, User
+from keys.models import AccessKey, AuditEvent, Membership, Organization, Role, User
 from keys.plans import Plan
 
 MAX_NAME = 200  # characters
 MAX_SLUG = 80  # characters
 DEFAULT_FORM_NAME = "Inbox"
+MOST_ON_FREE = 3  # organizations on the Free plan that one account makes in the dashboard
+CREATED = "organization.created"  # in the audit trail
 PUBLISHABLE_KEY_NAME = "For web pages"
 
 
@@ -30,28 +32,46 @@ def create_organization(
     Create an organization with its owner, a published default form and one publishable key.
 
     The slug is made from the name. If it is taken, adds a number, such as `acme-2`, with `number_taken_slugs`, else
-    raises SlugTaken. Raises ValueError for a name that is empty or too long.
+    raises SlugTaken. Raises ValueError for a name that is empty, too long, or holds a web address.
     """
     name = clean_name(name).strip()
     if not 0 < len(name) <= MAX_NAME:
         raise ValueError(f"An organization's name must have 1 to {MAX_NAME} characters.")
+    refuse_web_address(name)
     slug = slugify(name)[:MAX_SLUG] or "organization"
     if number_taken_slugs:
         slug = _free_slug(slug)
     try:
         with transaction.atomic():
-            organization = Organization.objects.create(name=name, slug=slug, plan=plan)
+            organization = Organization.objects.create(name=name, slug=slug, plan=plan, stored_bytes=0)
             Membership.objects.create(organization=organization, user=owner, role=Role.OWNER)
             create_form(
                 organization=organization, name=DEFAULT_FORM_NAME, status=Form.Status.PUBLISHED, is_default=True
             )
             issue_key(organization=organization, name=PUBLISHABLE_KEY_NAME, by=by, kind=AccessKey.Kind.PUBLISHABLE)
-            record_event(organization=organization, by=by, action="organization.created", subject=name)
+            record_event(organization=organization, by=by, action=CREATED, subject=name)
     except IntegrityError:
         if Organization.objects.filter(slug=slug).exists():
             raise SlugTaken(f"An organization with the slug {slug!r} already exists. Choose another name.") from None
         raise
     return organization
+
+
+def create_own_organization(*, name: str, user: User) -> Organization:
+    """
+    Create an organization for a user of the dashboard, on the Free plan.
+
+    Raises ValueError as `create_organization` does, and for a fourth organization on Free.
+    """
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # concurrent requests are counted one after another
+        made = AuditEvent.objects.filter(user=user, action=CREATED, organization__plan=Plan.FREE)
+        if made.count() >= MOST_ON_FREE:
+            raise ValueError(
+                f"You have made {MOST_ON_FREE} organizations on the Free plan, the most for one account. "
+                "Delete one, or move one to a paid plan."
+            )
+        return create_organization(name=name, owner=user, by=user, number_taken_slugs=True)
 
 
 def _free_slug(slug: str) -> str:

@@ -22,7 +22,7 @@ def publishable_key(organization: Organization) -> str:
 def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
     """Return the script tag; with `pinned`, of exactly this version, which the browser checks by its hash (SRI)."""
     build = current_builds()["forms.js"]
-    attributes = {"src": f"{settings.PUBLIC_URL}/{build['file'] if pinned else 'forms.js'}"}
+    attributes = {"src": f"{settings.PAGES_URL or settings.PUBLIC_URL}/{build['file'] if pinned else 'forms.js'}"}
     if pinned:
         attributes |= {"integrity": build["integrity"], "crossorigin": "anonymous"}
     return f"<script{_attributes({**attributes, 'data-key': key, 'data-form-id': form.public_id})}></script>"

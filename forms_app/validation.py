@@ -28,7 +28,7 @@ def check_values(
 def _problem(field: FieldDefinition, members: Sequence[str]) -> tuple[str, str] | None:
     kind = KINDS[field["type"]]
     if kind.needs_options:
-        known = field.get("options", [])
+        known = frozenset(field.get("options", ()))  # a list of 200 would be compared with each of many members
         good = all(member.strip() in known or member in known for member in members if member)
         return None if good else ("invalid_choice", "must be one of its options")
     if kind.check is None or all(kind.check.passes(member.strip()) for member in members if member):

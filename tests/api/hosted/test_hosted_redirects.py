@@ -1,5 +1,8 @@
 """The redirect after a plain post: never to an address of a stranger (docs/contract.md 6.10)."""
 
+import html
+import re
+
 import pytest
 
 from tests.services.client import Client
@@ -8,6 +11,7 @@ from tests.support.tenants import make_tenant
 
 pytestmark = pytest.mark.on_sqlite  # about addresses, not rows
 
+STAMPED = re.compile(r'action="(\?stamp=[^"]+)"')
 ALLOWED = ["https://shop.example", "https://*.friend.example"]
 SAFE = [
     ("/thanks", SHOP, "https://shop.example/thanks"),
@@ -88,3 +92,21 @@ def test_redirect_url_of_the_form__is_used_where_the_page_names_none(api: Client
     answer = post(api, form_id, GOOD, **SHOP)
 
     assert (answer.status, answer.headers["Location"]) == (303, "https://elsewhere.example/thanks?a=b")
+
+
+@pytest.mark.parametrize("values", [GOOD, {**GOOD, "email": "no address"}], ids=["refused", "with an error too"])
+def test_next__that_a_refused_page_asked_for__is_not_followed_from_our_page_either(
+    api: Client, values: dict[str, str]
+) -> None:
+    """The error page is ours and may post; its stamp must not carry the wish of the page before."""
+    form_id = make_tenant().form(allowed_origins=ALLOWED)
+    evil = {"Origin": "https://evil.example", "Referer": "https://evil.example/form"}
+
+    refused = post(api, form_id, {**values, "_next": "https://evil.example/x"}, **evil)
+    assert (refused.status, "You can send it from this page." in refused.text) == (403, True)
+    stamp = STAMPED.search(refused.text)
+    assert stamp
+    own = {"Origin": f"http://127.0.0.1:{api.port}"}
+    sent = post(api, form_id, GOOD, query=html.unescape(stamp[1]), **own)
+
+    assert (sent.status, "Thank you" in sent.text) == (200, True)

@@ -1,0 +1,247 @@
+"""
+The people who are mailed about a form: members of its organization, and others who have confirmed by a mailed link.
+
+Any of them can stop the mails by a link, whose token is signed: it says the form and a digest of the address, so a mail
+can be rendered without a query and its link in a log names nobody.
+"""
+
+import datetime as dt
+import hashlib
+import secrets
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.db import transaction
+
+from config.api.errors import Conflict
+from config.ids import Prefix, decode_id
+from config.times import now
+from forms_app.models import Form, Recipient
+from keys.audit import record_event
+from keys.members import verified_members
+
+GOOD_FOR = dt.timedelta(days=7)  # of a confirmation's link
+ASK_AGAIN_AFTER = dt.timedelta(minutes=10)
+DAY = dt.timedelta(days=1)
+MOST_ASKED = 5  # mails that ask one address to confirm one form
+MOST_FOR_AN_ADDRESS = 5  # such mails to one address in a day, over all organizations
+MOST_FOR_AN_ORGANIZATION = 50  # addresses that an organization asks in a day
+DIGEST_CHARACTERS = 20
+
+
+def _stops() -> Signer:
+    return Signer(salt="forms_app.recipients.stop", sep=".")
+
+
+class LinkInvalid(ValueError):
+    """No recipient has this link: it is misspelt, or the form is erased."""
+
+
+def mailable(forms: Iterable[Form]) -> dict[uuid.UUID, list[str]]:
+    """Return the addresses that may be mailed about each of these forms now. At most two queries for all."""
+    wanted = [form for form in forms if form.notification_recipients]
+    if not wanted:
+        return {}
+    members = verified_members({form.organization_id for form in wanted})
+    rows = Recipient.objects.filter(form__in=wanted)
+    consents = {(row.form_id, row.email): row for row in rows}
+    return {
+        form.pk: [
+            address
+            for address in form.notification_recipients
+            if _may_be_mailed(
+                consents.get((form.pk, address.lower())), (form.organization_id, address.lower()) in members
+            )
+        ]
+        for form in wanted
+    }
+
+
+def _may_be_mailed(consent: Recipient | None, is_member: bool) -> bool:
+    if consent is not None and consent.stopped_at is not None:
+        return False
+    return is_member or (consent is not None and consent.confirmed_at is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """
+    An address of a form as its owner sees it.
+
+    `state`: `member`, `confirmed`, `waiting`, `stopped`, or `expired` for a link that nobody used within 7 days.
+    """
+
+    address: str
+    state: str
+    can_be_asked: bool = False
+
+    @property
+    def label(self) -> str:
+        """The state in words."""
+        return LABELS[self.state]
+
+
+LABELS = {
+    "member": "Member",
+    "confirmed": "Confirmed",
+    "waiting": "Waiting for confirmation",
+    "expired": "Not confirmed",
+    "stopped": "Stopped by the recipient",
+}
+
+
+def standings(form: Form) -> list[Standing]:
+    """Return the state of each of a form's addresses."""
+    members = verified_members([form.organization_id])
+    consents = {row.email: row for row in Recipient.objects.filter(form=form)}
+    return [
+        _standing(address, consents.get(address.lower()), (form.organization_id, address.lower()) in members)
+        for address in form.notification_recipients
+    ]
+
+
+def _standing(address: str, consent: Recipient | None, is_member: bool) -> Standing:
+    if consent is not None and consent.stopped_at is not None:
+        return Standing(address, "stopped")
+    if is_member:
+        return Standing(address, "member")
+    if consent is not None and consent.confirmed_at is not None:
+        return Standing(address, "confirmed")
+    if consent is None or consent.asked_at is None:
+        return Standing(address, "waiting", can_be_asked=True)
+    is_open = consent.asked_at + GOOD_FOR > now()
+    return Standing(address, "waiting" if is_open else "expired", can_be_asked=True)
+
+
+def unasked(form: Form) -> list[str]:
+    """Return the addresses of a form that need to confirm and were never asked."""
+    may = {address.lower() for address in mailable([form]).get(form.pk, [])}
+    others = [address for address in form.notification_recipients if address.lower() not in may]
+    known = Recipient.objects.filter(form=form, email__in=[address.lower() for address in others])
+    asked = {row.email for row in known if row.asked_at is not None or row.stopped_at is not None}
+    return [address for address in others if address.lower() not in asked]
+
+
+def new_question(form: Form, address: str) -> str:
+    """
+    Note that an address is asked to confirm, and return the token of the link. An earlier link stops working.
+
+    Call it in the transaction that queues the mail. Raises Conflict for an address that is not wanted, is confirmed or
+    has stopped the mails, and if too many mails have asked.
+    """
+    if address not in form.notification_recipients:
+        raise Conflict("Save the address first.")
+    Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # one after the other, so that the limits hold
+    consent, _ = Recipient.objects.get_or_create(form=form, email=address.lower())
+    _refuse_question(form, consent)
+    token = secrets.token_urlsafe(32)
+    consent.digest, consent.asked_at, consent.asked_count = digest(token), now(), consent.asked_count + 1
+    consent.save(update_fields=["digest", "asked_at", "asked_count"])
+    _record(form, "form.recipient_asked", consent.email)
+    return token
+
+
+def _record(form: Form, action: str, email: str) -> None:
+    record_event(organization=form.organization_id, action=action, subject=f"{form}: {email}")
+
+
+def _refuse_question(form: Form, consent: Recipient) -> None:
+    moment = now()
+    if consent.stopped_at is not None:
+        raise Conflict("This recipient has stopped the mails. Only they can start them again, by the link in a mail.")
+    if consent.confirmed_at is not None:
+        raise Conflict("This address is confirmed already.")
+    if consent.asked_count >= MOST_ASKED:
+        raise Conflict(f"This address was asked {MOST_ASKED} times and has not confirmed.")
+    if consent.asked_at is not None and consent.asked_at + ASK_AGAIN_AFTER > moment:
+        raise Conflict("This address was asked less than 10 minutes ago. Send it again later.")
+    asked_today = Recipient.objects.filter(asked_at__gt=moment - DAY)
+    if asked_today.filter(email=consent.email).count() >= MOST_FOR_AN_ADDRESS:
+        raise Conflict("This address was asked to confirm too often today. Try again tomorrow.")
+    if asked_today.filter(form__organization=form.organization_id).count() >= MOST_FOR_AN_ORGANIZATION:
+        raise Conflict(f"At most {MOST_FOR_AN_ORGANIZATION} addresses are asked in a day. Try again tomorrow.")
+
+
+def digest(token: str) -> str:
+    """Return the hash of a token, as stored."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def find_question(token: str) -> Recipient | None:
+    """Return the recipient whose latest link has this token and is at most 7 days old, or None."""
+    rows = Recipient.objects.select_related("form__organization")
+    return rows.filter(digest=digest(token), asked_at__gt=now() - GOOD_FOR).first()
+
+
+def confirm(recipient: Recipient) -> None:
+    """Note that the address agrees to the mails; this also ends an earlier stop."""
+    with transaction.atomic():
+        Recipient.objects.filter(pk=recipient.pk).update(confirmed_at=now(), stopped_at=None)
+        if recipient.confirmed_at is None or recipient.stopped_at is not None:
+            _record(recipient.form, "form.recipient_confirmed", recipient.email)
+
+
+def stop_url(form_id: str, address: str) -> str:
+    """Return the address of the page on which a recipient stops a form's mails. `form_id`: as in the API."""
+    return f"{settings.PUBLIC_URL}/mails/stop/{_stops().sign(f'{form_id}.{_short_digest(address)}')}"
+
+
+def _short_digest(address: str) -> str:
+    return digest(address.lower())[:DIGEST_CHARACTERS]
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A recipient of a form, by the link in a mail."""
+
+    form: Form
+    email: str
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether the recipient has stopped the mails."""
+        return Recipient.objects.filter(form=self.form, email=self.email, stopped_at__isnull=False).exists()
+
+
+def find_subscription(token: str) -> Subscription:
+    """Return the form and address of a stop link. Raises LinkInvalid."""
+    try:
+        form_id, _, wanted = _stops().unsign(token).partition(".")
+    except BadSignature:
+        raise LinkInvalid from None
+    form = Form.objects.select_related("organization").filter(pk=decode_id(Prefix.FORM, form_id)).first()
+    if form is None:
+        raise LinkInvalid
+    known = {address.lower() for address in form.notification_recipients}
+    known |= set(Recipient.objects.filter(form=form).values_list("email", flat=True))
+    for email in known:
+        if _short_digest(email) == wanted:
+            return Subscription(form, email)
+    raise LinkInvalid
+
+
+def stop(subscription: Subscription) -> None:
+    """Send this recipient nothing more about this form. Does nothing if it is stopped already."""
+    with transaction.atomic():
+        row, _ = Recipient.objects.get_or_create(form=subscription.form, email=subscription.email)
+        if Recipient.objects.filter(pk=row.pk, stopped_at=None).update(stopped_at=now()):
+            _record(subscription.form, "form.recipient_stopped", subscription.email)
+
+
+def resume(subscription: Subscription) -> None:
+    """Undo a stop, by the recipient's own link. It confirms nothing."""
+    own = Recipient.objects.filter(form=subscription.form, email=subscription.email, stopped_at__isnull=False)
+    with transaction.atomic():
+        if own.update(stopped_at=None):
+            _record(subscription.form, "form.recipient_resumed", subscription.email)
+
+
+def stopped_among(pairs: Collection[tuple[uuid.UUID, str]]) -> set[tuple[uuid.UUID, str]]:
+    """Return those of these forms and addresses, in lower case, whose recipient has stopped the mails."""
+    rows = Recipient.objects.filter(
+        form__in={form for form, _ in pairs}, email__in={email for _, email in pairs}, stopped_at__isnull=False
+    )
+    return set(rows.values_list("form_id", "email")) & set(pairs)
