@@ -3,6 +3,7 @@
 import datetime as dt
 
 from django.db import models
+from django.db.models.functions import Now
 
 from config.ids import Prefix, encode_id, first_id_of, new_id
 from config.times import day_start, now
@@ -48,6 +49,12 @@ class Submission(models.Model):
         KEPT = "kept", "Kept"
         SPAM = "spam", "Spam"
 
+    class Held(models.TextChoices):
+        """Why a stored submission is not dispatched yet. It is never spam, and `dispatched_at` is set."""
+
+        NOT = "", "Not held"
+        QUOTA = "quota", "Until the organization's hour has room"
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # Without a constraint: the form's is enough, and a second one would cost every INSERT a row lock.
     organization = models.ForeignKey(
@@ -56,14 +63,22 @@ class Submission(models.Model):
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
     data = JsonTextField()
     search_text = models.TextField(help_text="Every value, case-folded, for `q`.")
-    controls = JsonTextField(default=dict, help_text="What delivery needs of the control fields; never shown.")
-    meta = JsonTextField(default=dict)
-    spam = models.BooleanField(default=False)
-    spam_reasons = JsonTextField(default=list)
+    controls = JsonTextField(
+        default=dict, db_default={}, help_text="What delivery needs of the control fields; never shown."
+    )
+    meta = JsonTextField(default=dict, db_default={})
+    spam = models.BooleanField(default=False, db_default=False)
+    spam_reasons = JsonTextField(default=list, db_default=[])
     created_at = models.DateTimeField()
-    released_at = models.DateTimeField(null=True, blank=True, help_text="When it was marked as not spam.")
+    held = models.CharField(max_length=12, choices=Held, default=Held.NOT, db_default="", blank=True)
+    held_until = models.DateTimeField(null=True, blank=True, help_text="When it stopped being held.")
+    released_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was last marked as not spam, or released."
+    )
     dispatched_at = models.DateTimeField(null=True, blank=True)
-    counted_as = models.CharField(max_length=4, choices=CountedAs, default=CountedAs.NOTHING, blank=True)
+    counted_as = models.CharField(
+        max_length=4, choices=CountedAs, default=CountedAs.NOTHING, db_default=CountedAs.NOTHING, blank=True
+    )
 
     objects = SubmissionQuerySet.as_manager()
 
@@ -74,6 +89,9 @@ class Submission(models.Model):
             models.Index(fields=["organization", "id"], include=["spam"], name="submission_by_organization"),
             models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="submission_undispatched"),
             models.Index(fields=["form", "id"], condition=models.Q(spam=True), name="submission_spam_by_form"),
+            models.Index(
+                fields=["organization", "id"], condition=models.Q(held="quota"), name="submission_held_for_quota"
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -106,7 +124,7 @@ class IdempotencyKey(models.Model):
     body_sha256 = models.CharField(max_length=64)
     submission_id = models.UUIDField()
     message = models.CharField(max_length=1000, help_text="What the first 201 said.")
-    created_at = models.DateTimeField(default=now, db_index=True)
+    created_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["form", "key"], name="idempotency_key_once_per_form")]
@@ -124,17 +142,42 @@ class Tally(models.Model):
 
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
     hour = models.DateTimeField()
-    received = models.BigIntegerField(default=0)
-    kept = models.BigIntegerField(default=0)
-    spam = models.BigIntegerField(default=0)
-    delivered = models.BigIntegerField(default=0)
-    failed = models.BigIntegerField(default=0)
+    received = models.BigIntegerField(default=0, db_default=0)
+    kept = models.BigIntegerField(default=0, db_default=0)
+    spam = models.BigIntegerField(default=0, db_default=0)
+    delivered = models.BigIntegerField(default=0, db_default=0)
+    failed = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["form", "hour"], name="tally_once_per_form_and_hour")]
 
     def __str__(self) -> str:
         return f"{self.form_id} {self.hour:%Y-%m-%d %H}h"
+
+
+class UsageDay(models.Model):
+    """
+    The usage of an organization on one UTC day, for operators; the counts never fall.
+
+    `stored_bytes` is the total at its last change on that day, empty without one. `submissions.usage` writes these
+    columns with raw SQL.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    submissions = models.BigIntegerField(default=0, db_default=0)
+    mails = models.BigIntegerField(default=0, db_default=0, help_text="Delivered ones.")
+    refusals = models.BigIntegerField(default=0, db_default=0)
+    stored_bytes = models.BigIntegerField(null=True)
+
+    class Meta:
+        verbose_name = "day of usage"
+        verbose_name_plural = "usage by day"
+        constraints = [models.UniqueConstraint(fields=["organization", "day"], name="usage_once_per_day")]
+        indexes = [models.Index(fields=["day"], name="usage_by_day")]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.day}"
 
 
 class Refusal(models.Model):
@@ -152,7 +195,7 @@ class Refusal(models.Model):
     field = models.CharField(max_length=128, blank=True, help_text="The input that was wrong; its name, not its value.")
     origin = models.CharField(max_length=300, blank=True)
     message = models.CharField(max_length=300, blank=True)
-    count = models.PositiveIntegerField(default=1)
+    count = models.PositiveIntegerField(default=1, db_default=1)
     hour = models.DateTimeField()
     first_at = models.DateTimeField()
     last_at = models.DateTimeField()

@@ -28,12 +28,13 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
     formId = PublicIdField(Prefix.FORM, source="form_id")
     data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # hides .data, unused here
     spamReasons = serializers.ListField(child=serializers.CharField(), source="spam_reasons")
+    held = serializers.ChoiceField([Submission.Held.QUOTA.value], allow_null=True)
     meta = MetaRecord()
     createdAt = TimeField(source="created_at")
 
     class Meta:
         model = Submission
-        fields = ("id", "formId", "data", "spam", "spamReasons", "meta", "createdAt")
+        fields = ("id", "formId", "data", "spam", "spamReasons", "held", "meta", "createdAt")
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
         """Return the record; without DRF's fields, because exports have millions."""
@@ -41,13 +42,14 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
 
 
 def submission_record(submission: Submission) -> dict[str, Any]:
-    """Return `{id, formId, data, spam, spamReasons, meta, createdAt}`."""
+    """Return `{id, formId, data, spam, spamReasons, held, meta, createdAt}`; `held`: the reason, or None."""
     return {
         "id": submission.public_id,
         "formId": form_id_text(submission.form_id),
         "data": submission.data,
         "spam": submission.spam,
         "spamReasons": submission.spam_reasons,
+        "held": submission.held or None,
         "meta": submission.meta,
         "createdAt": format_time(submission.created_at),
     }
@@ -66,7 +68,35 @@ class SubmittedRecord(serializers.Serializer[Any]):
     createdAt = serializers.DateTimeField()
 
 
-class SpamMark(StrictSerializer):
-    """The body of `PATCH /api/submissions/{id}`."""
+class ReleaseField(serializers.Field[None, Any, None, Any]):
+    """`null`: a submission can be released, and not be held."""
 
-    spam = FlagField()
+    default_error_messages = {"invalid": "Must be null, which releases the submission."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_null=True, **kwargs)
+
+    def to_internal_value(self, data: Any) -> None:  # noqa: ARG002 - DRF calls it for other values than null
+        self.fail("invalid")
+
+
+CHANGED_BODY = {
+    "type": "object",
+    "description": "What to change; `held: null` releases the submission.",
+    "properties": {"spam": {"type": "boolean"}, "held": {"type": "null"}},
+    "minProperties": 1,
+    "additionalProperties": False,
+}
+
+
+class SubmissionChange(StrictSerializer):
+    """The body of `PATCH /api/submissions/{id}`: `spam`, `held`, or both."""
+
+    spam = FlagField(required=False)
+    held = ReleaseField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an empty body."""
+        if not attrs:
+            raise serializers.ValidationError({"spam": [self.fields["spam"].error_messages["required"]]}, "required")
+        return attrs

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from config.api.filters import StrictFilterBackend
 from config.api.pagination import BarePagination
+from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
 from config.ids import Prefix
@@ -18,15 +19,19 @@ from forms_app.models import Form
 from keys.audit import record_event
 from keys.authentication import caller_key
 from keys.models import Permission
+from keys.trail.changes import changes
 from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
+from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
 from submissions.reading.filters import SubmissionFilters
 from submissions.reading.listing import Scope, count_exactly, read_exactly
-from submissions.serializers import SpamMark, SubmissionRecord
+from submissions.reading.shares import searching
+from submissions.serializers import CHANGED_BODY, SubmissionChange, SubmissionRecord
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
 BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
+RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
 HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
 
 
@@ -63,22 +68,33 @@ class SubmissionViewSet(KeyedViewSet):
         """Return a page's rows: ids first, from an index and from the nearer end, so that far pages are quick."""
         return read_exactly(self.scope, start, size, total=total, alias=queryset.db)
 
-    @extend_schema(request=SpamMark, responses=enveloped(SubmissionRecord))
+    def list(self, request: Request) -> Response:
+        """Return a page of the caller's submissions, newest first."""
+        with searching(self.organization_id, request.query_params.get("q", "")):
+            return super().list(request)
+
+    @extend_schema(request={JSON_MEDIA_TYPE: CHANGED_BODY}, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Mark a submission as spam or as not spam; the latter delivers it."""
-        spam = self.read(SpamMark)["spam"]
-        marked = (mark_spam if spam else mark_not_spam)(self.find())
-        return self.show(marked, "Marked as spam." if spam else "Marked as not spam.")
+        """Mark a submission as spam or as not spam, or release one that is held; the last two deliver it."""
+        wanted = self.read(SubmissionChange)
+        found, messages = self.find(), []
+        if "spam" in wanted:
+            found = (mark_spam if wanted["spam"] else mark_not_spam)(found)
+            messages.append("Marked as spam." if wanted["spam"] else "Marked as not spam.")
+        if "held" in wanted:
+            messages.append("Released." if found.held else "Not held.")
+            found = release_by_hand(found)
+        return self.show(found, " ".join(messages))
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Delete a submission permanently."""
         submission: Submission = self.act()
-        delete_submissions([submission.pk])
+        delete_submissions([submission.pk], is_recorded=True)
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
 
     @extend_schema(
         filters=True,
-        parameters=[OpenApiParameter("format", str, enum=list(EXPORTS), default="csv")],
+        parameters=[OpenApiParameter("format", str, enum=[*EXPORTS], default="csv")],
         responses={
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
             (200, "application/json"): OpenApiResponse(BARE_ARRAY),
@@ -91,9 +107,13 @@ class SubmissionViewSet(KeyedViewSet):
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
         chosen = self.query(ExportQuery)["format"]
         key = caller_key(request)
-        record_event(organization=key.organization, by=key, action="submissions.exported", subject=chosen)
         form = Form.objects.get(pk=self.scope.form_id) if self.scope.form_id else None
-        return stream_export(rows, chosen, form=form)
+        response = stream_export(rows, chosen, organization_id=self.organization_id, form=form)
+        found = changes({}, {name: value for name, value in request.query_params.items() if name in RECORDED_FILTERS})
+        record_event(
+            organization=key.organization, by=key, action="submissions.exported", subject=chosen, changes=found
+        )
+        return response
 
 
 urlpatterns = [

@@ -25,11 +25,16 @@ ROWS_A_FETCH = 100
 
 # Characters that a spreadsheet skips before a formula, then those that start one, half and full width.
 _SKIPPED = " \u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u00ad\"'\u2018-\u201f"
-_FORMULA = re.compile(f"[{_SKIPPED}]*[=+\\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20\u2212]")
+_START = "=+\\-@\uff1d\uff0b\uff0d\uff20\u2212"
+_FORMULA = re.compile(f"[{_SKIPPED}]*[{_START}\t\r\n\0]")
+# Excel splits at `;` where a comma is the decimal separator, and quotes inside of a cell do not stop it. Some imports
+# split at tabs or bars. Nothing splits a quoted cell at its commas.
+_SPLIT_FORMULA = re.compile(f"(?<=[;\t|])(?=[{_SKIPPED}]*[{_START}])")
 
 
 def safe_cell(text: str) -> str:
-    """Return the text with a leading `'` when a spreadsheet would take it for a formula."""
+    """Return the text with a `'` before each part that a spreadsheet would take for a formula, if it splits there."""
+    text = _SPLIT_FORMULA.sub("'", text)
     return f"'{text}" if _FORMULA.match(text) else text
 
 
@@ -40,7 +45,7 @@ def csv_lines(rows: QuerySet[Submission], form: Form | None) -> Iterator[str]:
     names = declared + others
     columns = set(names) if has_more else None
     header = [*OWN_COLUMNS, *map(_column, names), *([MORE] if has_more else [])]
-    line = _LineWriter()
+    line = LineWriter()
     yield BOM + line.write(header)
     for row in rows.iterator(ROWS_A_FETCH):
         yield line.write(_cells(row, names, columns))
@@ -73,7 +78,7 @@ def _cells(row: Submission, names: list[str], columns: set[str] | None) -> list[
     return cells
 
 
-class _LineWriter:
+class LineWriter:
     """Writes one CSV line at a time."""
 
     def __init__(self) -> None:

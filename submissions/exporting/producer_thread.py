@@ -12,18 +12,25 @@ import time
 from collections.abc import Callable, Generator
 from typing import Self
 
+from django.conf import settings
 from django.db import connections
 
+from submissions.exporting.places import Place
+
 PARTS_AHEAD = 4  # produced before the client has taken them
-PATIENCE_SECONDS = 60.0  # for a client that reads nothing; then its transaction ends
 POLL_SECONDS = 0.5
 
 
 class BackgroundParts:
-    """Iterates over the parts that `make()` yields in another thread. Errors are raised in their place."""
+    """
+    Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
 
-    def __init__(self, make: Callable[[], Generator[str, None, None]]) -> None:
+    `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
+    """
+
+    def __init__(self, make: Callable[[], Generator[str, None, None]], place: Place) -> None:
         self._make = make
+        self._place = place
         self._parts: queue.Queue[str | BaseException] = queue.Queue(PARTS_AHEAD)
         self._abandoned = threading.Event()
         threading.Thread(target=self._produce, daemon=True, name="export").start()
@@ -32,6 +39,7 @@ class BackgroundParts:
     def check(self) -> None:
         """Raise the error that occurred before the first part, while the response can still be an error."""
         if isinstance(self._next, BaseException) and not isinstance(self._next, StopIteration):
+            self.close()
             raise self._next
 
     def __iter__(self) -> Self:
@@ -47,6 +55,7 @@ class BackgroundParts:
     def close(self) -> None:
         """Stop: the thread ends its transaction soon. Django calls this at the end of every response."""
         self._abandoned.set()
+        self._place.release()
 
     def _take(self) -> str | BaseException:
         while True:
@@ -71,10 +80,11 @@ class BackgroundParts:
 
     def _hand_over(self, part: str | BaseException) -> bool:
         """Pass a part on; return whether the other side still reads."""
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + settings.READER_SECONDS
         while not self._abandoned.is_set() and time.monotonic() < until:
+            self._place.renew()
             with contextlib.suppress(queue.Full):
                 self._parts.put(part, timeout=POLL_SECONDS)
                 return True
-        self._abandoned.set()
+        self.close()
         return False

@@ -3,6 +3,7 @@ Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (docs/co
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Callable, Generator, Iterator
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from config.api.serializers import QuerySerializer
 from config.database import snapshot
 from forms_app.models import Form
 from submissions.exporting.csv_lines import csv_lines
+from submissions.exporting.places import take_place
 from submissions.exporting.producer_thread import BackgroundParts
 from submissions.json_text import dump_json
 from submissions.models import Submission
@@ -79,13 +81,15 @@ def export_chunks(rows: Rows, chosen: str, form: Form | None, report: Progress =
         report(written + len(waiting) - FRAMES[chosen], True)
 
 
-def stream_export(rows: Rows, chosen: str, *, form: Form | None, report: Progress = ignore) -> StreamingHttpResponse:
+def stream_export(
+    rows: Rows, chosen: str, *, organization_id: uuid.UUID, form: Form | None, report: Progress = ignore
+) -> StreamingHttpResponse:
     """
-    Return the response that streams an export. Raises errors that occur before its first part.
+    Return the response that streams an export. Raises RateLimited, and errors that occur before its first part.
 
     `report(rows, is_whole)` is called from another thread with the number of rows written so far, at the end exact.
     """
-    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, report))
+    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, report), take_place(organization_id))
     parts.check()
     response = StreamingHttpResponse(parts, content_type=EXPORTS[chosen][0])
     day = dt.datetime.now(dt.UTC).date().isoformat()

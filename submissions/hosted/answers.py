@@ -15,6 +15,7 @@ FORM_CODES = {
     "empty_submission": "EMPTY",
     "not_found": "FORM_NOT_FOUND",
     "form_not_published": "INACTIVE",
+    "suspended": "INACTIVE",
     "origin_not_allowed": "BLOCKED",
 }
 FIELD_CODES = {

@@ -1,4 +1,4 @@
-"""The pages of `/f/{formId}`: the form, the form with its errors, thanks, and "closed"."""
+"""The pages of `/f/{formId}`: the form, the form with its errors, thanks, "closed" and "not available"."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -48,6 +48,19 @@ def thanks(request: HttpRequest, form: Form, *, message: str = "") -> HttpRespon
 def closed(request: HttpRequest) -> HttpResponse:
     """Show that there is no form to fill in: a draft, an archived one, or none at all."""
     return _render(request, None, "hosted/closed.html", {}, status=404)
+
+
+def unavailable(request: HttpRequest, *, status: int = 403) -> HttpResponse:
+    """Show that the form takes nothing: its organization is suspended, or its storage is full."""
+    return _render(request, None, "hosted/unavailable.html", {}, status=status)
+
+
+def report(
+    request: HttpRequest, form: Form, *, reason: str = "", problem: str = "", is_done: bool = False, status: int = 200
+) -> HttpResponse:
+    """Ask a visitor why the form is reported, or say that the report was sent."""
+    context = {"reason": reason, "problem": problem, "is_done": is_done, "is_report": True}
+    return _render(request, form, "hosted/report.html", context, status=status)
 
 
 def _form_context(form: Form | None, typed: Mapping[str, Any], problems: list[Detail], stamp: str) -> dict[str, Any]:

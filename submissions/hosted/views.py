@@ -7,7 +7,6 @@ clients that ask for JSON get JSON (docs/contract.md 6).
 
 import dataclasses
 import hashlib
-import time
 from functools import cached_property
 from typing import Any, cast
 
@@ -17,20 +16,21 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from config.api.errors import ApiError, MethodNotAllowed, NotFound
-from config.api.find_owned import path_id
+from config.api.errors import ApiError, MethodNotAllowed, NotFound, QuotaExceeded, Suspended
 from config.api.parsing import read_body
 from config.api.ratelimit import Usage
-from config.ids import Prefix
+from config.postgresql.clock import shared_time
 from forms_app.models import Form
 from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
 from submissions.hosted.bodies import parse_form_body
+from submissions.hosted.find import find_form
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, submit_form_of
+from submissions.receiving.page_limits import is_allowed_page
 from submissions.receiving.parse_body import NOTHING, Post, idempotency_key, take_in
 from submissions.receiving.proof_of_work import new_challenge
 
@@ -39,8 +39,10 @@ from submissions.receiving.proof_of_work import new_challenge
 @require_safe
 def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
     """Show a form's success message: `next` of a JSON answer leads here if the form has no `redirectUrl`."""
-    form = _find(form_id)
-    return pages.closed(request) if form is None else pages.thanks(request, form)
+    form = find_form(form_id)
+    if form is None:
+        return pages.closed(request)
+    return pages.unavailable(request) if form.organization.is_suspended else pages.thanks(request, form)
 
 
 @csrf_exempt  # a POST answers 405 and is not asked for a token
@@ -50,14 +52,6 @@ def challenge(_request: HttpRequest) -> HttpResponse:
     response = JsonResponse(new_challenge())
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _find(form_id: str) -> Form | None:
-    try:
-        pk = path_id(Prefix.FORM, form_id)
-    except ApiError:
-        return None
-    return Form.objects.select_related("organization").filter(pk=pk).first()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +66,7 @@ class HostedForm(Door, View):
     """Shows a form's page, and takes posts to it."""
 
     http_method_names = ["get", "head", "post"]
+    is_for_visitors = True
     post = Door.receive
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -80,7 +75,9 @@ class HostedForm(Door, View):
 
     def get(self, request: HttpRequest, form_id: str) -> HttpResponse:
         """Show the form, filled in with the values that the query has for its fields."""
-        form = _find(form_id)
+        form = find_form(form_id)
+        if form is not None and form.organization.is_suspended:
+            return pages.unavailable(request)
         if form is None or form.status != Form.Status.PUBLISHED:
             return pages.closed(request)
         names = {field["name"] for field in form.fields}
@@ -103,7 +100,7 @@ class HostedForm(Door, View):
             key = idempotency_key(request) or self._key_of_page(raw_body)
         except ApiError as error:
             problem = error
-        opened_for = time.time() - self.stamp.at if self.stamp else None
+        opened_for = shared_time() - self.stamp.at if self.stamp else None
         return Post(
             request,
             raw_body=raw_body,
@@ -122,13 +119,16 @@ class HostedForm(Door, View):
 
     def find_owner(self, post: Post) -> Owner:
         """Return the organization of the form in the path. Raises NotFound."""
-        form = _find(self.kwargs["form_id"])
+        form = find_form(self.kwargs["form_id"])
         if form is None:
             raise NotFound("There is no form with this address.")
         organization = form.organization
         return PageOwner(
             organization_id=organization.pk,
             hourly_limit=organization.hourly_limit,
+            held_posts=organization.held_posts,
+            is_suspended=organization.is_suspended,
+            is_full=organization.is_full,
             form=submit_form_of(form),
             record=form,
         )
@@ -149,11 +149,16 @@ class HostedForm(Door, View):
         """Return the form again, with the error and everything that was typed, or the error as JSON."""
         if wants_json(post.request):
             return error_json(failure)
+        if isinstance(failure, Suspended | QuotaExceeded):
+            return pages.unavailable(post.request, status=failure.status)
         form, stamp = cast(PageOwner, owner).record if owner else None, ""
         if form:
             # The page is not new to its visitor: correcting a typo is quick.
             opened_at = self.stamp.at if self.stamp else 0
-            stamp = stamps.make(self.kwargs["form_id"], opened_at=opened_at, next_page=self._next_page(post, form))
+            # The stamp is our word for the next page: a refused page has no say in it.
+            asked = is_allowed_page(post.request, submit_form_of(form))
+            next_page = self._next_page(post, form) if asked else ""
+            stamp = stamps.make(self.kwargs["form_id"], opened_at=opened_at, next_page=next_page)
         return pages.problem(post.request, form, failure, typed=post.fields, stamp=stamp)
 
     def _next_page(self, post: Post, form: Form) -> str:

@@ -1,5 +1,6 @@
 """Delete an organization or an account synchronously, unless it is too large to do within a request."""
 
+import datetime as dt
 import logging
 from collections.abc import Collection
 
@@ -8,28 +9,58 @@ from django.db import transaction
 from config.api.errors import Conflict
 from config.times import now
 from forms_app.models import Form
-from keys.audit import record_event
+from keys.audit import Actor, record_event
 from keys.models import Membership, Organization, Role, User
 from submissions.lifecycle.erasure import ERASED_IN_REQUEST, finish_erasing
 from submissions.models import Submission
+
+DELETION_DELAY = dt.timedelta(hours=1)  # between an operator's request and the deletion, to cancel it
 
 logger = logging.getLogger(__name__)
 
 
 def end_organization(organization: Organization, *, by: User) -> None:
     """
-    Erase an organization with its forms, submissions, keys, webhooks and audit trail.
+    Erase an organization with its forms, submissions, keys and webhooks. Operators keep its audit trail.
 
-    The log keeps who did it, as the audit trail is erased too. Raises Conflict for more submissions than can be erased
-    within a request.
+    Raises Conflict for more submissions than can be erased within a request.
     """
+    refuse_suspended(organization)
     refuse_large(organization)
+    delete_organization(organization, by=by)
+
+
+def delete_organization(organization: Organization, *, by: Actor) -> None:
+    """
+    Delete an organization of any size, in batches. If it is interrupted, a second call continues.
+
+    The log keeps who did it.
+    """
     organization.access_keys.filter(revoked_at=None).update(revoked_at=now())  # nothing arrives from here on
     for form in Form.objects.filter(organization=organization):
         finish_erasing(form)
     pk, slug = organization.pk, organization.slug
-    organization.delete()
-    logger.info("organization %s (%s) erased by user %s", slug, pk, by.pk)
+    with transaction.atomic():
+        subject = f"{organization.name} ({slug})"
+        record_event(organization=organization, by=by, action="organization.deleted", subject=subject)
+        organization.delete()
+    logger.info("organization %s (%s) erased by %s", slug, pk, f"user {by.pk}" if by else "an operator")
+
+
+def finish_all_deleting() -> int:
+    """Delete the organizations whose deletion operators requested an hour ago or earlier; return how many."""
+    asked = list(Organization.objects.filter(deletion_requested_at__lt=now() - DELETION_DELAY))
+    for organization in asked:
+        delete_organization(organization, by=None)
+    return len(asked)
+
+
+def refuse_suspended(organization: Organization) -> None:
+    """Raise Conflict if an organization is suspended: nothing of it is deleted then."""
+    if organization.is_suspended:
+        raise Conflict(
+            f"{organization.name} is suspended and cannot be deleted now. Contact the operator of this service."
+        )
 
 
 def refuse_large(organization: Organization) -> None:
@@ -71,10 +102,12 @@ def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
                 f"You are the only member of {organization.name}, which would be deleted too. Confirm that, or make "
                 "somebody else its owner."
             )
+        refuse_suspended(organization)
         refuse_large(organization)
     for organization in own:
         end_organization(organization, by=user)
     with transaction.atomic():
         for membership in user.memberships.select_related("organization"):
             record_event(organization=membership.organization, by=user, action="member.left", subject=user.email)
+        record_event(organization=None, by=user, action="account.deleted", subject=user.email)
         user.delete()

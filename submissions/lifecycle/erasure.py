@@ -46,8 +46,8 @@ def finish_erasing(form: Form) -> None:
 
 
 def finish_all_erasing() -> int:
-    """Erase the requested forms that were too large for a request; return how many."""
-    asked = list(Form.objects.filter(erase_requested_at__isnull=False))
+    """Erase the requested forms that were too large for a request; return how many. Not of suspended organizations."""
+    asked = list(Form.objects.filter(erase_requested_at__isnull=False, organization__suspended_at=None))
     for form in asked:
         finish_erasing(form)
     return len(asked)

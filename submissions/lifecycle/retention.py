@@ -13,9 +13,14 @@ ROWS_A_BATCH = 500
 
 
 def purge_submissions() -> int:
-    """Delete submissions older than their form's `retention_days`; return how many. Each batch is one transaction."""
+    """
+    Delete submissions older than their form's `retention_days`; return how many. Each batch is one transaction.
+
+    Those of suspended organizations are kept until the organization is resumed.
+    """
     purged = 0
-    for form_id, days in Form.objects.filter(retention_days__isnull=False).values_list("id", "retention_days"):
+    limited = Form.objects.filter(retention_days__isnull=False, organization__suspended_at=None)
+    for form_id, days in limited.values_list("id", "retention_days"):
         oldest_kept = first_id_of(now() - dt.timedelta(days=days or 0))
         expired = Submission.objects.filter(form_id=form_id, id__lt=oldest_kept).order_by("id")
         while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):

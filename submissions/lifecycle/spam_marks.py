@@ -7,15 +7,19 @@ from django.db import transaction
 
 from config.nudge import DELIVER, nudge
 from config.times import now
+from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
+from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
+from submissions.storage import add_stored_bytes, stored_bytes_of
 from submissions.tally import apply_moves, key_of, new_moves
+from submissions.usage import note_usage, today
 
 MARKED_BY_HAND = "marked as spam"
 KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
 
 
 def mark_spam(submission: Submission) -> Submission:
-    """Mark a submission as spam; its pending deliveries are canceled."""
+    """Mark a submission as spam; its pending deliveries are canceled, and it is no longer held."""
     _mark([submission.pk], spam=True)
     return Submission.objects.get(pk=submission.pk)
 
@@ -39,9 +43,11 @@ def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
     with transaction.atomic():
         wanted = Submission.objects.filter(pk__in=ids, spam=not spam, **owner).order_by("pk")
         rows = list(wanted.select_for_update().defer("search_text", "data"))
-        moves = new_moves()
+        was_held, moves = held_for_quota(rows), new_moves()
         for row in rows:
             row.spam, row.spam_reasons = spam, [MARKED_BY_HAND] if spam else []
+            if row.held:
+                row.held, row.held_until = NOT_HELD, now()
             if not spam:
                 row.released_at, row.dispatched_at = now(), None
             if row.counted_as != NOTHING:
@@ -50,31 +56,40 @@ def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
                 row.counted_as = SPAM if spam else KEPT
                 moves[key].update({row.counted_as: 1})
         apply_moves(moves)
-        columns = ["spam", "spam_reasons", "released_at", "dispatched_at", "counted_as"]
+        columns = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as"]
         Submission.objects.bulk_update(rows, columns)
+        record_submissions(rows, "submissions.marked_spam" if spam else "submissions.marked_not_spam")
+        make_room(was_held)
     return len(rows)
 
 
 def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
     """Delete an organization's submissions; return how many."""
     own = Submission.objects.filter(pk__in=ids, organization=organization_id)
-    return delete_submissions(list(own.values_list("pk", flat=True)))
+    return delete_submissions(list(own.values_list("pk", flat=True)), is_recorded=True)
 
 
-def delete_submissions(ids: Sequence[uuid.UUID]) -> int:
+def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -> int:
     """
-    Delete submissions; return how many.
+    Delete submissions; return how many. `is_recorded`: in the audit trail, of the one organization that owns them.
 
     A submission that was not counted yet is counted as received now. Idempotency keys are kept, so that a client's
     retry does not store a deleted submission again.
     """
     with transaction.atomic():
-        wanted = Submission.objects.only("form_id", "created_at", "counted_as").filter(pk__in=ids)
-        rows = list(wanted.select_for_update().order_by("pk"))
+        wanted = Submission.objects.only("form_id", "organization_id", "created_at", "counted_as", "held")
+        rows = list(wanted.filter(pk__in=ids).select_for_update().order_by("pk"))
         moves = new_moves()
         for row in rows:
             change = {"received": 1} if row.counted_as == NOTHING else {row.counted_as: -1}
             moves[key_of(row.form_id, row.created_at)].update(change)
+        counted = [row.pk for row in rows if row.counted_as != NOTHING]
+        freed = stored_bytes_of(Submission.objects.filter(pk__in=counted)) if counted else {}
         Submission.objects.filter(pk__in=[row.pk for row in rows]).delete()
         apply_moves(moves)
+        make_room(held_for_quota(rows))
+        totals = add_stored_bytes({organization: -size for organization, size in freed.items()})
+        note_usage(stored_bytes={(organization, today()): total for organization, total in totals.items()})
+        if is_recorded:
+            record_submissions(rows, "submissions.deleted")
     return len(rows)

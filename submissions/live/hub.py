@@ -21,6 +21,7 @@ from django.db import Error as DatabaseError
 
 from config.database import drop_broken_connections
 from config.ids import first_id_of
+from config.postgresql.clock import difference, shared_now
 from config.times import now
 from submissions.live.tokens import Watch, server_sent, submission_event
 from submissions.models import Submission
@@ -82,11 +83,15 @@ class Hub:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
         self._polls = polls
         self.reader: asyncio.Task[None] | None = None
-        self.polled_at = now()  # start of the last successful poll
+        self.polled_at = now()  # start of the last successful poll; by the shared clock from the first one on
+
+    async def learn_the_time(self) -> None:
+        """Measure in the reader's thread how far our clock is from the database's."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, difference)
 
     def add(self, watch: Watch, after: uuid.UUID | None) -> Viewer:
         """Start to serve a viewer: from `after` on, or from now."""
-        moment = now()
+        moment = shared_now()
         viewer = Viewer(watch, after or first_id_of(moment))
         if after and after < first_id_of(moment - REPLAYED):
             viewer.dismiss()
@@ -128,7 +133,7 @@ class Hub:
 
     async def poll(self) -> None:
         """Read everything that is watched, and distribute it."""
-        began = now()
+        began = shared_now()
         watching = list(self.viewers)
         organizations = sorted({viewer.watch.organization_id for viewer in watching})
         floor = first_id_of(max(self.polled_at, began - REPLAYED) - READ_AGAIN)
@@ -163,8 +168,9 @@ class Hub:
 
 def read_messages(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
     """Return the submissions of these organizations after an id, without spam, oldest first. One query."""
+    difference()  # measured here from time to time: the event loop must not wait for it
     rows = Submission.objects.filter(organization__in=organizations, id__gt=since, spam=False)
-    rows = rows.select_related("form").only("id", "organization", "form__name", "data", "created_at", "spam")
+    rows = rows.select_related("form").only("id", "organization", "form__name", "data", "created_at", "spam", "held")
     newest = rows.order_by("-id")[:MOST_READ]
     return [
         (row.pk, row.organization_id, row.form_id, submission_event(row, row.form.name)) for row in reversed(newest)

@@ -10,7 +10,6 @@ rights are in a signed token that a page of the dashboard issues.
 
 import asyncio
 import json
-import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -18,9 +17,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
+from django.db import Error as DatabaseError
 
 from config.ids import InvalidId, Prefix, decode_id, encode_id
+from config.postgresql import clock
 from submissions.live.hub import Hub, Viewer
+from submissions.live.rights import is_over_share, still_may_watch
 from submissions.live.tokens import BadToken, Watch, read_token, server_sent
 
 Scope = dict[str, Any]
@@ -32,6 +34,7 @@ LAST_WORDS_SECONDS = 5.0  # for a slow reader, after the token has expired
 HELLO = b"retry: 2000\n\n: watching\n\n"  # milliseconds until a browser reconnects
 HEARTBEAT = b": still here\n\n"
 END = server_sent("end")
+LATER = (b"retry-after", b"10")
 _parts = urlsplit(settings.PUBLIC_URL)
 ORIGIN = f"{_parts.scheme}://{_parts.netloc}".encode()
 
@@ -54,6 +57,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
+    if clock.is_stale():
+        await hub.learn_the_time()
     try:
         query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=10)
         watch = read_token(query.get("token", [""])[0])
@@ -61,10 +66,8 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
         text = str(error) if isinstance(error, BadToken) else "The token is not one of ours."
         await _refuse(send, 401, "invalid_token", text)
         return
-    if len(hub.viewers) >= settings.EVENTS_MAX_VIEWERS:
-        await _refuse(
-            send, 503, "service_unavailable", "Too many are watching. Try again soon.", (b"retry-after", b"10")
-        )
+    if (refusal := await _refusal(watch)) is not None:
+        await _refuse(send, *refusal)
         return
     last_seen = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1") or query.get("after", [""])[0]
     viewer = hub.add(watch, _submission_id(last_seen))
@@ -72,7 +75,7 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
     gone = asyncio.ensure_future(_wait_until_gone(receive))
     try:
         # The token also expires for a client that reads nothing: the pump waits for room then, and checks no clock.
-        patience = max(0, watch.expires - time.time()) + LAST_WORDS_SECONDS
+        patience = max(0, watch.expires - clock.shared_time()) + LAST_WORDS_SECONDS
         await asyncio.wait({pump, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
     finally:
         hub.remove(viewer)
@@ -82,10 +85,25 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
                 await task
 
 
+async def _refusal(watch: Watch) -> tuple[Any, ...] | None:
+    """Return the arguments of the refusal of a viewer with a valid token, or None."""
+    try:
+        if not await still_may_watch(watch):
+            return 401, "invalid_token", "You are logged out, or no longer a member. Log in again."
+    except DatabaseError:
+        return 503, "service_unavailable", "The database is unavailable. Try again soon.", LATER
+    # After the wait, without another one before the viewer is added: two at the same time must not both pass.
+    if is_over_share(watch, [viewer.watch for viewer in hub.viewers]):
+        return 429, "rate_limited", "You or your organization have too many live views open. Close one.", LATER
+    if len(hub.viewers) >= settings.EVENTS_MAX_VIEWERS:
+        return 503, "service_unavailable", "Too many are watching. Try again soon.", LATER
+    return None
+
+
 async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
     """Send the messages in the viewer's queue until the token expires."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + max(0, watch.expires - time.time())
+    end = loop.time() + max(0, watch.expires - clock.shared_time())
     headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *_common_headers()]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await _part(send, HELLO)

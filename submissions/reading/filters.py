@@ -17,6 +17,8 @@ from submissions.reading.listing import Scope
 
 SPAM = {"false": False, "true": True, "all": None}  # False without the parameter; None: both
 SPAM_CHOICES = [("false", "Not spam"), ("true", "Spam"), ("all", "Both")]
+HELD = {"true": True, "false": False, "all": None}  # None without the parameter
+HELD_CHOICES = [("true", "Held for quota"), ("false", "Not held"), ("all", "Both")]
 MIN_QUERY = 3  # characters; fewer would match nearly everything and no index could help
 MAX_QUERY = 200  # characters
 
@@ -27,6 +29,14 @@ SPAM_SCHEMA = {"type": "string", "enum": list(SPAM), "description": "Not spam (t
 @extend_schema_field(SPAM_SCHEMA)
 class SpamFilter(django_filters.ChoiceFilter):
     """`spam`."""
+
+
+HELD_SCHEMA = {"type": "string", "enum": list(HELD), "description": "Held for quota, not held, or both (the default)."}
+
+
+@extend_schema_field(HELD_SCHEMA)
+class HeldFilter(django_filters.ChoiceFilter):
+    """`held`."""
 
 
 @extend_schema_field({"type": "string", "minLength": MIN_QUERY, "maxLength": MAX_QUERY, "pattern": NO_NUL})
@@ -41,13 +51,14 @@ class DayFilter(DateFilter):
 
 class SubmissionFilters(django_filters.FilterSet):
     """
-    `formId`, `from` and `to` (UTC days, inclusive), `spam` (not spam by default), `q` (in any value).
+    `formId`, `from` and `to` (UTC days, inclusive), `spam` (not spam by default), `held`, `q` (in any value).
 
     The filters only read their values. `scope` says what these select.
     """
 
     formId = IdFilter(prefix=Prefix.FORM, field_name="form_id")
     spam = SpamFilter(choices=SPAM_CHOICES, empty_label=None)
+    held = HeldFilter(choices=HELD_CHOICES, empty_label=None)
     q = TextFilter(min_length=MIN_QUERY, max_length=MAX_QUERY, strip=False)
 
     class Meta:
@@ -73,6 +84,7 @@ class SubmissionFilters(django_filters.FilterSet):
             organization_id=organization_id,
             form_id=given["formId"],
             spam=SPAM.get(given["spam"], False),
+            held=HELD.get(given["held"]),
             since=given["from"],
             until=given["to"],
             text=given["q"],

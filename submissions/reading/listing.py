@@ -28,7 +28,8 @@ Narrow = Callable[[SubmissionQuerySet], SubmissionQuerySet]
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scope:
     """
-    Which submissions: of an organization or one form of it, spam or not (None: both), UTC days (inclusive), a text.
+    Which submissions: of an organization or one form of it, spam or not (None: both), held for quota or not held (None:
+    both), UTC days (inclusive), a text.
 
     `only`: an extra filter from the caller (this app may not import webhooks).
     """
@@ -36,6 +37,7 @@ class Scope:
     organization_id: uuid.UUID
     form_id: uuid.UUID | None = None
     spam: bool | None = False
+    held: bool | None = None
     since: dt.date | None = None
     until: dt.date | None = None
     text: str = ""
@@ -44,7 +46,7 @@ class Scope:
     @property
     def is_whole(self) -> bool:
         """Whether the tallies know the total."""
-        return not (self.since or self.until or self.text or self.only)
+        return not (self.since or self.until or self.text or self.only) and self.held is None
 
     def without_text(self) -> SubmissionQuerySet:
         """Return everything in scope except for the text, unordered."""
@@ -53,6 +55,8 @@ class Scope:
         rows = Submission.objects.filter(**owner)
         if self.spam is not None:
             rows = rows.filter(spam=self.spam)
+        if self.held is not None:
+            rows = rows.filter(held=Submission.Held.QUOTA if self.held else Submission.Held.NOT)
         if self.since:
             rows = rows.since_day(self.since)
         if self.until:

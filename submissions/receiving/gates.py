@@ -9,7 +9,7 @@ Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how 
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
 
@@ -20,9 +20,13 @@ from config.api.errors import (
     FormNotPublished,
     MethodNotAllowed,
     NotFound,
+    QuotaExceeded,
+    RateLimited,
+    Suspended,
     Unauthorized,
     ValidationFailed,
     as_api_error,
+    logged_once,
 )
 from config.client_address import client_address
 from config.nudge import DELIVER, nudge
@@ -31,13 +35,15 @@ from forms_app.models import Form
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
 from submissions.receiving import captchas, proof_of_work
-from submissions.receiving.insert import Stored, find_earlier, store
+from submissions.receiving.insert import Stored, TooManyHeld, find_earlier, store
 from submissions.receiving.key_and_form import Owner, SubmitForm
 from submissions.receiving.page_limits import refuse_page
 from submissions.receiving.parse_body import Post
 from submissions.receiving.spam import spam_reasons
 from submissions.refusals.recorder import note_refusal
 
+HELD_HOURS = 10  # so many hours' requests of the plan are held at most
+NOT_AVAILABLE = "This form is not available."  # for visitors, who cannot change that
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 
 
@@ -46,12 +52,15 @@ class Candidate:
     """
     A post that becomes a submission if it passes every gate. A gate that learns something returns a new Candidate.
 
-    `usage`: the organization's hour, once counted. `doubts`: why it may be spam although no gate refused it.
+    `usage`: the organization's hour, once counted. `is_reserved`: counted there, to be given back unless it is stored
+    and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it.
     """
 
     post: Post
     owner: Owner
     usage: ratelimit.Usage | None = None
+    is_reserved: bool = False
+    waits: bool = False
     doubts: tuple[str, ...] = ()
 
     @property
@@ -71,7 +80,9 @@ Gate = Callable[[Candidate], Candidate]  # or raises ApiError
 
 
 class Door(ABC):
-    """An endpoint that takes submissions."""
+    """An endpoint that takes submissions. `is_for_visitors`: its texts are read by visitors of a page."""
+
+    is_for_visitors: ClassVar[bool] = False
 
     @abstractmethod
     def read_post(self, request: HttpRequest) -> Post:
@@ -89,11 +100,11 @@ class Door(ABC):
     def refuse(
         self, post: Post, failure: ApiError, *, owner: Owner | None, usage: ratelimit.Usage | None
     ) -> HttpResponse:
-        """Return the response to a refused post. `usage`: what it was counted against, if anything."""
+        """Return the response to a refused post. `usage`: the hour to show, if one is known."""
 
     def receive(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponse:
         """Take a post through the gates, store it and answer."""
-        post, candidate = Post(request), None
+        post, candidate, stored = Post(request), None, None
         try:
             post = self.read_post(request)
             candidate = Candidate(post, self.find_owner(post))
@@ -101,18 +112,28 @@ class Door(ABC):
                 candidate = gate(candidate)
             stored = accept(candidate)
             nudge(DELIVER)
+            settle(candidate, stored)
             return self.answer(candidate, stored)
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
-            return self._refuse(post, candidate, as_api_error(error))
+            if candidate and stored:
+                candidate = dataclasses.replace(candidate, is_reserved=False)
+            failure = as_api_error(error)
+            return logged_once(self._refuse(post, candidate, failure), failure)
 
     def _refuse(self, post: Post, candidate: Candidate | None, failure: ApiError) -> HttpResponse:
-        """Answer a refusal, noted for the owner, and counted against the address unless the organization was."""
+        """Answer a refusal, noted for the owner, and counted against the address unless it came from a server."""
         owner, usage = (candidate.owner, candidate.usage) if candidate else (None, None)
-        if usage is None and failure.status < 500:
-            usage = ratelimit.count_address(post.request)
-            if usage.is_over:
-                failure = usage.refusal()
-                failure.reason = "address"  # not the plan's hour
+        if usage and candidate and candidate.is_reserved:
+            usage = ratelimit.give_back(usage)
+        if failure.status < 500 and not (usage and candidate and not candidate.is_from_page):
+            address = ratelimit.count_address(post.request)
+            usage = address if address.is_over else usage or address
+            if address.is_over and not isinstance(failure, Suspended):  # which comes before every limit
+                failure = address.refusal()
+        if failure.status < 500:
+            ratelimit.note_marks(usage)
+        if isinstance(failure, RateLimited) and (self.is_for_visitors or _is_pages_hour(candidate, failure)):
+            failure.message = ratelimit.BUSY
         note_refusal(
             post.request,
             failure,
@@ -121,6 +142,18 @@ class Door(ABC):
             key_id=owner.key.id if owner and owner.key else None,
         )
         return self.refuse(post, failure, owner=owner, usage=usage)
+
+
+def _is_pages_hour(candidate: Candidate | None, failure: ApiError) -> bool:
+    """Return whether a page was refused for the organization's hour: the sentence for servers names its numbers."""
+    return candidate is not None and candidate.is_from_page and failure.reason == "hour"
+
+
+def refuse_suspended(candidate: Candidate) -> Candidate:
+    """Refuse everything for an organization that the operator has suspended (403)."""
+    if candidate.owner.is_suspended:
+        raise Suspended(NOT_AVAILABLE if candidate.is_from_page else "")
+    return candidate
 
 
 def limit_pages(candidate: Candidate) -> Candidate:
@@ -132,15 +165,23 @@ def limit_pages(candidate: Candidate) -> Candidate:
 
 
 def count_hour(candidate: Candidate) -> Candidate:
-    """Count the request against the organization's hour."""
+    """Count the request against the organization's hour: of browser submissions, as many as pages have room for."""
     owner = candidate.owner
-    usage = ratelimit.count_organization(candidate.post.request, str(owner.organization_id), owner.hourly_limit)
-    return dataclasses.replace(candidate, usage=usage)
+    if not candidate.is_from_page:
+        usage = ratelimit.count_organization(owner.organization_id, owner.hourly_limit)
+        return dataclasses.replace(candidate, usage=usage)
+    has_queue = owner.key is None and owner.held_posts > 0  # first come, first served
+    wanted = 0 if has_queue else 1
+    reserved, usage = ratelimit.reserve_for_pages(owner.organization_id, owner.hourly_limit, wanted)
+    usage = dataclasses.replace(usage, is_public=owner.key is None or owner.key.is_publishable)
+    return dataclasses.replace(
+        candidate, usage=usage, is_reserved=bool(reserved), waits=owner.key is None and not reserved
+    )
 
 
 def limit_hour(candidate: Candidate) -> Candidate:
-    """Refuse what is over the plan's hourly limit (429)."""
-    if candidate.usage and candidate.usage.is_over:
+    """Refuse a request over the plan's hourly limit (429). Posts to `/f/` are held instead."""
+    if candidate.usage and candidate.usage.is_over and not candidate.waits:
         raise candidate.usage.refusal()
     return candidate
 
@@ -176,6 +217,7 @@ def require_own_form(candidate: Candidate) -> Candidate:
 
 
 GATES: tuple[Gate, ...] = (
+    refuse_suspended,
     limit_pages,
     count_hour,
     limit_hour,
@@ -184,6 +226,13 @@ GATES: tuple[Gate, ...] = (
     require_sound_body,
     require_own_form,
 )
+
+
+def require_room(candidate: Candidate) -> Candidate:
+    """Refuse submissions to an organization whose stored bytes are used up (413)."""
+    if candidate.owner.is_full:
+        raise QuotaExceeded(NOT_AVAILABLE if candidate.is_from_page else "")
+    return candidate
 
 
 def require_published(candidate: Candidate) -> Candidate:
@@ -213,11 +262,12 @@ def require_human(candidate: Candidate) -> Candidate:
         doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
         candidate = dataclasses.replace(candidate, doubts=doubts)
     if protection.proof_of_work:
-        proof_of_work.require_proof(post.intake.proofs, used_by=post.idempotency_key or "")
+        again = f"{candidate.own_form().id} {post.idempotency_key}" if post.idempotency_key else ""
+        proof_of_work.require_proof(post.intake.proofs, used_by=again)
     return candidate
 
 
-FORM_GATES: tuple[Gate, ...] = (require_published, require_values, require_human)
+FORM_GATES: tuple[Gate, ...] = (require_room, require_published, require_values, require_human)
 
 
 def accept(candidate: Candidate) -> Stored:
@@ -238,14 +288,37 @@ def accept(candidate: Candidate) -> Stored:
         return earlier
     declared = [field["name"] for field in form.fields]
     reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)
-    return store(
-        form,
-        post.intake,
-        request_meta(post.request),
-        spam_reasons=[*reasons, *candidate.doubts],
-        key=post.idempotency_key,
-        raw_body=post.raw_body,
-    )
+    reasons += candidate.doubts
+    if reasons and candidate.is_from_page:
+        limit_spam(post.request)
+    try:
+        return store(
+            form,
+            post.intake,
+            request_meta(post.request),
+            spam_reasons=reasons,
+            key=post.idempotency_key,
+            raw_body=post.raw_body,
+            most_held=HELD_HOURS * candidate.owner.hourly_limit if candidate.waits and not reasons else None,
+        )
+    except TooManyHeld:
+        assert candidate.usage  # noqa: S101 - nothing waits before it was counted
+        raise candidate.usage.refusal() from None
+
+
+def settle(candidate: Candidate, stored: Stored) -> None:
+    """Give the reserved request back if it was spam or a replay, and note an hour that is nearly used up."""
+    usage = candidate.usage
+    if usage and candidate.is_reserved and (stored.is_spam or stored.replayed):
+        usage = ratelimit.give_back(usage)
+    ratelimit.note_marks(usage)
+
+
+def limit_spam(request: HttpRequest) -> None:
+    """Count spam from a page against its address, whose hour it must not exceed: strangers could fill the disk."""
+    usage = ratelimit.count_address(request)
+    if usage.is_over:
+        raise usage.refusal()
 
 
 def request_meta(request: HttpRequest) -> dict[str, str | None]:

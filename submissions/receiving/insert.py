@@ -1,7 +1,8 @@
 """
 Write a submission: one INSERT, and with an idempotency key a second one that reserves the key.
 
-`201` means that this statement's commit is on disk. All that follows from a submission is derived from its row.
+`201` means that this statement's commit is on disk. All that follows from a submission is derived from its row. One
+that is held takes a transaction of four statements.
 """
 
 import dataclasses
@@ -12,16 +13,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
 
 from config.api.errors import Conflict
 from config.database import database_id
 from config.ids import made_at, new_id
+from config.postgresql.clock import by_shared_time
+from keys.models import Organization
 from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, Submission
 from submissions.receiving.key_and_form import SubmitForm
 from submissions.receiving.parse_body import Intake
 from submissions.search_text import search_text
+from submissions.storage import add_stored_bytes, stored_bytes_of
+from submissions.tally import apply_moves, key_of, new_moves
+from submissions.usage import note_usage
 
+KEPT = Submission.CountedAs.KEPT
 DEFAULT_MESSAGE = "Submission received."
 COLUMNS = (
     "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
@@ -45,6 +54,11 @@ class Stored:
     created_at: dt.datetime
     message: str
     replayed: bool = False
+    is_spam: bool = False
+
+
+class TooManyHeld(Exception):
+    """The organization holds as many submissions as it may."""
 
 
 def message_of(form: SubmitForm) -> str:
@@ -60,22 +74,55 @@ def store(
     spam_reasons: Sequence[str] = (),
     key: str | None = None,
     raw_body: bytes = b"",
+    most_held: int | None = None,
 ) -> Stored:
     """
     Store a submission, unless this form's idempotency key `key` has stored one: then return that one.
 
-    Raises Conflict when the key came with another body before.
+    `most_held`: store it as held for quota, unless its organization holds as many already; None: it is not held.
+    Raises Conflict when the key came with another body before, and TooManyHeld.
     """
-    pk = new_id()
+    pk = by_shared_time(new_id())  # hosts whose clocks differ agree on the order
     row = _row(pk, form, intake, meta, spam_reasons)
     if key is not None:
-        return _store_once(pk, form, row, key, hashlib.sha256(raw_body).hexdigest())
+        stored = _store_once(pk, form, row, key, hashlib.sha256(raw_body).hexdigest(), most_held)
+        return dataclasses.replace(stored, is_spam=True) if spam_reasons else stored
+    if most_held is None:
+        with connection.cursor() as cursor:
+            cursor.execute(_INSERT, row)
+    else:
+        with transaction.atomic():
+            _store_held(pk, form, row, most_held)
+    return Stored(pk, made_at(pk), message_of(form), is_spam=bool(spam_reasons))
+
+
+def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], most: int) -> None:
+    """
+    Insert a row as held, in the caller's transaction.
+
+    It is counted now, and looks dispatched, so that neither dispatch nor a total has to skip thousands of held rows.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, row)
-    return Stored(pk, made_at(pk), message_of(form))
+    stored = Submission.objects.filter(pk=pk)
+    stored.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT)
+    moves = new_moves()
+    moves[key_of(form.id, made_at(pk))].update({"received": 1, KEPT: 1})
+    apply_moves(moves)
+    room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=most)
+    if not room.update(held_posts=F("held_posts") + 1):
+        raise TooManyHeld
+    totals = add_stored_bytes(stored_bytes_of(stored))
+    day = made_at(pk).date()
+    note_usage(
+        submissions={(form.organization_id, day): 1},
+        stored_bytes={(organization, day): total for organization, total in totals.items()},
+    )
 
 
-def _store_once(pk: uuid.UUID, form: SubmitForm, row: list[Any], key: str, body_sha256: str) -> Stored:
+def _store_once(
+    pk: uuid.UUID, form: SubmitForm, row: list[Any], key: str, body_sha256: str, most_held: int | None
+) -> Stored:
     """
     Commit the reservation of the key and the row, or neither.
 
@@ -87,7 +134,10 @@ def _store_once(pk: uuid.UUID, form: SubmitForm, row: list[Any], key: str, body_
         reservation = [database_id(form.id), key, body_sha256, database_id(pk), message, _moment(made_at(pk))]
         cursor.execute(_RESERVE, reservation)
         if cursor.rowcount:
-            cursor.execute(_INSERT, row)
+            if most_held is None:
+                cursor.execute(_INSERT, row)
+            else:
+                _store_held(pk, form, row, most_held)
             return Stored(pk, made_at(pk), message)
     return _earlier(form.id, key, body_sha256)
 

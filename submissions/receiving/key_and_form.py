@@ -14,7 +14,7 @@ from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from keys.authentication import USE_NOTED_EVERY
 from keys.models import AccessKey, Organization
-from keys.plans import hourly_limit
+from keys.plans import hourly_limit, is_full, storage_allowance
 from submissions.receiving.parse_body import Post
 
 
@@ -47,19 +47,23 @@ class Owner:
     The organization that a post belongs to and counts against.
 
     `key`: the key that was used; None at `/f/`. `form`: the owner's form; None if the form does not exist or
-    (`form_is_foreign`) belongs to another organization.
+    (`form_is_foreign`) belongs to another organization. `held_posts`: its submissions held for quota, known at `/f/`.
     """
 
     organization_id: uuid.UUID
     hourly_limit: int
+    is_suspended: bool
+    is_full: bool
     form: SubmitForm | None
     form_is_foreign: bool = False
     key: SubmitKey | None = None
+    held_posts: int = 0
 
 
 NO_SETTINGS = SpamProtection()
 _SELECT = """
 SELECT k.id, k.kind, k.last_used_at > %s, k.browser_seen_at > %s, o.id, o.plan, o.rate_limit,
+       o.suspended_at, o.stored_bytes, o.storage_limit,
        f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message,
        f.spam_protection
 FROM {keys} k JOIN {organizations} o ON o.id = k.organization_id LEFT JOIN {forms} f ON {condition}
@@ -113,11 +117,14 @@ def _fetch_once(sql: str, parameters: list[Any]) -> Any:
 
 
 def _owner(row: Any) -> Owner:
-    key_id, kind, used, in_page, organization_id, plan, rate_limit, form_id, form_organization_id, *form = row
+    key_id, kind, used, in_page, organization_id, plan, rate_limit, *rest = row
+    suspended_at, stored_bytes, storage_limit, form_id, form_organization_id, *form = rest
     is_own = form_id is not None and form_organization_id == organization_id
     return Owner(
         organization_id=as_uuid(organization_id),
         hourly_limit=hourly_limit(plan, rate_limit),
+        is_suspended=suspended_at is not None,
+        is_full=is_full(stored_bytes, storage_allowance(plan, storage_limit)),
         form=_form(form_id, organization_id, *form) if is_own else None,
         form_is_foreign=form_id is not None and not is_own,
         key=SubmitKey(

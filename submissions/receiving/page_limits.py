@@ -1,13 +1,19 @@
 """Limits for browser submissions on top of the plan: the form's origins, and bursts (docs/contract.md 5)."""
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest
 
 from config.api import ratelimit
 from config.api.errors import ApiError, OriginNotAllowed
+from config.api.find_owned import path_id
 from config.client_address import client_network
+from config.ids import Prefix
 from config.text import clean_text
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
+from keys import tokens
+from keys.authentication import META_NAME
 from submissions.receiving.key_and_form import Owner, SubmitForm
 
 
@@ -22,6 +28,11 @@ def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
     return refusal or _refuse_bursts(request, str(owner.form.id if owner.form else owner.organization_id))
 
 
+def is_allowed_page(request: HttpRequest, form: SubmitForm) -> bool:
+    """Return whether the page that posts is one of the form's, or our own."""
+    return _refuse_origin(request, form, is_secret=False) is None
+
+
 def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -> ApiError | None:
     if not form.allowed_origins:
         return None
@@ -29,7 +40,7 @@ def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -
     origin = origin_of(request.META.get("HTTP_REFERER", "")) if given is None else given
     if origin in ("", "null") and is_secret:
         return None
-    if is_allowed(origin, [*form.allowed_origins, own_origin()]):
+    if is_allowed(origin, [*form.allowed_origins, *own_origins()]):
         return None
     shown = clean_text(origin)[:200] or "none"
     return OriginNotAllowed(
@@ -37,14 +48,38 @@ def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -
     )
 
 
-def own_origin() -> str:
-    """Return the origin of the hosted pages."""
-    return origin_of(settings.PUBLIC_URL) or parse_origin_pattern(settings.PUBLIC_URL)
+def own_origins() -> list[str]:
+    """Return the origins of the hosted pages: an error is shown where the post went."""
+    ours = [url for url in (settings.PUBLIC_URL, settings.PAGES_URL) if url]
+    return [origin_of(url) or parse_origin_pattern(url) for url in ours]
 
 
 def _refuse_bursts(request: HttpRequest, form_id: str) -> ApiError | None:
-    limits = [
+    return ratelimit.refuse_bursts(request, _burst_limits(request, form_id))
+
+
+def _burst_limits(request: HttpRequest, form_id: str) -> list[tuple[str, str, str]]:
+    return [
         ("burst-address", f"{client_network(request)} {form_id}", settings.BURST_PER_ADDRESS_AND_FORM),
         ("burst-form", form_id, settings.BURST_PER_FORM),
     ]
-    return ratelimit.refuse_bursts(request, limits)
+
+
+def may_wait_for_body(environ: dict[str, Any]) -> bool:
+    """
+    Return whether to wait for a body that comes slowly: not if the request will be refused whatever it says.
+
+    That is so without a well-formed key, and at `/f/` over a burst limit. Counts nothing and reads no database.
+    """
+    path = environ["PATH_INFO"]
+    if path.startswith("/api/"):
+        return tokens.is_well_formed(environ.get(META_NAME, ""))
+    if not path.startswith("/f/"):
+        return True
+    try:
+        form_id = str(path_id(Prefix.FORM, path.split("/")[2]))
+    except ApiError:
+        return False  # 404
+    request = HttpRequest()
+    request.META = environ
+    return not any(ratelimit.is_burst_used_up(request, *limit) for limit in _burst_limits(request, form_id))

@@ -2,7 +2,7 @@
 Proof of work by ALTCHA, version 2 of its protocol, hosted by ourselves: https://altcha.org/docs/v2/
 
 A challenge is signed, not stored, and valid for one submission: a solution is remembered until it expires, with the
-idempotency key that it came with, so that a retry of the same request passes.
+form and the idempotency key that it came with, so that a retry of the same request passes, and nothing else.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ def require_proof(proofs: Mapping[str, str], *, used_by: str) -> None:
     """
     Raise ValidationFailed unless a proof solves a challenge of ours that has not been used yet.
 
-    `used_by`: the idempotency key of the request, which may use it again; "" for none.
+    `used_by`: the form and the idempotency key of the request, which may use it again; "" for none.
     """
     payload = proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or ""
     if not payload:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from forms_app.spam_protection import SpamProtection
+from submissions.receiving.blocked_words import find_blocked_words
 from submissions.receiving.parse_body import Intake
 
 # The honeypots of other services' snippets. Unlike `_gotcha` these are data too, so a form may declare such a field.
@@ -31,7 +32,9 @@ def spam_reasons(
         links = sum(len(_LINK.findall(value)) for value in intake.values.values())
         if links > protection.max_links:
             reasons.append(f"links: {links}, and this form takes {protection.max_links}")
-    return [*reasons, *_blocked_words(intake.values, protection.blocked_words)]
+    words = protection.blocked_words
+    found = find_blocked_words(intake.values, words) if words else []
+    return [*reasons, *(f'word: "{word}" in {name}' for word, name in found)]
 
 
 def _honeypots(values: Mapping[str, str], declared: set[str]) -> Iterator[str]:
@@ -39,13 +42,3 @@ def _honeypots(values: Mapping[str, str], declared: set[str]) -> Iterator[str]:
         filled = values.get(name, "").strip().lower()
         if filled not in ("", "false") and name not in declared:  # `false`: an unchecked box, sent as JSON
             yield f"honeypot: {name} was filled in"
-
-
-def _blocked_words(values: Mapping[str, str], words: Iterable[str]) -> Iterator[str]:
-    texts = {name: value.casefold() for name, value in values.items()} if words else {}
-    for word in words:
-        pattern = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
-        for name, text in texts.items():
-            if pattern.search(text):
-                yield f'word: "{word}" in {name}'
-                break

@@ -8,6 +8,7 @@ import dataclasses
 import datetime as dt
 import hashlib
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from config.times import now
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import Refusal
+from submissions.usage import Key, note_usage
 
 MOST_AN_HOUR = 500  # kinds of one organization in an hour; beyond, only form, key and codes are distinguished
 MANY = "many"  # the detail code of merged refusals without a code
@@ -85,6 +87,15 @@ def write_refusals(kinds: Kinds) -> None:
     if ordered:
         with transaction.atomic(), connection.cursor() as cursor:  # one commit, so one sync of SQLite's file
             cursor.executemany(_UPSERT, [_values(refused, times, hour) for refused, times in ordered])
+            note_usage(refusals=_by_organization(ordered, hour.date()))
+
+
+def _by_organization(rows: Iterable[tuple[Refused, Times]], day: dt.date) -> Counter[Key]:
+    found: Counter[Key] = Counter()
+    for refused, times in rows:
+        if refused.organization_id is not None:
+            found[refused.organization_id, day] += times.count
+    return found
 
 
 def _sum(found: Iterable[tuple[Refused, Times]]) -> dict[Refused, Times]:

@@ -7,11 +7,9 @@ import socket
 from collections.abc import Callable
 from contextlib import closing
 
-from config.ids import Prefix, decode_id
-from config.times import now
-from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Client
+from tests.support.rows import fill
 from tests.support.tenants import Tenant, make_tenant
 
 EXPORTS = 24  # three for each thread of a web process
@@ -22,22 +20,6 @@ EXPORT = "/api/submissions/export?format=ndjson"
 def statuses_afterwards(port: int, tenant: Tenant) -> set[int]:
     with Client(port) as api:
         return {api.get("/api/forms", tenant.key).status for _ in range(REQUESTS)}
-
-
-def fill(tenant: Tenant, megabytes: int) -> None:
-    """Store more than the sockets in between hold, so that the service notices when nobody reads."""
-    form_id = decode_id(Prefix.FORM, tenant.default_form_id)
-    rows = [
-        Submission(
-            organization=tenant.organization,
-            form_id=form_id,
-            data={"a": "x" * 50_000},
-            search_text="",
-            created_at=now(),
-        )
-        for _ in range(megabytes * 20)
-    ]
-    Submission.objects.bulk_create(rows, batch_size=100)
 
 
 def test_export__asked_for_with_head__leaves_every_thread_in_order(start_service: Callable[..., Application]) -> None:

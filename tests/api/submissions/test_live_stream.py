@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.core import signing
@@ -15,10 +16,12 @@ from django.core import signing
 from config.ids import Prefix, decode_id, encode_id, first_id_of
 from config.supervision.ports import allow_open_files
 from config.times import now
+from keys.models import Membership
 from submissions.live.tokens import SALT, live_token
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
+from tests.support.browser import Browser, logged_in, member_of, person_of, place
 from tests.support.live_stream import Stream
 from tests.support.rows import put
 from tests.support.submitting import submit_and_get_id
@@ -72,6 +75,7 @@ def test_stream__a_submission__appears_with_its_values_cut_short(
             "id": pk,
             "formId": form_id,
             "formName": "Contact",
+            "held": None,
             "values": {"name": "Ada", "note": hostile[:200]},
         }
 
@@ -147,7 +151,7 @@ def test_stream__for_one_that_comes_back__tells_the_others_nothing_again(
 def test_stream__of_one_too_many__is_told_to_come_back_until_another_leaves(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port, token = start_service(EVENTS_MAX_VIEWERS="1").events_port, token_of(tenant)
+    port, token = start_service(streams=True, EVENTS_MAX_VIEWERS="1").events_port, token_of(tenant)
     with Stream(port, token):
         status, headers, body = refusal(port, f"/events?token={token}")
         assert (status, json.loads(body)["error"]) == (503, "service_unavailable")
@@ -183,7 +187,7 @@ def test_stream__committed_late__is_told_all_the_same(api: Client, service: Appl
 def test_stream__at_its_token_s_end__says_so_and_closes(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port = start_service(EVENTS_TOKEN_SECONDS="2").events_port
+    port = start_service(streams=True, EVENTS_TOKEN_SECONDS="2").events_port
     watched = [str(tenant.organization.pk), "", str(tenant.owner.pk), int(time.time()) + 2]
     with Stream(port, signing.dumps(watched, salt=SALT)) as stream:
         assert [event.name for event in stream.wait_for(1)] == ["end"]
@@ -268,7 +272,7 @@ def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Appl
 def test_stream__of_more_than_a_thousand__leaves_the_process_answering(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port, token = start_service().events_port, token_of(tenant)
+    port, token = start_service(streams=True).events_port, token_of(tenant)
     allow_open_files(2 * BACKLOG)
     asked = f"GET /events?token={token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     with ExitStack() as stack:
@@ -277,3 +281,58 @@ def test_stream__of_more_than_a_thousand__leaves_the_process_answering(
             stream.sendall(asked)
             assert stream.recv(15) == b"HTTP/1.1 200 OK"
         assert refusal(port, "/healthz")[0] == 200
+
+
+def issued_token(browser: Browser, tenant: Tenant) -> str:
+    """Return the token that the dashboard gives to a person."""
+    url = browser.get(place(tenant, "submissions/live")).json()["url"]
+    return str(parse_qs(urlsplit(url).query)["token"][0])
+
+
+def test_stream__token_of_somebody_who_logged_out__opens_nothing(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    owner = logged_in(api, person_of(tenant))
+    token = issued_token(owner, tenant)
+    with Stream(service.events_port, token) as stream:
+        assert stream.answer.status == 200
+    assert owner.post("/account/logout/", form=place(tenant)).status == 302
+    status, _, body = refusal(service.events_port, f"/events?token={token}")
+    assert (status, json.loads(body)["error"]) == (401, "invalid_token")
+
+
+def test_stream__token_of_somebody_who_was_removed__opens_nothing(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    member = member_of(tenant.organization, "member")
+    token = issued_token(logged_in(api, member), tenant)
+    with Stream(service.events_port, token) as stream:
+        assert stream.answer.status == 200
+    Membership.objects.get(user=member).delete()
+    assert refusal(service.events_port, f"/events?token={token}")[0] == 401
+
+
+def test_stream__more_than_ten_of_one_person__leaves_room_for_others(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    token = issued_token(logged_in(api, person_of(tenant)), tenant)
+    other = issued_token(logged_in(api, member_of(tenant.organization, "member")), tenant)
+    with ExitStack() as stack:
+        streams = [stack.enter_context(Stream(service.events_port, token)) for _ in range(10)]
+        assert {stream.answer.status for stream in streams} == {200}
+        status, headers, body = refusal(service.events_port, f"/events?token={token}")
+        assert (status, json.loads(body)["error"], headers["retry-after"]) == (429, "rate_limited", "10")
+        assert stack.enter_context(Stream(service.events_port, other)).answer.status == 200
+
+
+def test_stream__more_than_an_organizations_share__leaves_room_for_other_organizations(
+    api: Client, start_service: Callable[..., Application], tenant: Tenant
+) -> None:
+    port = start_service(streams=True, EVENTS_PER_ORGANIZATION="2").events_port
+    people = [person_of(tenant), *(member_of(tenant.organization, "member") for _ in range(2))]
+    tokens = [issued_token(logged_in(api, person), tenant) for person in people]
+    stranger = make_tenant()
+    other = issued_token(logged_in(api, person_of(stranger)), stranger)
+    with Stream(port, tokens[0]), Stream(port, tokens[1]), Stream(port, other) as last:
+        assert last.answer.status == 200
+        assert refusal(port, f"/events?token={tokens[2]}")[0] == 429

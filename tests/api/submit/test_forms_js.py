@@ -50,6 +50,22 @@ def test_pinned_address__is_the_same_script_for_ever__and_its_hash_is_right(api:
     assert hashlib.sha256(answer.body).hexdigest().startswith(build["file"].split(".")[-2])
 
 
+@pytest.mark.parametrize("accepted", ["gzip", "br, gzip;q=0.5, deflate", "*"])
+def test_script__to_a_browser_that_takes_gzip__travels_small(api: Client, accepted: str) -> None:
+    """Behind a proxy that does not compress, too."""
+    plain, packed = api.get("/forms.js"), api.get("/forms.js", headers={"Accept-Encoding": accepted})
+    assert (packed.headers["Content-Encoding"], packed.headers["Vary"]) == ("gzip", "Accept-Encoding")
+    assert int(packed.headers["Content-Length"]) <= MAX_GZIPPED
+    assert packed.body == plain.body  # the client has unpacked it
+    assert packed.headers["ETag"] == f"W/{plain.headers['ETag']}"
+
+
+@pytest.mark.parametrize("accepted", ["", "br", "gzip;q=0", "gzip; q=0.0, br"])
+def test_script__to_others__is_not_compressed(api: Client, accepted: str) -> None:
+    answer = api.get("/forms.js", headers={"Accept-Encoding": accepted})
+    assert "Content-Encoding" not in answer.headers
+
+
 @pytest.mark.parametrize("path", ["/forms.000000000000.js", "/forms.min.js", "/forms.js.map", "/forms.current.js"])
 def test_script_that_never_was__is_not_found(api: Client, path: str) -> None:
     assert api.get(path).status == 404

@@ -66,6 +66,17 @@ def test_same_request_again__with_its_idempotency_key__is_answered_again(api: Cl
     assert answers[0].json() == answers[1].json()
 
 
+def test_proof_of_one_form__with_the_same_idempotency_key__is_used_up_for_others(api: Client) -> None:
+    tenant, other = make_tenant(), make_tenant()
+    body = {"a": "1", "_altcha": solve(api)}
+    forms = [(owner, owner.form(spam_protection=PROTECTED)) for owner in (tenant, tenant, other)]
+
+    answers = [submit(api, owner.publishable, form_id, body, Idempotency_Key="k") for owner, form_id in forms]
+
+    assert [answer.status for answer in answers] == [201, 400, 400]
+    assert codes(answers[1]) == codes(answers[2]) == REQUIRED
+
+
 def test_server_with_a_secret_key__needs_no_proof(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form(spam_protection=PROTECTED)

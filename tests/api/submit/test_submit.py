@@ -40,6 +40,7 @@ def test_submit__values__are_stored_and_the_record_is_whole(api: Client) -> None
             "data": {"email": "ada@example.com", "message": "Hello"},
             "spam": False,
             "spamReasons": [],
+            "held": None,
             "meta": meta,
         }
     ]

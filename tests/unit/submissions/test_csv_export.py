@@ -31,10 +31,30 @@ def test_safe_cell__formula_after_anything_skipped__gets_an_apostrophe(before: s
     assert safe_cell(text) == f"'{text}"
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"], ids=ascii)
+@pytest.mark.parametrize("before", ["", " ", "\u00a0", '"'], ids=ascii)
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\uff1d"], ids=ascii)
+def test_safe_cell__formula_after_a_separator__gets_an_apostrophe_there(
+    separator: str, before: str, start: str
+) -> None:
+    cell = safe_cell(f"x{separator}{before}{start}1+1{separator}y;{start}2")
+    assert cell == f"x{separator}'{before}{start}1+1{separator}y;'{start}2"
+
+
+def test_safe_cell__formula_at_both_places__gets_two() -> None:
+    assert safe_cell("=1;=2") == "'=1;'=2"
+    assert safe_cell(";;=2") == ";;'=2"
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "",
+        "a; b; c",
+        "020 7946 0000, +1 555 0100",
+        "x,=1",
+        "a | b",
+        "one\n- two",
         " ",
         "plain",
         "1+1",

@@ -23,6 +23,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "from": ("2026-03-01", {"since": DAY}),
     "to": ("2026-03-01", {"until": DAY}),
     "spam": ("all", {"spam": None}),
+    "held": ("true", {"held": True}),
     "q": ("hello", {"text": "hello"}),
 }
 

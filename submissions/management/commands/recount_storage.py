@@ -1,0 +1,25 @@
+"""`recount_storage [SLUG]`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from keys.models import Organization
+from submissions.storage import recount
+
+
+class Command(BaseCommand):
+    help = "Count the stored bytes again, of one organization or of all, and correct their totals."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the argument."""
+        parser.add_argument("slug", nargs="?", help="all organizations without it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        organizations = Organization.objects.order_by("slug")
+        if options["slug"]:
+            organizations = organizations.filter(slug=options["slug"])
+            if not organizations:
+                raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        for organization in organizations:
+            self.stdout.write(f"{organization.slug}: {recount(organization):,} bytes")

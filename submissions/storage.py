@@ -1,0 +1,98 @@
+"""
+Stored bytes of organizations: values and metadata of their submissions (docs/contract.md 2.21, docs/adr/0039).
+
+The total is a column of the organization, which every request reads with its key or form: the check costs no query. It
+changes in the transactions that dispatch and that delete, always last: they lock tallies first, then organizations.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import BigIntegerField, F, Func, QuerySet, Sum, Value
+from django.db.models.functions import Greatest
+
+from config.times import now
+from keys.models import Organization
+from keys.notices import notify_owners
+from keys.plans import show_bytes
+from submissions.models import Submission
+
+MARKS = (80, 100)  # percent of the allowance at which the owners are notified
+
+
+class Octets(Func):
+    """The length of a text in UTF-8 bytes."""
+
+    function = "OCTET_LENGTH"
+    output_field = BigIntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """SQLite has OCTET_LENGTH from 3.43 on only."""
+        return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **extra)
+
+
+def stored_bytes_of(rows: QuerySet[Submission]) -> Counter[uuid.UUID]:
+    """Return the bytes of these submissions by organization."""
+    sizes = rows.order_by().values_list("organization_id").annotate(size=Sum(Octets("data") + Octets("meta")))
+    return Counter(dict(sizes))
+
+
+def add_stored_bytes(changes: Mapping[uuid.UUID, int]) -> dict[uuid.UUID, int]:
+    """
+    Add to the totals of organizations, in key order, and notify the owners at 80 % and 100 %.
+
+    Returns the new totals of those that changed. Runs inside the caller's transaction. A total that is not known yet is
+    left to `count_unknown`.
+    """
+    known = Organization.objects.filter(stored_bytes__isnull=False)
+    changed = sorted(pk for pk, change in changes.items() if change)
+    for pk in changed:
+        known.filter(pk=pk).update(stored_bytes=Greatest(F("stored_bytes") + changes[pk], Value(0)))
+    organizations = list(known.filter(pk__in=changed)) if changed else []
+    for organization in organizations:
+        if changes[organization.pk] > 0:
+            _notify(organization, before=(organization.stored_bytes or 0) - changes[organization.pk])
+    return {organization.pk: organization.stored_bytes or 0 for organization in organizations}
+
+
+def recount(organization: Organization) -> int:
+    """Count an organization's stored bytes again and return them. Its dispatch waits meanwhile."""
+    with transaction.atomic():
+        # First the lock: transactions that wait for it add their change to the new total, others are counted here.
+        locked = Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+        counted = Submission.objects.filter(organization=locked).exclude(counted_as=Submission.CountedAs.NOTHING)
+        before, locked.stored_bytes = locked.stored_bytes or 0, stored_bytes_of(counted)[locked.pk]
+        locked.save(update_fields=["stored_bytes"])
+        _notify(locked, before=before)
+    return locked.stored_bytes
+
+
+def count_unknown() -> int:
+    """Count the stored bytes of organizations of which they are not known yet; return how many."""
+    unknown = list(Organization.objects.filter(stored_bytes=None))
+    for organization in unknown:
+        recount(organization)
+    return len(unknown)
+
+
+def _notify(organization: Organization, *, before: int) -> None:
+    """Queue a mail to the owners for each mark that the total has just passed, at most one a day for each."""
+    allowance, after = organization.storage_allowance, organization.stored_bytes or 0
+    for mark in MARKS:
+        if before < allowance * mark / 100 <= after:
+            subject = f"{organization.name} has used {mark} % of its storage"
+            once = f"storage.{mark} {organization.pk} {now():%Y-%m-%d}"
+            notify_owners(organization, f"storage.{mark}", subject=subject, text=_text(organization), once=once)
+
+
+def _text(organization: Organization) -> str:
+    allowance = organization.storage_allowance
+    return (
+        f"{organization.name} stores {show_bytes(organization.stored_bytes or 0)} of the {show_bytes(allowance)} that "
+        f"its plan, {organization.get_plan_display()}, includes.\n\n"
+        f"Submissions are taken up to {show_bytes(allowance * 3 // 2)}; beyond that they are refused. Delete "
+        "submissions that you no longer need, set a retention for your forms, or change to a larger plan."
+    )
