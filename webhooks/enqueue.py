@@ -4,6 +4,7 @@ Entering deliveries into the outbox.
 Dispatch does it for the events of submissions; `enqueue` for every other event: test events, notices.
 """
 
+import datetime as dt
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.db.models.functions import Now
 
+from config.nudge import DELIVER, nudge
 from webhooks.events import Event
 from webhooks.models import Delivery, Message, Webhook
+from webhooks.payloads import RenderedMail
 
 WEBHOOK, MAIL = "webhook", "mail"  # channels
 
@@ -77,3 +80,25 @@ def enqueue(event: Event, subject: Any, targets: Sequence[Target], *, organizati
     with transaction.atomic():
         message = Message.objects.create(event=event.name, body=event.write(subject))
         return Delivery.objects.bulk_create(target.delivery(message, organization_id) for target in targets)
+
+
+def enqueue_mail(
+    event: Event,
+    mail: RenderedMail,
+    to: str,
+    *,
+    organization_id: uuid.UUID | None = None,
+    account_id: uuid.UUID | None = None,
+    expires_at: dt.datetime | None = None,
+) -> Delivery:
+    """
+    Store a mail of a secret event, encrypted, and its delivery, due now; wake the deliverer after the commit.
+
+    After `expires_at` it is canceled instead of sent.
+    """
+    with transaction.atomic():
+        message = Message.objects.create(event=event.name, secret=event.write(mail), expires_at=expires_at)
+        delivery = mail_target(to).delivery(message, organization_id, account_id=account_id, priority=event.priority)
+        delivery.save(force_insert=True)
+        transaction.on_commit(lambda: nudge(DELIVER))
+    return delivery

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from submissions.models import Submission
-from webhooks.payloads import notice_message, submission_message, test_message
+from webhooks.payloads import notice_message, rendered_message, submission_message, test_message
 
 
 def _never(_row: Submission) -> bool:
@@ -26,6 +26,8 @@ class Event:
     is_caused_by: returns whether dispatching this submission causes the event. is_public: webhooks may subscribe to it.
     is_tried_once: a failure is final, and leaves the endpoint's health unchanged.
     has_submission_id: its message has the id of the submission that caused it; at most one event may.
+    is_secret: its body has a code or a link that is a key, so it is encrypted, and dropped when its delivery ends.
+    priority: of its deliveries; those above 0 are claimed before all others, higher ones first.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Event:
     is_public: bool = False
     is_tried_once: bool = False
     has_submission_id: bool = False
+    is_secret: bool = False
+    priority: int = 0
 
 
 SUBMISSION_CREATED = Event(
@@ -47,8 +51,15 @@ SUBMISSION_CREATED = Event(
 )
 TEST = Event("test", "Test event", write=test_message, is_tried_once=True)
 WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message)
+NOTICE = Event("notice", "Notice", write=notice_message)
+# Somebody waits for a code at a page; other mails about accounts answer a request, too.
+ACCOUNT_CODE = Event("account.code", "Code", write=rendered_message, is_secret=True, priority=20)
+ACCOUNT_MAIL = Event("account.mail", "Mail about an account", write=rendered_message, is_secret=True, priority=10)
+INVITATION = Event("invitation", "Invitation", write=rendered_message, is_secret=True, priority=10)
+RECIPIENT_ASKED = Event("recipient.asked", "Asked to confirm", write=rendered_message, is_secret=True, priority=10)
 
-EVENTS = {event.name: event for event in (SUBMISSION_CREATED, TEST, WEBHOOK_DISABLED)}
+_MAILS = (WEBHOOK_DISABLED, NOTICE, ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION, RECIPIENT_ASKED)
+EVENTS = {event.name: event for event in (SUBMISSION_CREATED, TEST, *_MAILS)}
 
 
 def event_named(name: str) -> Event:
@@ -59,6 +70,11 @@ def event_named(name: str) -> Event:
 def label_of(name: str) -> str:
     """Return an event's label; the name itself for an event that this release does not know."""
     return EVENTS[name].label if name in EVENTS else name
+
+
+def is_secret(name: str) -> bool:
+    """Return whether the bodies of an event are secret."""
+    return name in EVENTS and EVENTS[name].is_secret
 
 
 def public_events() -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from config.ids import Prefix, encode_id, new_id
+from config.secrets.encryption import EncryptedTextField, SealedTextField
 from config.times import now
 from forms_app.models import Form
 from keys.models import Organization, User
@@ -14,6 +15,7 @@ from submissions.models import Submission
 from webhooks.events import label_of
 from webhooks.signing import new_secret
 
+UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
 MAX_URL = 2048  # characters
 MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
@@ -50,15 +52,17 @@ class Webhook(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="webhooks", db_index=False)
     url = models.CharField(max_length=MAX_URL)
-    events = models.JSONField(default=list)
-    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    events = models.JSONField(default=list, db_default=[])
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE, db_default=Status.ACTIVE)
     disabled_reason = models.CharField(max_length=200, blank=True)
-    secret = models.CharField(max_length=100, default=new_secret, editable=False)
-    previous_secret = models.CharField(max_length=100, blank=True, editable=False)
+    secret = EncryptedTextField(default=new_secret, editable=False)
+    previous_secret = EncryptedTextField(blank=True, editable=False)
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
-    failure_count = models.PositiveIntegerField(default=0, editable=False, help_text="Failures since the last success.")
-    created_at = models.DateTimeField(default=now)
+    failure_count = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="Failures since the last success."
+    )
+    created_at = models.DateTimeField(default=now, db_default=Now())
 
     class Meta:
         constraints = [
@@ -98,6 +102,8 @@ class Message(models.Model):
 
     The id of `submission.created` is the submission's own, so that `webhook-id` is the same for every endpoint, attempt
     and replay. `body` is serialized once; it is empty while every channel of its deliveries writes its own text.
+    `secret` is the encrypted body of an event that is secret, until its delivery ends (docs/adr/0034). `expires_at`: it
+    is not sent after this.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -106,9 +112,14 @@ class Message(models.Model):
         Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False
     )
     body = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=now)
+    secret = SealedTextField(blank=True, default="", db_default="", editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(default=now, db_default=Now())
 
     class Meta:
+        indexes = [
+            models.Index(fields=["expires_at"], condition=models.Q(expires_at__isnull=False), name="message_by_expiry")
+        ]
         constraints = [
             # NULLs are distinct: events without a submission have as many messages as they like.
             models.UniqueConstraint(fields=["submission", "event"], name="message_once_per_submission_and_event")
@@ -133,6 +144,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def due(self) -> "DeliveryQuerySet":
         """Keep pending deliveries whose next attempt is due, without a live lease."""
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__lte=Now()).not_leased()
+
+    def waiting_for_resume(self) -> "DeliveryQuerySet":
+        """Keep those that wait until their organization is no longer suspended."""
+        return self.filter(status=Delivery.Status.PENDING, next_attempt_at__gte=UNTIL_RESUMED)
 
 
 class Delivery(models.Model):
@@ -171,23 +186,31 @@ class Delivery(models.Model):
     host = models.CharField(max_length=255, blank=True, default="", db_default="")
     key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - NULL: no key; a value is unique
     priority = models.SmallIntegerField(default=0, db_default=0)
-    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
-    attempt_count = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING, db_default=Status.PENDING)
+    attempt_count = models.PositiveIntegerField(default=0, db_default=0)
     next_attempt_at = models.DateTimeField(null=True, blank=True)
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
-    counted_as = models.CharField(max_length=10, blank=True, default="", help_text="How the tally counts it now.")
-    created_at = models.DateTimeField(default=now)
+    counted_as = models.CharField(
+        max_length=10, blank=True, default="", db_default="", help_text="How the tally counts it now."
+    )
+    created_at = models.DateTimeField(default=now, db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = DeliveryQuerySet.as_manager()
+    # Not columns: the mail channel looks them up after the claim, because rendering makes no query.
+    is_to_member = False
+    is_stopped = False
 
     class Meta:
         verbose_name_plural = "deliveries"
         constraints = [
             models.CheckConstraint(
                 name="delivery_has_an_owner",
-                condition=models.Q(organization__isnull=False) | models.Q(account__isnull=False),
+                # Somebody without an account asked for a code: the answer says so, by mail.
+                condition=models.Q(organization__isnull=False)
+                | models.Q(account__isnull=False)
+                | models.Q(event="account.mail"),
             ),
             models.CheckConstraint(
                 name="delivery_names_event_and_target", condition=~models.Q(event="") & ~models.Q(target="")
@@ -250,6 +273,11 @@ class Delivery(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.DELIVERY, self.id)
+
+    @property
+    def waits_for_resume(self) -> bool:
+        """Return whether it waits until its organization is no longer suspended."""
+        return self.next_attempt_at is not None and self.next_attempt_at >= UNTIL_RESUMED
 
     @property
     def event_label(self) -> str:

@@ -7,6 +7,7 @@ from config.ids import new_id
 from config.times import format_time, now
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form
+from keys.models import Notice as StoredNotice
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from submissions.serializers import submission_record
@@ -41,7 +42,21 @@ class Notice:
     text: str
 
 
-def notice_message(notice: Notice) -> str:
+@dataclass(frozen=True, slots=True)
+class RenderedMail:
+    """A mail whose texts are ready. `html` may be empty."""
+
+    subject: str
+    text: str
+    html: str = ""
+
+
+def rendered_message(mail: RenderedMail) -> str:
+    """Return the body of a mail that was rendered where it was asked for: `{subject, text, html}`."""
+    return dump_json({"subject": mail.subject, "text": mail.text, "html": mail.html})
+
+
+def notice_message(notice: Notice | StoredNotice) -> str:
     """Return the body of a notice: `{subject, text}`."""
     return dump_json({"subject": notice.subject, "text": notice.text})
 

@@ -3,13 +3,18 @@
 import datetime as dt
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict, invalid
+from config.api.ratelimit import take_share
 from config.nudge import DELIVER, nudge
 from config.times import now
 from forms_app.models import Form
+from keys.audit import record_event
+from keys.notices import notify_owners
+from keys.trail.changes import changes, values_of
 from webhooks.channels.address_guard import UrlRefused, check_url
 from webhooks.channels.webhook_health import disable
 from webhooks.enqueue import enqueue, host_of, webhook_target
@@ -20,6 +25,7 @@ from webhooks.signing import new_secret
 MAX_WEBHOOKS = 100  # of one form; each of them receives every submission
 ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign until then
 DISABLED_BY_HAND = "Disabled by hand."
+RECORDED = ("url", "events", "status", "form_id")  # in the audit trail; the secret is not
 ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webhook.Status.DISABLED
 
 
@@ -40,7 +46,10 @@ def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
             )  # concurrent registrations are counted one after the other
             if Webhook.objects.filter(form=form).exclude(status=PENDING).count() >= MAX_WEBHOOKS:
                 raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks. Delete one first.")
-            return Webhook.objects.create(form=form, url=url, events=events)
+            made = Webhook.objects.create(form=form, url=url, events=events)
+            _record(made, "webhook.created", {}, values_of(made, *RECORDED))
+            _tell_owners(form, url)
+            return made
     except IntegrityError:
         raise _same_url() from None
 
@@ -54,15 +63,34 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
     try:
         with transaction.atomic():
             webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
+            before = values_of(webhook, *RECORDED)
+            is_new = values.get("url", webhook.url) != webhook.url or (
+                webhook.status == PENDING and values.get("status") == ACTIVE
+            )
             for name in values.keys() & {"url", "events"}:
                 setattr(webhook, name, values[name])
             webhook.save(update_fields=["url", "events"])
             unsent = webhook.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD])
             unsent.exclude(host=host_of(webhook.url)).update(host=host_of(webhook.url))
             _move(webhook, values.get("status", webhook.status))
+            webhook.refresh_from_db()
+            if values_of(webhook, *RECORDED) != before:
+                _record(webhook, "webhook.changed", before, values_of(webhook, *RECORDED))
+            if is_new:
+                _tell_owners(webhook.form, webhook.url)
     except IntegrityError:
         raise _same_url() from None
     return Webhook.objects.select_related("form").get(pk=webhook.pk)
+
+
+def _tell_owners(form: Form, url: str) -> None:
+    """Mail the owners about an endpoint that receives submissions from now on."""
+    endpoint = url.partition("?")[0]  # a query may hold a token
+    text = (
+        f"From now on the submissions of the form “{form.name}” of {form.organization.name} are sent to {endpoint}.\n\n"
+        "If you do not know why, disable the webhook on the page Webhooks, and look at the audit trail."
+    )
+    notify_owners(form.organization, "webhook.created", subject=f"New webhook of the form {form.name}", text=text)
 
 
 def _move(webhook: Webhook, status: str) -> None:
@@ -86,8 +114,19 @@ def delete_webhook(webhook: Webhook) -> None:
     Locks it first, so that a dispatch or a worker that is writing to that log has finished, or fails.
     """
     with transaction.atomic():
-        list(Webhook.objects.select_for_update().filter(pk=webhook.pk).values_list("pk"))
-        Webhook.objects.filter(pk=webhook.pk).delete()
+        found = Webhook.objects.select_for_update().filter(pk=webhook.pk).first()
+        if found is not None:
+            _record(found, "webhook.deleted", values_of(found, *RECORDED), {})
+            Webhook.objects.filter(pk=webhook.pk).delete()
+
+
+def _record(webhook: Webhook, action: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    record_event(
+        organization=webhook.organization_id,
+        action=action,
+        subject=f"{webhook.url} of {webhook.form}",
+        changes=changes(before, after),
+    )
 
 
 def rotate_secret(webhook: Webhook) -> Webhook:
@@ -97,12 +136,18 @@ def rotate_secret(webhook: Webhook) -> Webhook:
         webhook.previous_secret, webhook.previous_secret_until = webhook.secret, now() + ROTATION_GRACE
         webhook.secret = new_secret()
         webhook.save(update_fields=["secret", "previous_secret", "previous_secret_until"])
+        _record(webhook, "webhook.secret_rotated", {}, {})
     return webhook
 
 
 def send_test(webhook: Webhook) -> Delivery:
-    """Queue a test event: one attempt, in the same log. Raises Conflict unless the webhook is active."""
+    """
+    Queue a test event: one attempt, in the same log.
+
+    Raises Conflict unless the webhook is active, RateLimited after an organization's TEST_EVENTS.
+    """
     refuse_inactive(webhook)
+    take_share("test-event", webhook.organization_id, settings.TEST_EVENTS)
     (test,) = enqueue(TEST, webhook.form, [webhook_target(webhook)], organization_id=webhook.organization_id)
     nudge(DELIVER)
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=test.pk)

@@ -1,21 +1,30 @@
 """Retry of one delivery, replay of a range. The message keeps its id and its body."""
 
 import datetime as dt
+import time
 from typing import Any
 
+from django.conf import settings
+from django.core.cache import cache
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
-from config.api.errors import Conflict
+from config.api.errors import Conflict, RateLimited
+from config.api.ratelimit import HOUR, take_share
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import day_start
+from keys.audit import record_event
+from keys.models import Organization
+from keys.trail.changes import changes
 from submissions.models import Submission
 from webhooks.channels.registry import channel_of
 from webhooks.enqueue import host_of
+from webhooks.events import is_secret
 from webhooks.models import Delivery, Webhook
 from webhooks.registration import refuse_inactive
 
+REPLAYED_TIMES = 10  # an organization's replayed deliveries in an hour, as a multiple of its requests in an hour
 AGAIN: dict[str, Any] = {
     "status": Delivery.Status.PENDING,
     "attempt_count": 0,
@@ -27,18 +36,45 @@ AGAIN: dict[str, Any] = {
 
 
 def retry_delivery(delivery: Delivery) -> Delivery:
-    """Make one delivery due now, in a new round. Raises Conflict while it is being sent or must not be sent."""
+    """
+    Make one delivery due now, in a new round.
+
+    Raises Conflict while it is being sent or must not be sent, RateLimited over the organization's replays.
+    """
     if delivery.webhook is not None:
         refuse_inactive(delivery.webhook)
     if delivery.submission is not None and delivery.submission.spam:
         raise Conflict("This submission is marked as spam. Mark it as not spam first.")
+    if is_secret(delivery.event):
+        raise Conflict("This mail had a code or a link, which is not kept. Request or send a new one.")
     if channel_of(delivery).gate(delivery) != Delivery.Status.PENDING:
         raise Conflict("This delivery cannot be sent now. Activate its destination first.")
+    refuse_replays(delivery.organization, 1)
     host = host_of(delivery.webhook.url) if delivery.webhook is not None else delivery.host
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
         raise Conflict("This delivery is being sent now. Wait for its result first.")
     nudge(DELIVER)
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=delivery.pk)
+
+
+def refuse_replays(organization: Organization | None, count: int) -> None:
+    """
+    Count deliveries that are sent again, and raise RateLimited over ten times the plan's requests in an hour.
+
+    The count is read and written without a lock: two replays at the same time may both pass.
+    """
+    if organization is None or count == 0:
+        return
+    hour, seconds = divmod(int(time.time()), HOUR)
+    key = f"replayed-{organization.pk}-{hour}"
+    most, before = REPLAYED_TIMES * organization.hourly_limit, int(cache.get(key, 0))
+    if before + count > most:
+        message = (
+            f"At most {most:,} deliveries can be sent again in an hour, and {before:,} were. "
+            "Choose fewer days, or try again later."
+        )
+        raise RateLimited(message, headers={"Retry-After": str(HOUR - seconds)})
+    cache.set(key, before + count, HOUR)
 
 
 def replay(
@@ -48,7 +84,7 @@ def replay(
     Resend a webhook's deliveries of submissions received from `since` to `until` (UTC days, inclusive).
 
     Returns how many deliveries match and how many are due now: none in a dry run. Raises Conflict unless the webhook
-    is active.
+    is active, RateLimited over the organization's replays or replayed deliveries of an hour.
     """
     refuse_inactive(webhook)
     # Not by a join: Django would move all these conditions into a subquery, and a row that was claimed while the
@@ -62,6 +98,14 @@ def replay(
         matching = matching.filter(submission_id__lt=first_id_of(day_start(until + dt.timedelta(days=1))))
     if dry_run:
         return matching.count(), 0
+    take_share("replay", webhook.organization_id, settings.REPLAYS)
+    refuse_replays(webhook.form.organization, matching.count())
     replayed = matching.update(**AGAIN, host=host_of(webhook.url))
+    record_event(
+        organization=webhook.organization_id,
+        action="webhook.replayed",
+        subject=f"{webhook.url} of {webhook.form}: {replayed:,} deliveries",
+        changes=changes({}, {"from": since, "to": until, "status": statuses}),
+    )
     nudge(DELIVER)
     return replayed, replayed

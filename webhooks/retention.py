@@ -4,6 +4,7 @@ import datetime as dt
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
 
 from config.ids import first_id_of
 from config.times import now
@@ -23,7 +24,16 @@ def purge_log() -> int:
     held = Delivery.objects.filter(status=Delivery.Status.HELD, created_at__lt=oldest_kept)
     finished = Delivery.objects.filter(finished_at__lt=oldest_kept)
     attempts = Attempt.objects.filter(started_at__lt=oldest_kept)
+    drop_outdated_mails()
     return _purge(attempts) + _purge(held) + _purge(finished) + _purge_messages()
+
+
+def drop_outdated_mails() -> int:
+    """Cancel mails whose code or link is out of date, and drop their bodies; return how many bodies."""
+    outdated = Message.objects.filter(expires_at__lt=now())
+    unsent = Delivery.objects.filter(message__in=outdated, status=Delivery.Status.PENDING).not_leased()
+    unsent.update(status=Delivery.Status.CANCELED, next_attempt_at=None, finished_at=Now())
+    return outdated.exclude(secret="").update(secret="")
 
 
 def _purge_messages() -> int:

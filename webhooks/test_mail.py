@@ -7,6 +7,7 @@ from config.api.errors import Conflict
 from config.api.ratelimit import count_burst
 from config.nudge import DELIVER, nudge
 from forms_app.models import Form
+from forms_app.outsiders.recipients import mailable
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import TEST
 from webhooks.models import Delivery
@@ -20,6 +21,8 @@ def send_test_mail(form: Form, recipient: str, *, request: HttpRequest) -> Deliv
     """
     if recipient not in form.notification_recipients:
         raise Conflict("Save the address first: test mails go only to a form's recipients.")
+    if recipient not in mailable([form]).get(form.pk, []):
+        raise Conflict("This recipient has not confirmed the address, or has stopped the mails.")
     usage = count_burst(request, "test-mail", str(form.organization_id), settings.TEST_MAILS)
     if usage.is_over:
         raise usage.refusal()

@@ -31,6 +31,8 @@ MAX_LOOKUPS_AT_ONCE = (
 MAX_URL_BYTES = 2_048  # in UTF-8: PostgreSQL's index of (form, url) takes 2,704, and one character can be four
 MAX_HOST_CHARACTERS = 253  # RFC 1035, section 2.3.4; also keeps the quadratic IDNA codec short
 DEFAULT_PORTS = {"http": 80, "https": 443}
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]+)\](:\d*)?")
+_HOST = re.compile(r"[0-9a-z_.-]+")
 
 # The IANA special-purpose registries (iana-ipv4-special-registry, iana-ipv6-special-registry) and addresses of clouds.
 # Written out, because Python's `is_global` accepts several of them and changes between patch releases.
@@ -270,7 +272,7 @@ def _check_form(parts: SplitResult) -> None:
 
 def _ascii_host(parts: SplitResult) -> str:
     host = parts.hostname or ""
-    if bracketed := re.fullmatch(r"\[([0-9A-Fa-f:.]+)\](:\d*)?", parts.netloc):  # no %: zones are local matters
+    if bracketed := _BRACKETED.fullmatch(parts.netloc):  # no %: zones are local matters
         return str(_ipv6(bracketed[1]))
     # IDNA 2003, which Python speaks, writes these two as "ss" and as another sigma: another domain.
     if len(host) > MAX_HOST_CHARACTERS or "ß" in host or "ς" in host:
@@ -279,7 +281,7 @@ def _ascii_host(parts: SplitResult) -> str:
         host = host.encode("idna").decode("ascii").lower()
     except UnicodeError:
         raise _invalid_host() from None
-    if not re.fullmatch(r"[0-9a-z_.-]+", host):
+    if not _HOST.fullmatch(host):
         raise _invalid_host()
     return host
 

@@ -37,6 +37,9 @@ class Channel(ABC, Generic[Rendered]):
         Runs in dispatch's transaction with up to 200 submissions, their forms loaded: no query per row.
         """
 
+    def prepare(self, deliveries: Sequence[Delivery]) -> None:
+        """Look up what `gate` and `render` need of claimed deliveries: a fixed number of queries for all."""
+
     @abstractmethod
     def render(self, delivery: Delivery) -> Rendered:
         """

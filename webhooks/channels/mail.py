@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from forms_app.models import Form
+from config.secrets.encryption import decrypt
+from config.times import now
+from forms_app.outsiders.recipients import mailable, stopped_among
+from keys.members import verified_members
+from keys.plans import Plan
 from submissions.models import Submission
 from webhooks.channels import smtp
 from webhooks.channels.base import Channel
-from webhooks.channels.mail_rendering import render_mail, render_notice, render_test
+from webhooks.channels.mail_rendering import render_mail, render_notice, render_stored, render_test
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import MAIL, Target, mail_target
-from webhooks.events import SUBMISSION_CREATED, TEST, Event
+from webhooks.events import SUBMISSION_CREATED, TEST, Event, is_secret
 from webhooks.models import Delivery
 
 logger = logging.getLogger(__name__)
@@ -29,20 +33,51 @@ class MailChannel(Channel[smtp.Mail]):
     uses_body = False  # for a submission; test events and notices are stored with a body in any case
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
-        """Return the recipients of each submission's form."""
+        """Return the recipients of each submission's form who are members or have confirmed their address."""
         if event.name != SUBMISSION_CREATED.name:
             return {}
-        by_form = {form.pk: _recipients(form) for form in {row.form_id: row.form for row in rows}.values()}
-        return {row.pk: by_form[row.form_id] for row in rows}
+        by_form = mailable({row.form_id: row.form for row in rows}.values())
+        targets = {form: _valid(form, addresses) for form, addresses in by_form.items()}
+        return {row.pk: targets.get(row.form_id, []) for row in rows}
+
+    def prepare(self, deliveries: Sequence[Delivery]) -> None:
+        """Mark deliveries to members, and those whose recipient has stopped the mails since dispatch."""
+        notified = {one: (one.submission.form_id, one.target.lower()) for one in deliveries if one.submission}
+        if not notified:
+            return
+        members = verified_members({one.organization_id for one in notified if one.organization_id})
+        stopped = stopped_among(notified.values())
+        for delivery, pair in notified.items():
+            delivery.is_to_member = (delivery.organization_id, pair[1]) in members
+            delivery.is_stopped = pair in stopped
 
     def render(self, delivery: Delivery) -> smtp.Mail:
         """Return the mail for a submission, a test event, or any other event as a notice."""
         message_id = smtp.message_id_for(delivery.public_id)
         if delivery.submission is not None:
-            return render_mail(delivery.submission, to=delivery.target, message_id=message_id)
+            is_paid = delivery.organization is not None and delivery.organization.plan != Plan.FREE
+            uses_subject = is_paid or delivery.is_to_member
+            return render_mail(
+                delivery.submission, to=delivery.target, message_id=message_id, uses_subject=uses_subject
+            )
+        if is_secret(delivery.event):
+            return render_stored(
+                json.loads(decrypt(delivery.message.secret)), to=delivery.target, message_id=message_id
+            )
         body = json.loads(delivery.message.body)
         render = render_test if delivery.event == TEST.name else render_notice
         return render(body, to=delivery.target, message_id=message_id)
+
+    def gate(self, delivery: Delivery) -> Delivery.Status:
+        """Return CANCELED for a mail that is out of date, was stopped, or whose secret body was dropped at its end."""
+        message = delivery.message
+        if delivery.is_stopped:
+            return Delivery.Status.CANCELED
+        if message.expires_at is not None and message.expires_at <= now():
+            return Delivery.Status.CANCELED
+        if is_secret(delivery.event) and not message.secret:
+            return Delivery.Status.CANCELED
+        return super().gate(delivery)
 
     def send(self, rendered: Sequence[smtp.Mail]) -> Outcome:
         """Send the one mail."""
@@ -50,13 +85,13 @@ class MailChannel(Channel[smtp.Mail]):
         return smtp.send(mail)
 
 
-def _recipients(form: Form) -> list[Target]:
-    """Return the form's valid addresses: the database would refuse the whole batch for an invalid one."""
+def _valid(form: uuid.UUID, addresses: Sequence[str]) -> list[Target]:
+    """Return a form's valid addresses as targets: the database would refuse the whole batch for an invalid one."""
     valid = []
-    for address in form.notification_recipients:
+    for address in addresses:
         try:
             validate_email(address)
             valid.append(mail_target(address))
         except ValidationError:
-            logger.warning("form %s has a recipient that is not an email address", form.pk)
+            logger.warning("form %s has a recipient that is not an email address", form)
     return valid

@@ -8,13 +8,19 @@ from django.template.loader import render_to_string
 from django.utils.html import linebreaks
 
 from forms_app.field_kinds import FieldType
+from forms_app.outsiders.recipients import stop_url
 from submissions.models import Submission
 from submissions.serializers import submission_record
 from webhooks.channels.smtp import Mail, one_line
 
 
-def render_mail(submission: Submission, *, to: str, message_id: str) -> Mail:
-    """Return the mail for a submission; its form must be loaded."""
+def render_mail(submission: Submission, *, to: str, message_id: str, uses_subject: bool) -> Mail:
+    """
+    Return the mail for a submission; its form must be loaded.
+
+    `uses_subject`: the page may choose the subject. A stranger who has a page's key could write it.
+    """
+    subject = submission.controls.get("_subject") or submission.data.get("subject", "")
     return render_submission(
         submission_record(submission),
         form_name=submission.form.name,
@@ -22,7 +28,7 @@ def render_mail(submission: Submission, *, to: str, message_id: str) -> Mail:
         to=to,
         message_id=message_id,
         reply_to=_reply_to(submission),
-        subject=submission.controls.get("_subject") or submission.data.get("subject", ""),
+        subject=subject if uses_subject else "",
     )
 
 
@@ -52,6 +58,18 @@ def render_notice(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
     )
 
 
+def render_stored(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
+    """Return a mail whose texts were rendered where it was asked for: `{subject, text, html}`."""
+    return Mail(
+        to=to,
+        subject=body["subject"],
+        text=body["text"],
+        html=body["html"],
+        reply_to="",
+        message_id=message_id,
+    )
+
+
 def render_submission(
     record: dict[str, Any],
     *,
@@ -65,8 +83,8 @@ def render_submission(
     """
     Return the mail for a submission record.
 
-    `record` is that of docs/contract.md 5 (`data`, `createdAt` and `id` are used; values are kept whole). `form_url` is
-    our own page of the submission, None for no link. Without a `subject` the form's name makes one.
+    `record` is that of docs/contract.md 5 (`data`, `createdAt`, `id` and `formId` are used; values are kept whole).
+    `form_url` is our own page of the submission, None for no link. Without a `subject` the form's name makes one.
     """
     context = {
         "form_name": form_name,
@@ -74,6 +92,7 @@ def render_submission(
         "values": list(record["data"].items()),
         "received_at": datetime.fromisoformat(record["createdAt"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "submission_id": record["id"],
+        "stop_url": stop_url(record["formId"], to),
     }
     return Mail(
         to=to,
@@ -82,6 +101,7 @@ def render_submission(
         html=render_to_string("mail/submission.html", context),
         reply_to=reply_to,
         message_id=message_id,
+        stop_url=context["stop_url"],
     )
 
 

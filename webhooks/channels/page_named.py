@@ -5,10 +5,12 @@ A page's key is public, so it must not make us call an address. A URL that the o
 event as well; any other URL becomes a pending webhook of the form, whose deliveries are held.
 """
 
+import datetime as dt
 from collections.abc import Iterable
 
 from django.db import transaction
 
+from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission
 from webhooks.channels.address_guard import UrlRefused, parse_url
@@ -17,6 +19,8 @@ from webhooks.models import Webhook
 
 CONTROL = "_webhook"
 MAX_PENDING = 20  # pending webhooks of one form
+MAX_PENDING_IN_ALL = 100  # of one organization; concurrent dispatchers may exceed it by a few
+PENDING_KEPT = dt.timedelta(days=30)
 
 
 class NamedWebhooks:
@@ -58,10 +62,30 @@ def _registered(form: Form, url: str) -> list[Webhook]:
 def _pending(form: Form, url: str) -> list[Webhook]:
     # Locked, so that a concurrent activation is over, or waits and then sends the deliveries that are held now.
     existing = Webhook.objects.filter(form=form, url=url).select_for_update(no_key=True).first()
-    if existing is None and Webhook.objects.filter(form=form, status=Webhook.Status.PENDING).count() < MAX_PENDING:
+    if existing is None and _has_room(form):
         events = [name for name, _ in public_events()]
         with transaction.atomic():
             existing, _ = Webhook.objects.get_or_create(
                 form=form, url=url, defaults={"status": Webhook.Status.PENDING, "events": events}
             )
     return [existing] if existing is not None and existing.status == Webhook.Status.PENDING else []
+
+
+def _has_room(form: Form) -> bool:
+    pending = Webhook.objects.filter(status=Webhook.Status.PENDING)
+    of_organization = pending.filter(form__organization=form.organization_id)
+    return pending.filter(form=form).count() < MAX_PENDING and of_organization.count() < MAX_PENDING_IN_ALL
+
+
+def purge_pending() -> int:
+    """Delete pending webhooks that nobody has activated for 30 days, with their held deliveries; return how many."""
+    old = Webhook.objects.filter(status=Webhook.Status.PENDING, created_at__lt=now() - PENDING_KEPT)
+    old = old.exclude(form__organization__suspended_at__isnull=False)
+    purged = 0
+    for pk in list(old.values_list("pk", flat=True)):
+        with transaction.atomic():
+            # Locked first, as an activation and a dispatch that adds to its deliveries do.
+            if Webhook.objects.select_for_update().filter(pk=pk, status=Webhook.Status.PENDING).values_list("pk"):
+                purged += 1
+                Webhook.objects.filter(pk=pk).delete()
+    return purged

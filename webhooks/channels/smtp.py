@@ -36,6 +36,7 @@ MAX_SUBJECT_CHARACTERS = 200
 LOGIN_CODES = frozenset({530, 534, 535, 538})
 # Controls, line and paragraph separators, marks that reverse the reading direction, lone surrogates.
 _UNFIT_FOR_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]')
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class Mail:
     One mail to one address. `message_id` is the whole `<...@host>` of `message_id_for()`, the same at every attempt.
 
     `subject` and `reply_to` may be any text: sending collapses the subject to one line and drops an invalid address.
+    Without `html` the mail is plain text. `stop_url`: where the recipient ends such mails, by a POST too (RFC 8058).
     """
 
     to: str
@@ -54,6 +56,7 @@ class Mail:
     html: str
     reply_to: str
     message_id: str
+    stop_url: str = ""
 
 
 def message_id_for(delivery_id: str) -> str:
@@ -107,11 +110,21 @@ def _message(mail: Mail) -> EmailMultiAlternatives:
         body=mail.text,
         to=[mail.to],
         reply_to=[mail.reply_to] if _is_single_address(mail.reply_to) else [],
-        # RFC 3834: holiday notices must not answer a machine.
-        headers={"Message-ID": mail.message_id, "Auto-Submitted": "auto-generated"},
+        headers=_headers(mail),
     )
-    message.attach_alternative(mail.html, "text/html")
+    if mail.html:
+        message.attach_alternative(mail.html, "text/html")
     return message
+
+
+def _headers(mail: Mail) -> dict[str, str]:
+    # RFC 3834: holiday notices must not answer a machine.
+    headers = {"Message-ID": mail.message_id, "Auto-Submitted": "auto-generated"}
+    if mail.stop_url:
+        # RFC 8058: a mail program's own button for it sends one POST.
+        headers["List-Unsubscribe"] = f"<{mail.stop_url}>"
+        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    return headers
 
 
 def one_line(text: str) -> str:
@@ -121,7 +134,7 @@ def one_line(text: str) -> str:
 
 def _is_single_address(address: str) -> bool:
     """Accept a plain `name@host` only: a quoted local part is valid, but may hold control characters and commas."""
-    if re.search(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]', address):
+    if _UNFIT_FOR_ADDRESS.search(address):
         return False
     try:
         validate_email(address)

@@ -10,7 +10,7 @@ import dataclasses
 import datetime as dt
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -19,15 +19,22 @@ from django.db.models.functions import Now
 
 from webhooks.channels.registry import CHANNELS
 from webhooks.models import Delivery
+from webhooks.outbox.mail_allowance import split_by_allowance
+from webhooks.outbox.suspended import postpone, suspended_among
 
 CANDIDATES = 64  # due rows read by one claim
 
 Place = tuple[str, str]  # channel and target
+Owner = uuid.UUID | None  # the organization; None: a mail to an account
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
-    """A delivery taken by its `token`; `delivery` is loaded with its message, webhook, form and submission."""
+    """
+    A delivery taken by its `token`.
+
+    `delivery` is loaded with its organization, message, webhook, form and submission, and prepared by its channel.
+    """
 
     delivery: Delivery
     token: uuid.UUID
@@ -35,28 +42,48 @@ class Claim:
 
 def claim_due(limit: int) -> list[Claim]:
     """
-    Take at most `limit` due deliveries, oldest first, within each channel's cap for one target.
+    Take at most `limit` due deliveries within each channel's cap for one target: those with a priority first, then
+    the oldest.
 
     Claim no more than can be started immediately: the lease runs from now.
     """
-    if limit < 1 or not Delivery.objects.due().exists():
-        return []
-    token = uuid.uuid4()
+    while limit > 0 and Delivery.objects.due().exists():
+        token = uuid.uuid4()
+        taken, suspended = _take(limit, token)
+        while suspended and postpone(suspended) and not taken:  # they were in front of the others
+            taken, suspended = _take(limit, token)
+        claims = _claims(token) if taken else []
+        if claims or not taken:
+            return claims  # none, though some were taken: they wait for their allowance now, and others are due
+    return []
+
+
+def _claims(token: uuid.UUID) -> list[Claim]:
+    """Return the leased deliveries that may be sent now, by priority, then the oldest."""
+    needed = ("message", "webhook__form", "submission__form", "organization")
+    rows = Delivery.objects.filter(lease_token=token).select_related(*needed)
+    claimed = split_by_allowance(rows.order_by("-priority", "next_attempt_at", "id"), token)
+    for name, channel in CHANNELS.items():
+        if together := [delivery for delivery in claimed if delivery.channel == name]:
+            channel.prepare(together)
+    return [Claim(delivery, token) for delivery in claimed]
+
+
+def _take(limit: int, token: uuid.UUID) -> tuple[int, set[uuid.UUID]]:
+    """Lease deliveries; return how many, and the suspended organizations whose due deliveries were passed over."""
+    caps = {name: channel.in_flight * channel.batch for name, channel in CHANNELS.items() if channel.in_flight}
     with transaction.atomic():
-        chosen = _choose(limit)
+        candidates = _candidates(caps)
+        suspended = suspended_among({owner for _, _, owner in candidates})
+        chosen = _choose(limit, caps, [(pk, place) for pk, place, owner in candidates if owner not in suspended])
         # due() again: a claimer that waited for this row's lock must see that another one has taken it.
         lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
         taken = Delivery.objects.due().filter(pk__in=chosen).update(lease_token=token, lease_until=lease_until)
-    if not taken:
-        return []
-    claimed = Delivery.objects.filter(lease_token=token).select_related("message", "webhook__form", "submission__form")
-    return [Claim(delivery, token) for delivery in claimed.order_by("next_attempt_at", "id")]
+    return taken, suspended
 
 
-def _choose(limit: int) -> list[uuid.UUID]:
+def _choose(limit: int, caps: dict[str, int], candidates: Sequence[tuple[uuid.UUID, Place]]) -> list[uuid.UUID]:
     """Return the ids to take: the cap holds because the target is locked while its live leases are counted."""
-    caps = {name: channel.in_flight * channel.batch for name, channel in CHANNELS.items() if channel.in_flight}
-    candidates = _candidates(caps)
     locked = _lock({place for _, place in candidates if place[0] in caps})
     live = _live_leases(caps)
     chosen: list[uuid.UUID] = []
@@ -69,8 +96,8 @@ def _choose(limit: int) -> list[uuid.UUID]:
     return chosen
 
 
-def _candidates(caps: dict[str, int]) -> list[tuple[uuid.UUID, Place]]:
-    """Return the oldest due deliveries of targets that have room."""
+def _candidates(caps: dict[str, int]) -> list[tuple[uuid.UUID, Place, Owner]]:
+    """Return the due deliveries of targets that have room, with the organizations: by priority, then the oldest."""
     due = Delivery.objects.due()
     full: dict[str, list[str]] = defaultdict(list)
     for (channel, target), live in _live_leases(caps).items():
@@ -78,8 +105,12 @@ def _candidates(caps: dict[str, int]) -> list[tuple[uuid.UUID, Place]]:
             full[channel].append(target)
     for channel, targets in full.items():
         due = due.exclude(channel=channel, target__in=targets)
-    rows = due.order_by("next_attempt_at", "id").values_list("pk", "channel", "target")[:CANDIDATES]
-    return [(pk, (channel, target)) for pk, channel, target in rows]
+    # Two queries, because each has its index; one order by both would sort all that is due.
+    first = due.filter(priority__gt=0).order_by("-priority", "next_attempt_at", "id")
+    others = due.filter(priority__lte=0).order_by("next_attempt_at", "id")
+    columns = ("pk", "channel", "target", "organization_id")
+    rows = [*first.values_list(*columns)[:CANDIDATES], *others.values_list(*columns)[:CANDIDATES]]
+    return [(pk, (channel, target), owner) for pk, channel, target, owner in rows]
 
 
 def _lock(places: Collection[Place]) -> set[Place]:

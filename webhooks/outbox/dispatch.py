@@ -5,62 +5,39 @@ A row without `dispatched_at` is not dispatched yet. One short transaction creat
 and sets the mark, so a crash leaves either all of it or none. No network call happens here.
 """
 
-import logging
-import time
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from config.database import is_away
 from config.ids import new_id
 from forms_app.models import Form
 from submissions.models import Submission
+from submissions.storage import add_stored_bytes, stored_bytes_of
 from submissions.tally import apply_moves, key_of, new_moves
+from submissions.usage import note_usage, today
 from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import Target
 from webhooks.events import EVENTS, Event
 from webhooks.models import Delivery, Message
+from webhooks.outbox.batches import Batches
 
 ROWS_A_BATCH = 200
 MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
-POISON_SECONDS = 600
 PENDING, CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
 KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
 
-logger = logging.getLogger(__name__)
-
 
 def dispatch_batch() -> int:
-    """
-    Dispatch some of the oldest rows and return how many.
-
-    If one of them cannot be dispatched, the others are dispatched one by one. The failing row stays undispatched, is
-    logged, and is skipped by this process for 600 seconds, so that it does not delay later rows.
-    """
-    waiting = Submission.objects.undispatched().exclude(pk__in=_poison.now()).order_by("id")
-    if not waiting.exists():  # most polls find nothing, and on SQLite a transaction here would lock out the writers
-        return 0
-    try:
-        return _dispatch_some(waiting)
-    except Exception as error:
-        if is_away(error):
-            raise
-        logger.exception("dispatching a batch failed; continuing one by one")
-        return sum(_dispatch_one(pk) for pk in list(waiting.values_list("pk", flat=True)[:ROWS_A_BATCH]))
+    """Dispatch some of the oldest rows and return how many; a row that fails does not delay the others."""
+    return _submissions.run_one()
 
 
-def _dispatch_one(pk: uuid.UUID) -> int:
-    try:
-        return _dispatch_some(Submission.objects.undispatched().filter(pk=pk))
-    except Exception as error:
-        if is_away(error):
-            raise
-        logger.exception("submission %s cannot be dispatched, retrying in %s s", pk, POISON_SECONDS)
-        _poison.add(pk)
-        return 0
+def _waiting() -> QuerySet[Submission]:
+    return Submission.objects.undispatched()
 
 
 def _dispatch_some(waiting: QuerySet[Submission]) -> int:
@@ -68,24 +45,6 @@ def _dispatch_some(waiting: QuerySet[Submission]) -> int:
         rows = list(waiting.defer("search_text").select_for_update(skip_locked=True, no_key=True)[:ROWS_A_BATCH])
         _dispatch(rows)
         return len(rows)
-
-
-class _Poison:
-    """Rows that failed recently, in this process only: it saves work and log lines, and decides nothing."""
-
-    def __init__(self) -> None:
-        self._until: dict[uuid.UUID, float] = {}
-
-    def add(self, pk: uuid.UUID) -> None:
-        self._until[pk] = time.monotonic() + POISON_SECONDS
-
-    def now(self) -> list[uuid.UUID]:
-        moment = time.monotonic()
-        self._until = {pk: until for pk, until in self._until.items() if until > moment}
-        return list(self._until)
-
-
-_poison = _Poison()
 
 
 def _dispatch(rows: Sequence[Submission]) -> None:
@@ -100,12 +59,18 @@ def _dispatch(rows: Sequence[Submission]) -> None:
 
 
 def count_rows(rows: Iterable[Submission]) -> None:
-    """Count rows that no dispatch has counted yet in the tallies of their hour of arrival."""
+    """Count rows that no dispatch has counted yet: in the tallies of their hour of arrival, stored bytes, usage."""
     moves = new_moves()
-    for row in rows:
-        if row.counted_as == Submission.CountedAs.NOTHING:
-            moves[key_of(row.form_id, row.created_at)].update({"received": 1, SPAM if row.spam else KEPT: 1})
+    uncounted = [row for row in rows if row.counted_as == Submission.CountedAs.NOTHING]
+    for row in uncounted:
+        moves[key_of(row.form_id, row.created_at)].update({"received": 1, SPAM if row.spam else KEPT: 1})
     apply_moves(moves)
+    if uncounted:
+        totals = add_stored_bytes(stored_bytes_of(Submission.objects.filter(pk__in=[row.pk for row in uncounted])))
+        note_usage(
+            submissions=Counter((row.organization_id, row.created_at.date()) for row in uncounted),
+            stored_bytes={(pk, today()): total for pk, total in totals.items()},
+        )
 
 
 def make_deliveries(rows: Sequence[Submission]) -> None:
@@ -178,3 +143,6 @@ def _resume_canceled(rows: Sequence[Submission]) -> None:
     again = [each.pk for each in canceled if each.channel in CHANNELS and channel_of(each).gate(each) == PENDING]
     unsent = Delivery.objects.filter(pk__in=again, status=CANCELED)
     unsent.update(status=PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
+
+
+_submissions = Batches("submission", waiting=_waiting, dispatch=_dispatch_some)

@@ -16,6 +16,7 @@ from django.db import connection
 from config.database import DATABASE_AWAY, is_away
 from webhooks.outbox.claim import claim_due
 from webhooks.outbox.dispatch import dispatch_batch
+from webhooks.outbox.notices import dispatch_notices
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result, requests_of, send
 
@@ -54,7 +55,8 @@ class Deliverer:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""
         try:
             recorded = self._record()
-            dispatched = dispatch_batch()  # one batch a round: results must be recorded before their leases end
+            # One batch a round: results must be recorded before their leases end.
+            dispatched = dispatch_batch() + dispatch_notices()
             claims = claim_due(self.concurrency - len(self._in_flight))
         except DATABASE_AWAY as error:
             logger.warning("database unavailable, trying again: %s", error)

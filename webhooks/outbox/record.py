@@ -5,17 +5,21 @@ A result counts only while the row still has the token of its claim. Every time 
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 
 from django.db import transaction
 from django.db.models.functions import Now
 
+from config.times import now
 from submissions.models import Submission
 from submissions.tally import Moves, apply_moves, key_of, new_moves
+from submissions.usage import Key, note_usage, today
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS, channel_of
-from webhooks.events import EVENTS
-from webhooks.models import Attempt, Delivery, ErrorClass, Webhook
+from webhooks.enqueue import MAIL
+from webhooks.events import EVENTS, is_secret
+from webhooks.models import Attempt, Delivery, ErrorClass, Message, Webhook
 from webhooks.outbox.retry_schedule import delay_after
 from webhooks.outbox.send import Result
 
@@ -46,6 +50,22 @@ def record(results: Sequence[Result]) -> None:
             if result.claim.delivery.channel in CHANNELS:
                 channel_of(result.claim.delivery).note(result.claim.delivery, result.outcome)
         apply_moves(moves)
+        _drop_secrets(there)
+        note_usage(mails=_mails_of(valid))
+
+
+def _drop_secrets(results: Sequence[Result]) -> None:
+    """Drop the secret bodies of deliveries that have ended: nothing sends them again."""
+    ids = [r.claim.delivery.message_id for r in results if is_secret(r.claim.delivery.event)]
+    if ids:
+        ended = Delivery.objects.filter(message__in=ids, finished_at__isnull=False)
+        Message.objects.filter(pk__in=ended.values("message")).update(secret="")
+
+
+def _mails_of(results: Sequence[Result]) -> Counter[Key]:
+    """Return how many mails of each organization were delivered today."""
+    mails = [r.claim.delivery for r in results if r.claim.delivery.channel == MAIL and r.outcome.succeeded]
+    return Counter((mail.organization_id, today()) for mail in mails if mail.organization_id is not None)
 
 
 def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]:
@@ -111,7 +131,8 @@ def _changes(delivery: Delivery, outcome: Outcome) -> dict[str, object]:
     tried_once = delivery.event in EVENTS and EVENTS[delivery.event].is_tried_once
     if not (outcome.permanent or outcome.gone or tried_once):
         delay = delay_after(failures, retry_after_seconds=outcome.retry_after_seconds)
-    if delay is None:
+    expires_at = delivery.message.expires_at
+    if delay is None or (expires_at is not None and now() + delay >= expires_at):
         return {"status": FAILED, "attempt_count": failures, "next_attempt_at": None, "finished_at": Now()}
     return {"status": PENDING, "attempt_count": failures, "next_attempt_at": Now() + delay}
 

@@ -97,6 +97,7 @@ def test_submission__one_active_webhook__sends_exactly_one_message_within_3_seco
             "data": {"name": "Ana Köhler", "message": "Grüße <b>& mehr</b> 🎉", "empty": "", "age": "5"},
             "spam": False,
             "spamReasons": [],
+            "held": None,
             "meta": {"ip": api.address, "userAgent": "Acceptance/1.0", "origin": None, "referer": None},
             "createdAt": submission["createdAt"],
             "formName": "Contact ✉",

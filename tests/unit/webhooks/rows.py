@@ -7,7 +7,7 @@ from typing import Any
 from config.ids import made_at, new_id
 from config.times import now
 from forms_app.actions import create_form
-from forms_app.models import Form
+from forms_app.models import Form, Recipient
 from forms_app.organizations import create_organization
 from keys.models import User
 from submissions.models import Submission, Tally
@@ -29,10 +29,13 @@ TOTALS = ("received", "kept", "spam", "delivered", "failed")
 
 
 def make_form(**values: Any) -> Form:
-    """Return a published form of a new organization, whose one owner is `owner_of` it."""
+    """Return a published form of a new organization, with the owner `owner_of`; its recipients have confirmed."""
     name = f"Test {next(_numbers)} {secrets.token_hex(4)}"
     organization = create_organization(name=name, owner=User.objects.create_user(f"{secrets.token_hex(8)}@example.com"))
-    return create_form(organization=organization, **{"name": "Contact", "status": Form.Status.PUBLISHED, **values})
+    form = create_form(organization=organization, **{"name": "Contact", "status": Form.Status.PUBLISHED, **values})
+    for address in form.notification_recipients:
+        Recipient.objects.create(form=form, email=address.lower(), confirmed_at=now())
+    return form
 
 
 def owner_of(form: Form) -> User:

@@ -154,7 +154,26 @@ def test_deliver_due__budget_is_spent__asks_for_another_run(monkeypatch: pytest.
 
 def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
-    names = ["finish_all_erasing", "purge_submissions", "purge_idempotency_keys", "purge_refusals", "purge_log"]
+    names = [
+        "purge_notices",
+        "purge_audit_trail",
+        "encrypt_plain_secrets",
+        "purge_invitations",
+        "purge_reports",
+        "finish_all_erasing",
+        "purge_submissions",
+        "purge_idempotency_keys",
+        "purge_refusals",
+        "count_unknown",
+        "purge_usage",
+        "finish_all_deleting",
+        "purge_unverified",
+        "purge_log",
+        "purge_pending",
+        "release_strays",
+        "ask_waiting_recipients",
+        "purge_sessions",
+    ]
     assert [job.__name__ for job in clean_up.jobs] == names
     monkeypatch.setattr(clean_up, "jobs", [lambda name=name: called.append(name) for name in names])
     tasks.clean_up.apply(throw=True)

@@ -84,12 +84,18 @@ def status(line: str, *headers: str, body: bytes = b"") -> bytes:
     return "\r\n".join([f"HTTP/1.1 {line}", *headers, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
+def silent(connection: socket.socket) -> None:
+    """Say nothing until the sender hangs up."""
+    while connection.recv(65536):
+        pass
+
+
 def drip(*, first: bytes = b"", byte: bytes = b"x") -> Behaviour:
     def answer(connection: socket.socket) -> None:
         connection.sendall(first)
         while True:
             connection.sendall(byte)
-            time.sleep(0.1)
+            time.sleep(0.1)  # the pace of the drip; nothing is waited for
 
     return answer
 

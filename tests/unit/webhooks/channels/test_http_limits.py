@@ -1,19 +1,18 @@
 """The HTTP channel's limits on time and size: nobody holds a delivery for longer, or fills the memory."""
 
 import socket
-import time
 from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, Receivers, drip, failed_with, status
+from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, OPEN, Receivers, drip, failed_with, silent, status
 from webhooks.channels import http
 from webhooks.channels.http import post
 
 pytestmark = pytest.mark.usefixtures("only_loopback")
 
 
-@pytest.mark.parametrize("answer", [lambda connection: time.sleep(2), drip(first=b"HTTP/1.1 200 OK\r\na: ")])
+@pytest.mark.parametrize("answer", [silent, drip(first=b"HTTP/1.1 200 OK\r\na: ")])
 def test_post__silent_or_dripping_headers__timeout_at_the_deadline(
     receivers: Receivers, monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:

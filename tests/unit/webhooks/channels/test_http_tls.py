@@ -1,6 +1,5 @@
 """The HTTP channel over TLS: the socket goes to a checked address, everything else keeps the name."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +15,7 @@ from tests.unit.webhooks.channels.raw_receiver import (
     Receivers,
     drip,
     failed_with,
+    silent,
 )
 from webhooks.channels import http
 from webhooks.channels.http import post
@@ -71,7 +71,7 @@ def test_post__https_to_a_plain_server__tls_failure(receivers: Receivers, monkey
 def test_post__silent_handshake__timeout_at_the_deadline(receivers: Receivers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
     receiver = receivers()
-    monkeypatch.setattr(receiver, "handle", lambda connection: time.sleep(1.5))
+    monkeypatch.setattr(receiver, "handle", silent)
     outcome = post(receiver.url(scheme="https"), BODY, HEADERS)
     assert failed_with(outcome) == "timeout"
     assert 450 <= outcome.duration_ms < 1500

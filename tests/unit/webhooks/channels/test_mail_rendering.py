@@ -23,18 +23,22 @@ def render(record: Any = RECORD, **changes: Any) -> Mail:
 
 
 def test_render_submission__text__says_everything_as_it_was_typed() -> None:
-    assert render(form_url="https://fieldpost.example/s/1").text.strip() == (
+    mail = render(form_url="https://fieldpost.example/s/1")
+    assert mail.text.strip() == (
         "New submission to Contact & more\n\n"
         "name:\nZoë <b>Zed</b>\n\n"
         "message:\none\ntwo & https://evil.example/?a=1&b=2\n\n"
         "<script>:\n\n\n"
         "--\nReceived 2026-03-01 23:59:58 UTC\nSubmission sub_01jz0000000000000000000000\n"
-        "Read it in Fieldpost: https://fieldpost.example/s/1"
+        "Read it in Fieldpost: https://fieldpost.example/s/1\n\n"
+        f"You get each submission of Contact & more by mail. Stop these mails: {mail.stop_url}"
     )
 
 
-def test_render_submission__html__escapes_names_and_values_and_links_nothing() -> None:
-    html = render().html
+def test_render_submission__html__escapes_names_and_values_and_links_only_the_stop_page() -> None:
+    mail = render()
+    html = mail.html.replace(f'<a href="{mail.stop_url}">Stop these mails</a>', "")
+    assert html != mail.html
     assert "New submission to Contact &amp; more" in html
     assert "Zoë &lt;b&gt;Zed&lt;/b&gt;" in html
     assert "one<br>two &amp; https://evil.example/?a=1&amp;b=2" in html
@@ -44,9 +48,9 @@ def test_render_submission__html__escapes_names_and_values_and_links_nothing() -
 
 
 @pytest.mark.parametrize("form_url", ['https://fieldpost.example/"><script>', "https://fieldpost.example/s/1?a&b"])
-def test_render_submission__our_link__is_the_only_one_and_escaped(form_url: str) -> None:
+def test_render_submission__our_links__are_the_only_ones_and_escaped(form_url: str) -> None:
     html = render(form_url=form_url).html
-    assert html.count("<a ") == html.count("href=") == 1
+    assert html.count("<a ") == html.count("href=") == 2
     assert "<script" not in html
 
 

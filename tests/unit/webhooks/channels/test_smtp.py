@@ -1,6 +1,7 @@
 """The mail channel against a real SMTP server, and against scripted ones that refuse, drip or fall silent."""
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from email.message import EmailMessage
@@ -80,7 +81,7 @@ def body_of(message: EmailMessage, kind: str) -> str:
 
 def say(lines: BufferedRWPair, reply: str | None) -> None:
     if reply is None:
-        time.sleep(2)
+        lines.read()  # until the client hangs up
     else:
         lines.write(reply.encode() + b"\r\n")
         lines.flush()
@@ -180,16 +181,20 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(smtp, "MAX_SECONDS", 0.2)
-    known = socket.getaddrinfo
+    known, release, answered = socket.getaddrinfo, threading.Event(), threading.Event()
 
     def slow(*arguments: Any, **options: Any) -> Any:
-        time.sleep(0.5)
-        return known(*arguments, **options)
+        release.wait(5)
+        found = known(*arguments, **options)
+        answered.set()
+        return found
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     outcome = send(MAIL)
     assert (outcome.error, outcome.duration_ms < 450) == ("timeout", True)
-    time.sleep(0.6)  # past the name server's answer: what must not happen has nothing to wait for
+    release.set()
+    assert answered.wait(5)
+    time.sleep(0.2)  # after the name server's answer: what must not happen has nothing to wait for
     assert server.verbs == []
 
 

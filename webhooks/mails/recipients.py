@@ -1,0 +1,87 @@
+"""
+Asking a form's recipients to confirm their address, through the outbox.
+
+The mail goes to somebody who may know nothing of us, so it says little, and nothing that its sender could choose at
+will: names that hold a web address are left out.
+"""
+
+import logging
+
+from django.conf import settings
+from django.db import transaction
+from django.template.loader import render_to_string
+
+from config.api.errors import ApiError
+from config.text import name_for_strangers
+from config.times import now
+from forms_app.actions import change_recipients
+from forms_app.models import Form
+from forms_app.outsiders.recipients import GOOD_FOR, new_question, unasked
+from webhooks.enqueue import enqueue_mail
+from webhooks.events import RECIPIENT_ASKED
+from webhooks.payloads import RenderedMail
+
+FORMS_A_BATCH = 500
+SHOWN_OF_A_NAME = 80  # characters
+
+logger = logging.getLogger(__name__)
+
+
+def save_recipients(form: Form, addresses: list[str]) -> int:
+    """
+    Set the recipients of a form and ask the new ones to confirm; return how many were asked.
+
+    Raises what `change_recipients` raises. Addresses over a limit are asked later, by the hourly job.
+    """
+    with transaction.atomic():
+        return _ask_all(change_recipients(form, addresses))
+
+
+def ask(form: Form, address: str) -> None:
+    """Mail one recipient a link to confirm the address. Raises Conflict as `new_question` does."""
+    with transaction.atomic():
+        token = new_question(form, address)
+        context = {
+            "form_name": shown_form_name(form),
+            "organization_name": shown_organization_name(form),
+            "address": address,
+            "days": GOOD_FOR.days,
+            "link": f"{settings.PUBLIC_URL}/mails/confirm/{token}",
+        }
+        mail = RenderedMail(
+            "Confirm that you want submissions by mail",
+            render_to_string("mail/confirm_recipient.txt", context),
+            render_to_string("mail/confirm_recipient.html", context),
+        )
+        enqueue_mail(RECIPIENT_ASKED, mail, address, organization_id=form.organization_id, expires_at=now() + GOOD_FOR)
+
+
+def ask_waiting_recipients() -> int:
+    """Ask the recipients who were never asked: those of an earlier release, and those over a limit. Return how many."""
+    forms = Form.objects.exclude(notification_recipients=[]).exclude(status=Form.Status.ARCHIVED)
+    asked = 0
+    for form in forms.select_related("organization").order_by("pk").iterator(chunk_size=FORMS_A_BATCH):
+        asked += _ask_all(form)
+    return asked
+
+
+def _ask_all(form: Form) -> int:
+    asked = 0
+    for address in unasked(form):
+        try:
+            ask(form, address)
+        except ApiError as refusal:  # a limit: the next hour tries again
+            logger.info("a recipient of form %s is asked later: %s", form.pk, refusal.message)
+            break
+        asked += 1
+    return asked
+
+
+def shown_form_name(form: Form) -> str:
+    """Return a form's name as strangers see it."""
+    return name_for_strangers(form.name, "a form")[:SHOWN_OF_A_NAME]
+
+
+def shown_organization_name(form: Form) -> str:
+    """Return the name of a form's organization as strangers see it."""
+    return name_for_strangers(form.organization.name, "an organization")[:SHOWN_OF_A_NAME]

@@ -1,0 +1,70 @@
+"""
+From notices to mails: a notice of a lower room becomes a delivery for each of its receivers.
+
+As with submissions, one transaction creates the deliveries and sets the mark, so a crash leaves either all of it or
+none. The receivers are those of now: an owner who has left since gets no mail.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from keys.models import Membership, Notice, Role, User
+from webhooks.enqueue import mail_target
+from webhooks.events import NOTICE
+from webhooks.models import Delivery, Message
+from webhooks.outbox.batches import Batches
+
+ROWS_A_BATCH = 100
+
+
+def dispatch_notices() -> int:
+    """Queue the mails of some of the oldest notices and return how many notices."""
+    return _notices.run_one()
+
+
+def _waiting() -> QuerySet[Notice]:
+    return Notice.objects.filter(dispatched_at=None)
+
+
+def _dispatch_some(waiting: QuerySet[Notice]) -> int:
+    with transaction.atomic():
+        locked = waiting.select_related("account").select_for_update(skip_locked=True, no_key=True, of=("self",))
+        rows = list(locked[:ROWS_A_BATCH])
+        owners = _owners([row for row in rows if row.organization_id is not None])
+        for row in rows:
+            _queue(row, owners[row.organization_id] if row.organization_id is not None else _account(row))
+        Notice.objects.filter(pk__in=[row.pk for row in rows], dispatched_at=None).update(dispatched_at=Now())
+        return len(rows)
+
+
+def _owners(rows: Sequence[Notice]) -> dict[object, list[User]]:
+    """Return the active owners of the notices' organizations."""
+    owners: dict[object, list[User]] = defaultdict(list)
+    ids = {row.organization_id for row in rows}
+    found = Membership.objects.filter(organization__in=ids, role=Role.OWNER, user__is_active=True)
+    for membership in found.select_related("user").order_by("user__email"):
+        owners[membership.organization_id].append(membership.user)
+    return owners
+
+
+def _account(row: Notice) -> list[User]:
+    return [row.account] if row.account is not None and row.account.is_active else []
+
+
+def _queue(row: Notice, receivers: Sequence[User]) -> None:
+    if not receivers:
+        return
+    message = Message.objects.create(event=NOTICE.name, body=NOTICE.write(row))
+    deliveries = []
+    for user in receivers:
+        delivery = mail_target(user.email).delivery(message, row.organization_id, key=f"notice:{row.pk}:{user.pk}")
+        delivery.account = user  # a mail that waits for a retry ends with the account
+        deliveries.append(delivery)
+    Delivery.objects.bulk_create(deliveries)
+
+
+_notices = Batches("notice", waiting=_waiting, dispatch=_dispatch_some)
