@@ -14,16 +14,18 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
 from django_htmx.middleware import HtmxDetails
 
-from config.api.errors import ApiError
+from config.api.errors import ApiError, RateLimited
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from forms_app.models import Form
 from keys.models import Organization, Role, User
+from keys.organizations import has_second_step
 
+SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 RANK = {Role.MEMBER: 0, Role.ADMIN: 1, Role.OWNER: 2}
 SESSION_KEY = "organization"  # holds the slug of the last visited organization, which the dashboard opens with
 P = ParamSpec("P")
@@ -63,11 +65,14 @@ class MemberRequest(HttpRequest):
 MemberView = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
 
 
-def in_organization(role: Role = Role.MEMBER) -> Callable[[MemberView[P]], Callable[..., HttpResponseBase]]:
+def in_organization(
+    role: Role = Role.MEMBER, *, while_suspended: bool = False
+) -> Callable[[MemberView[P]], Callable[..., HttpResponseBase]]:
     """
     Require membership of the organization in the address with at least `role`; set `request.member`.
 
-    Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404.
+    Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404. In a suspended
+    organization members can only read: a POST gets 403, unless the view has `while_suspended`.
     """
 
     def decorate(view: MemberView[P]) -> Callable[..., HttpResponseBase]:
@@ -77,6 +82,10 @@ def in_organization(role: Role = Role.MEMBER) -> Callable[[MemberView[P]], Calla
             request.member = find_member(request, slug)
             if not request.member.is_at_least(role):
                 return render(request, "dashboard/not_allowed.html", {"needed": role.label.lower()}, status=403)
+            if lacks_second_step(request.member):
+                return send_to_second_step(request)
+            if request.member.organization.is_suspended and request.method not in SAFE and not while_suspended:
+                return render(request, "dashboard/suspended.html", status=403)
             response = view(request, *args, **kwargs)
             response.headers.setdefault("Cache-Control", "no-store")  # after logout the back button shows nothing
             return response
@@ -85,6 +94,18 @@ def in_organization(role: Role = Role.MEMBER) -> Callable[[MemberView[P]], Calla
         return guarded
 
     return decorate
+
+
+def lacks_second_step(member: Member) -> bool:
+    """Return whether the organization demands a second step that this user does not have."""
+    return member.organization.second_step_required and not has_second_step(member.user)
+
+
+def send_to_second_step(request: MemberRequest) -> HttpResponse:
+    """Redirect to the page that sets up a second step."""
+    name = request.member.organization.name
+    messages.warning(request, f"{name} requires a passkey or an authenticator app. Add one, then come back.")
+    return redirect("mfa_index")
 
 
 def find_member(request: HttpRequest, slug: str) -> Member:
@@ -136,3 +157,10 @@ def reporting(request: HttpRequest, done: str) -> Iterator[None]:
         messages.error(request, error.message)
     else:
         messages.success(request, done)
+
+
+def busy(request: MemberRequest, refusal: RateLimited) -> HttpResponse:
+    """Show that the organization has too much running at the same time (429)."""
+    response = render(request, "dashboard/busy.html", {"refusal": refusal}, status=refusal.status)
+    response.headers["Retry-After"] = refusal.headers["Retry-After"]
+    return response

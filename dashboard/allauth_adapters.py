@@ -1,28 +1,36 @@
 """
-allauth's adapters for this project: the client's address, mail that cannot be sent, redirects, names of passkeys.
+allauth's adapters for this project: the client's address, mails, redirects, names of passkeys.
 
 https://docs.allauth.org/en/latest/account/adapter.html
 """
 
-import logging
+from ipaddress import ip_address
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
-from django.contrib import messages
-from django.http import HttpRequest
+from django.contrib.sites.shortcuts import get_current_site
+from django.http import HttpRequest, HttpResponse
 
 from config.client_address import client_network
+from config.secrets.encryption import decrypt, encrypt
+from dashboard.account_mail import queue_account_mail
+from dashboard.accounts.devices import is_known, remember_device, tell_of_new_device
+from dashboard.accounts.fresh_login import is_fresh, note_login
+from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
 from keys.models import User
 
-logger = logging.getLogger(__name__)
+
+def _client_and_account(request: HttpRequest, email: str) -> str:
+    return f"{client_network(request)} {email}"
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Limits by the project's client address, redirects to invitations, and survives a mail server that is down."""
+    """Limits by the project's client address, redirects to invitations, and mails through the outbox."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "email_password_mismatch": "That address and password are not correct.",
@@ -31,13 +39,43 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address or network that limits count, the same as the API's."""
-        return client_network(request)
+        """Return the address that limits count, the same as the API's; of an IPv6 network, its first."""
+        address = client_network(request).partition("/")[0]
+        try:
+            return str(ip_address(address))
+        except ValueError:  # the list of sessions stores it as an address
+            return "0.0.0.0"  # noqa: S104  # not bound to
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Count failed logins by client and account, so that nobody can lock out a user from elsewhere."""
-        account = f"{client_network(request)} {credentials.get('email', '')}"
-        super().pre_authenticate(request, email=account)
+        super().pre_authenticate(request, email=_client_and_account(request, credentials.get("email", "")))
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count a wrong password by address and by account, for the limits that ask for a proof."""
+        note_failure(request, credentials.get("email", ""))
+
+    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
+        """Forget the failures, once the owner has set a new password by mail."""
+        email = credentials.get("email", "")
+        forget_failures(request, email)
+        super()._delete_login_attempts_cached_email(request, email=_client_and_account(request, email))
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        """Log in, note when, and mail the account's owner if the browser is new. The first login of all is not."""
+        if user.last_login is not None and not is_known(request, user):
+            tell_of_new_device(request, user)
+        super().login(request, user)
+        note_login(request)
+
+    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
+        """Return allauth's answer, by which the browser becomes known to the account."""
+        response: HttpResponse = super().post_login(request, user, **kwargs)
+        remember_device(request, response, user)
+        return response
+
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        """Return whether allauth's own sensitive pages, such as second steps, have to ask: not right after a login."""
+        return not is_fresh(context.request)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return the page of an opened invitation, if there is one: the address is verified by now."""
@@ -52,19 +90,25 @@ class AccountAdapter(DefaultAccountAdapter):
         return opened_invitation_page(self.request) or str(super().get_email_verification_redirect_url(email_address))
 
     def send_mail(self, template_prefix: str, email: str, values: dict[str, Any]) -> None:
-        """Send a mail now. A failure is shown on the page instead of failing it: users can request every mail again."""
-        try:
-            super().send_mail(template_prefix, email, {**values, "public_url": settings.PUBLIC_URL})
-        except OSError as error:  # SMTPException is one
-            logger.warning("a mail about an account could not be sent: %s", error)
-            if self.request:
-                messages.error(self.request, "We could not send the mail. Request it again in a minute.")
+        """Queue a mail: the deliverer sends it."""
+        request = context.request
+        always = {"request": request, "email": email, "current_site": get_current_site(request)}
+        rendered = self.render_mail(template_prefix, email, {**always, **values, "public_url": settings.PUBLIC_URL})
+        queue_account_mail(rendered, template_prefix, email, values)
 
 
 class MFAAdapter(DefaultMFAAdapter):
     """Names and messages of authenticator apps and passkeys."""
 
     error_messages = DefaultMFAAdapter.error_messages | {"incorrect_code": "That code is not correct."}
+
+    def encrypt(self, text: str) -> str:
+        """Return the secret of a second step as it is stored."""
+        return encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Return a stored secret; those of an earlier release are in clear text. Raises CannotDecrypt."""
+        return decrypt(encrypted_text)
 
     def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # allauth's name
         """Return the default name of a new passkey."""

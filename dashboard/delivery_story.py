@@ -89,11 +89,19 @@ def _beginning(submission: Submission) -> Iterator[Moment]:
     yield Moment(submission.created_at, "Accepted and stored", ", ".join(filter(None, words)), GOOD)
     if submission.spam:
         yield Moment(submission.created_at, "Marked as spam", "; ".join(submission.spam_reasons), BAD)
-    if submission.released_at:
+    if submission.held or submission.held_until:
+        yield Moment(submission.created_at, "Held", "This hour's requests for web pages were used up.", WAITING)
+    if submission.held_until:
+        yield Moment(submission.held_until, "No longer held", "", GOOD)
+    if submission.released_at and submission.released_at != submission.held_until:
         yield Moment(submission.released_at, "Marked as not spam", "Delivered like a new submission.", GOOD)
 
 
 def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Moment]:
+    if submission.held:
+        detail = "When the next hour starts, on a larger plan, or when you release it."
+        yield Moment(None, "Waiting for room in the hour", detail, WAITING, is_ahead=True)
+        return
     if submission.dispatched_at is None:
         yield Moment(None, "Waiting for dispatch", "A worker takes it within seconds.", WAITING, is_ahead=True)
         return
@@ -131,6 +139,8 @@ def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Mome
         title, detail, look = _state(submission, delivery, moment)
         is_ahead = delivery.status == STATUS.PENDING
         at = delivery.next_attempt_at if is_ahead else delivery.finished_at or delivery.created_at
+        if delivery.waits_for_resume:
+            at = None
         yield Moment(at, title, detail, look, target_of(delivery), delivery=delivery, is_ahead=is_ahead)
 
 
@@ -147,6 +157,8 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
         return "Canceled", _why_canceled(submission, delivery), WAITING
     if delivery.lease_until is not None and delivery.lease_until > moment:
         return "Sending", "", WAITING
+    if delivery.waits_for_resume:
+        return "Waiting", "This organization is suspended. The delivery is sent when it is resumed.", WAITING
     return ("Next attempt", "", WAITING) if delivery.attempt_count else ("Queued", "", WAITING)
 
 

@@ -1,26 +1,37 @@
-"""The mail with an invitation. It is sent within the request: its sender waits for the result and can retry."""
-
-import logging
+"""The mail with an invitation. It leaves through the outbox, with the link encrypted (docs/adr/0034)."""
 
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
+from django.db import transaction
 from django.template.loader import render_to_string
 
-from keys.models import Invitation
+from config.text import name_for_strangers
+from keys.invitations import invite
+from keys.models import Invitation, Organization, Role, User
+from webhooks.enqueue import enqueue_mail
+from webhooks.events import INVITATION
+from webhooks.payloads import RenderedMail
 
-logger = logging.getLogger(__name__)
+
+def invite_by_mail(organization: Organization, email: str, role: Role, *, by: User) -> Invitation:
+    """Invite a person and queue the mail, in one transaction. Raises what `invite` raises."""
+    with transaction.atomic():
+        invitation, token = invite(organization=organization, email=email, role=role, by=by)
+        expires_at = invitation.expires_at
+        mail = _rendered(invitation, token)
+        enqueue_mail(INVITATION, mail, invitation.email, organization_id=organization.pk, expires_at=expires_at)
+    return invitation
 
 
-def send_invitation(invitation: Invitation, token: str) -> bool:
-    """Mail the link of an invitation; return whether the mail server accepted it."""
-    context = {"invitation": invitation, "link": f"{settings.PUBLIC_URL}/dashboard/invitations/{token}"}
+def _rendered(invitation: Invitation, token: str) -> RenderedMail:
+    organization = name_for_strangers(invitation.organization.name, "an organization")
+    context = {
+        "invitation": invitation,
+        "organization": organization,
+        "link": f"{settings.PUBLIC_URL}/dashboard/invitations/{token}",
+    }
     inviter = invitation.invited_by.email if invitation.invited_by else "Somebody"
-    subject = " ".join(f"{inviter} invites you to {invitation.organization.name}".split())[:200]
-    mail = EmailMultiAlternatives(subject, render_to_string("mail/invitation.txt", context), to=[invitation.email])
-    mail.attach_alternative(render_to_string("mail/invitation.html", context), "text/html")
-    try:
-        mail.send()
-    except OSError as error:  # SMTPException is one
-        logger.warning("an invitation could not be mailed: %s", error)
-        return False
-    return True
+    return RenderedMail(
+        f"{inviter} invites you to {organization}",
+        render_to_string("mail/invitation.txt", context),
+        render_to_string("mail/invitation.html", context),
+    )

@@ -151,13 +151,13 @@ def _limit(refusal: Refusal) -> Advice:
         return Advice(Gate.LIMIT, "Too many submissions from pages within a short time", fix)
     if refusal.detail_code == "address":
         fix = (
-            f"One address can send {ANONYMOUS_LIMIT} requests an hour that are refused by key, origin or burst limit. "
-            "Fix the cause of those refusals. The address can send again within the hour."
+            f"One address can send {ANONYMOUS_LIMIT} requests an hour without a valid key, and submissions from pages "
+            "that are refused or spam. Fix the cause of those refusals. The address can send again within the hour."
         )
         return Advice(Gate.LIMIT, "Too many refused requests from one address", fix)
     fix = (
-        f"The plan includes {refusal.organization.hourly_limit:,} requests an hour. Send fewer requests, wait for the "
-        "seconds in Retry-After, or move to a larger plan."
+        f"The plan includes {refusal.organization.hourly_limit:,} requests an hour. Pages have nine tenths. Send "
+        "fewer requests, wait for the seconds in Retry-After, or move to a larger plan."
     )
     return Advice(Gate.LIMIT, "The plan's requests of this hour are used up", fix)
 
@@ -268,6 +268,16 @@ def _conflict(_refusal: Refusal) -> Advice:
     return Advice(Gate.RETRY, "The same Idempotency-Key was sent with two different bodies", fix)
 
 
+def _suspended(_refusal: Refusal) -> Advice:
+    fix = "Contact the operator of this service. Forms and keys work again when the organization is resumed."
+    return Advice(Gate.STATE, "The organization was suspended", fix)
+
+
+def _full(_refusal: Refusal) -> Advice:
+    fix = "Delete submissions that you no longer need, set a retention for your forms, or change to a larger plan."
+    return Advice(Gate.LIMIT, "The storage of the plan was full", fix)
+
+
 def _other(refusal: Refusal) -> Advice:
     title = refusal.code.replace("_", " ").capitalize()
     return Advice(Gate.VALIDATION, title, _capitalized(refusal.message) or "See the API documentation.")
@@ -283,6 +293,8 @@ ADVISERS: dict[str, Callable[[Refusal], Advice]] = {
     "invalid_json": _json,
     "empty_submission": _empty,
     "form_not_published": _state,
+    "suspended": _suspended,
+    "quota_exceeded": _full,
     "validation_error": _validation,
     "conflict": _conflict,
 }

@@ -8,11 +8,20 @@ from typing import Any
 
 from allauth.account import forms as account
 from allauth.account.models import EmailAddress
+from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as second_step
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm as DefaultActivateTOTPForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm as DefaultAddWebAuthnForm
+from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 
-PASSWORD_HELP = "10 characters or more. Not your address, and not a common password."  # noqa: S105  # a help text
+from dashboard.accounts.login_proof import MAIL_CODE, has_proof, mail_code, needs_proof
+from dashboard.accounts.password_strength import refuse_weak
+from dashboard.accounts.second_steps import use_code
+
+PASSWORD_HELP = "10 characters or more, and hard to guess: four unrelated words, for example."  # noqa: S105  # a help text
 CODE_HELP = "From your authenticator app, or one of your recovery codes."
 
 
@@ -31,13 +40,56 @@ class Labeled:
 
 
 class LoginForm(Labeled, account.LoginForm):
+    """Asks for a proof, besides the password, after many wrong ones."""
+
     labels = {"remember": "Keep me logged in here"}
+    needs_proof = False
+
+    def clean(self) -> dict[str, Any]:
+        """Require the proof before the password is checked."""
+        email = self.cleaned_data.get("login", "")
+        if self.errors or not email:
+            return {}
+        self.needs_proof = needs_proof(self.request, email)
+        if self.needs_proof:
+            self._require_proof(email)
+        try:
+            values: dict[str, Any] = super().clean()
+        except ValidationError:
+            self.needs_proof = needs_proof(self.request, email)
+            raise
+        return values
+
+    def _require_proof(self, email: str) -> None:
+        if MAIL_CODE in self.data:
+            mail_code(self.request, email)
+            raise ValidationError("If there is such an account, a code is on its way. Enter it with your password.")
+        if not has_proof(self.data, email):
+            raise ValidationError(
+                "Too many tries. Enter your password again: this time your browser first proves that it is not a robot."
+            )
 
 
 class SignupForm(Labeled, account.SignupForm):
     """Inherits the organization from `html_forms.sign_up`, by the setting ACCOUNT_SIGNUP_FORM_CLASS."""
 
     help_texts = {"password1": PASSWORD_HELP}
+
+    def clean(self) -> dict[str, Any]:
+        """Judge the password by the new organization's name, too, which its user does not have yet."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if values.get("password1") and not self.has_error("password1"):
+            try:
+                refuse_weak(values["password1"], [values.get("organization", ""), values.get("email", "")])
+            except ValidationError as error:
+                self.add_error("password1", error)
+        return values
+
+    def try_save(self, request: HttpRequest) -> Any:
+        """Save. A known address, which gets a mail instead, takes as long as an unknown one: hashing takes longest."""
+        if self.account_already_exists:
+            make_password(self.cleaned_data["password1"])
+        return super().try_save(request)
 
 
 class ResetPasswordForm(account.ResetPasswordForm):
@@ -74,13 +126,25 @@ class ResetPasswordKeyForm(Labeled, account.ResetPasswordKeyForm):
     help_texts = {"password1": PASSWORD_HELP}
 
 
-class AuthenticateForm(Labeled, second_step.AuthenticateForm):
+class WorksOnce:
+    """Refuses a code of an app that is not newer than the last accepted one."""
+
+    authenticator: Authenticator
+
+    def clean_code(self) -> str:
+        code: str = super().clean_code()  # type: ignore[misc]  # of the form next to it
+        if self.authenticator.type == Authenticator.Type.TOTP and not use_code(self.authenticator, code):
+            raise get_adapter().validation_error("incorrect_code")
+        return code
+
+
+class AuthenticateForm(WorksOnce, Labeled, second_step.AuthenticateForm):
     """The second step of login."""
 
     help_texts = {"code": CODE_HELP}
 
 
-class ReauthenticateCodeForm(Labeled, second_step.ReauthenticateForm):
+class ReauthenticateCodeForm(WorksOnce, Labeled, second_step.ReauthenticateForm):
     """A code, requested again before a sensitive change."""
 
     help_texts = {"code": CODE_HELP}

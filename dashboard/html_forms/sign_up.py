@@ -12,6 +12,7 @@ from allauth.core import context
 from django import forms
 from django.http import HttpRequest
 
+from config.text import refuse_web_address
 from dashboard.opened_invitation import opened_invitation
 from forms_app.organizations import MAX_NAME, SlugTaken, create_organization
 from keys.models import User
@@ -34,6 +35,15 @@ class OrganizationSignupForm(forms.Form):
         if self.invitation is not None:
             del self.fields["organization"]
             self.initial["email"] = self.invitation.email
+
+    def clean_organization(self) -> str:
+        """Refuse a name that holds a web address."""
+        name = str(self.cleaned_data["organization"])
+        try:
+            refuse_web_address(name)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+        return name
 
     def clean(self) -> dict[str, Any]:
         """Require the invited address: the invitation is for nobody else."""

@@ -18,12 +18,12 @@ from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
 TABS = [("", "Inbox"), ("true", "Spam"), ("all", "All")]
-NAMES = ("form", "q", "from", "to", "spam", "undelivered")
+NAMES = ("form", "q", "from", "to", "spam", "undelivered", "held")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Narrowing:
-    """`since` and `until`: UTC days, inclusive; `spam` None: both; `undelivered` True: only those."""
+    """`since` and `until`: UTC days, inclusive; `spam` None: both; `undelivered`, `held` True: only those."""
 
     form: Form | None = None
     text: str = ""
@@ -31,11 +31,12 @@ class Narrowing:
     until: dt.date | None = None
     spam: bool | None = False
     undelivered: bool = False
+    held: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Return whether every new submission belongs to the list, so that it can be live."""
-        return not (self.text or self.since or self.until or self.spam or self.undelivered)
+        return not (self.text or self.since or self.until or self.spam or self.undelivered or self.held)
 
     def scope(self, organization: Organization) -> Scope:
         """Return the submissions of an organization that pass."""
@@ -43,6 +44,7 @@ class Narrowing:
             organization_id=organization.pk,
             form_id=self.form.pk if self.form else None,
             spam=self.spam,
+            held=True if self.held else None,
             since=self.since,
             until=self.until,
             text=self.text,
@@ -65,6 +67,7 @@ class SubmissionsFilterForm(forms.Form):
     to = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
     spam = forms.ChoiceField(required=False, choices=TABS, widget=forms.HiddenInput)
     undelivered = forms.BooleanField(required=False, label="Undelivered")
+    held = forms.BooleanField(required=False, label="Held")
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,7 +75,7 @@ class SubmissionsFilterForm(forms.Form):
             required=False, label="From", widget=forms.DateInput(attrs={"type": "date"})
         )
         self.fields["form"] = OwnFormField.of_all(organization)
-        self.order_fields(["form", "q", "from", "to", "undelivered", "spam"])
+        self.order_fields(["form", "q", "from", "to", "undelivered", "held", "spam"])
 
     def clean(self) -> dict[str, Any]:
         """Refuse dates in the wrong order, at the first one only."""
@@ -93,6 +96,7 @@ class SubmissionsFilterForm(forms.Form):
             until=values.get("to"),
             spam=SPAM[values.get("spam") or ""],
             undelivered=bool(values.get("undelivered")),
+            held=bool(values.get("held")),
         )
 
     def query(self, **changed: str) -> str:

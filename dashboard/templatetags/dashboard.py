@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard.accounts.devices import device_name
 from dashboard.delivery_story import target_of
 
 register = template.Library()
@@ -37,6 +38,7 @@ def styled(field: BoundField) -> SafeString:
 
 
 register.filter("target", target_of)
+register.filter("device", device_name)
 
 
 @register.filter

@@ -1,6 +1,5 @@
 """The pages of an account, independent of organizations."""
 
-from allauth.account.decorators import reauthentication_required
 from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
@@ -11,25 +10,31 @@ from django.shortcuts import redirect, render
 from django.urls import path
 
 from config.api.errors import ApiError
+from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.html_forms.members import DeleteAccountForm
 from keys.models import Membership, User
+from keys.trail.reading import events_of_person, sentence
 from submissions.lifecycle.closing import delete_account, organizations_of
+
+SHOWN_EVENTS = 10
 
 
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the login methods of the account and its organizations."""
-    memberships = Membership.objects.filter(user=request.user.pk).select_related("organization")
+    """Show the login methods of the account, its organizations, and what was done with it."""
+    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    memberships = Membership.objects.filter(user=user).select_related("organization")
     context = {
         "memberships": memberships.order_by("organization__name"),
         "has_app": is_mfa_enabled(request.user, [Authenticator.Type.TOTP]),
+        "events": [(event, *sentence(event)) for event in events_of_person(user)[:SHOWN_EVENTS]],
         "passkeys": Authenticator.objects.filter(user=request.user.pk, type=Authenticator.Type.WEBAUTHN).count(),
     }
     return render(request, "dashboard/account.html", context)
 
 
 @login_required
-@reauthentication_required
+@fresh_to_open
 def delete(request: HttpRequest) -> HttpResponse:
     """Ask for the address and for organizations to erase with the account, then delete it."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous

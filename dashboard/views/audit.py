@@ -1,57 +1,113 @@
-"""The audit trail: changes of keys, members and the plan, exports and erased forms, with their users."""
+"""The audit trail: a list with filters, and the same as a file."""
 
+import datetime as dt
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import path
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from config.api.errors import RateLimited
+from config.database import snapshot
 from dashboard.access import MemberRequest, in_organization
+from dashboard.html_forms.audit import AuditFilterForm
+from dashboard.views.exports import too_many
+from keys.audit import record_event
 from keys.models import AuditEvent, Role
+from keys.trail.changes import changes
+from keys.trail.reading import COLUMNS, record, sentence, who
+from submissions.exporting.csv_lines import BOM, LineWriter
+from submissions.exporting.places import take_place
+from submissions.exporting.producer_thread import BackgroundParts
+from submissions.exporting.stream import LINE_BREAKS
+from submissions.json_text import dump_json
 
 PAGE_SIZE = 50
-WORDS = {
-    "organization.created": "created the organization",
-    "organization.renamed": "renamed the organization",
-    "plan.changed": "changed the plan to",
-    "key.created": "generated the key",
-    "key.regenerated": "regenerated the key",
-    "key.revoked": "revoked the key",
-    "member.invited": "invited",
-    "member.added": "added",
-    "member.joined": "joined",
-    "member.role_changed": "changed a role:",
-    "member.removed": "removed the member",
-    "member.left": "left",
-    "invitation.revoked": "took back the invitation of",
-    "submissions.exported": "exported submissions as",
-    "form.erased": "erased the form",
-}
+ROWS_A_FETCH = 500
+Events = QuerySet[AuditEvent]
 
 
 @in_organization(Role.ADMIN)
 @require_safe
 def audit(request: MemberRequest) -> HttpResponse:
     """Show one page of the trail, newest first."""
-    rows = AuditEvent.objects.filter(organization=request.member.organization)
-    rows = rows.select_related("user", "access_key").order_by("-created_at", "-pk")
+    filters = AuditFilterForm(request.GET, organization=request.member.organization)
+    rows = filters.narrow().order_by("-created_at", "-pk")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "dashboard/audit.html", {"events": [_described(event) for event in page], "trail": page})
+    context = {
+        "events": [_described(event) for event in page],
+        "trail": page,
+        "filters": filters,
+        "query": filters.query(),
+        "chosen": filters.chosen(),
+        "days": settings.AUDIT_RETENTION_DAYS,
+    }
+    return render(request, "dashboard/audit.html", context)
 
 
 def _described(event: AuditEvent) -> dict[str, Any]:
-    """Return the user, the action and the time. The trail keeps the names of deleted users and keys."""
-    who = event.user.email if event.user else event.actor
-    subject = event.subject.removeprefix(who) if who else event.subject  # "ada joined as member", not "ada joined ada"
+    """Return the actor, the action, the values and the time. The trail keeps the names of deleted users and keys."""
+    words, subject = sentence(event)
     return {
-        "who": who,
+        "who": who(event),
         "is_key": event.access_key is not None,
-        "words": WORDS.get(event.action, event.action),
-        "subject": subject.strip(),
+        "words": words,
+        "subject": subject,
+        "changes": [(name, old, new) for name, (old, new) in (event.changes or {}).items()],
+        "address": event.address,
         "moment": event.created_at,
     }
 
 
-urlpatterns = [path("audit", audit, name="audit")]
+@in_organization(Role.ADMIN)
+@require_POST
+def export(request: MemberRequest) -> HttpResponseBase:
+    """Stream the filtered trail, oldest first, as CSV or NDJSON."""
+    chosen, organization = request.POST.get("format", ""), request.member.organization
+    if chosen not in FORMATS:
+        raise Http404
+    filters = AuditFilterForm(request.POST, organization=organization)
+    rows = filters.narrow().order_by("created_at", "pk")
+    media_type, write = FORMATS[chosen]
+    try:
+        parts = BackgroundParts(lambda: _from_snapshot(rows, write), take_place(organization.pk))
+    except RateLimited as error:
+        return too_many(request, error)
+    parts.check()
+    found = changes({}, dict(filters.chosen()))
+    record_event(organization=organization, action="trail.exported", subject=chosen, changes=found)
+    response = StreamingHttpResponse(parts, content_type=media_type)
+    day = dt.datetime.now(dt.UTC).date().isoformat()
+    response.headers["Content-Disposition"] = f'attachment; filename="{organization.slug}-audit-{day}.{chosen}"'
+    return response
+
+
+def _from_snapshot(rows: Events, write: Callable[[Events], Iterator[str]]) -> Generator[str, None, None]:
+    with snapshot(settings.EXPORT) as alias:
+        yield from write(rows.using(alias))
+
+
+def _csv(rows: Events) -> Iterator[str]:
+    line = LineWriter()
+    yield BOM + line.write(list(COLUMNS))
+    for event in rows.iterator(ROWS_A_FETCH):
+        values = record(event)
+        values["changes"] = dump_json(values["changes"]) if values["changes"] else ""
+        yield line.write([values[name] for name in COLUMNS])
+
+
+def _ndjson(rows: Events) -> Iterator[str]:
+    for event in rows.iterator(ROWS_A_FETCH):
+        yield dump_json(record(event)).translate(LINE_BREAKS) + "\n"
+
+
+FORMATS: dict[str, tuple[str, Callable[[Events], Iterator[str]]]] = {
+    "csv": ("text/csv; charset=utf-8", _csv),
+    "ndjson": ("application/x-ndjson", _ndjson),
+}
+urlpatterns = [path("audit", audit, name="audit"), path("audit/export", export, name="audit-export")]

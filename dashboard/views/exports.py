@@ -9,13 +9,16 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
+from config.api.errors import RateLimited
 from config.paging import whole_number
-from dashboard.access import MemberRequest, in_organization
+from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.trail.changes import changes
 from submissions.exporting.stream import EXPORTS, stream_export
 from submissions.models import Submission
+from submissions.reading.shares import searching
 
 FORMATS = [
     (
@@ -26,6 +29,7 @@ FORMATS = [
     ("json", "JSON", "One array of records, in the format of the API."),
     ("ndjson", "NDJSON", "One record per line, for programs that process a stream."),
 ]
+RECORDED = [name for name in NAMES if name != "q"]  # filters in the audit trail; a text may be somebody's name
 REMEMBERED = 3600  # seconds that the progress of an export is kept after its last row
 
 
@@ -36,10 +40,16 @@ def exports(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
+    scope = narrowing.scope(organization)
+    try:
+        with searching(organization.pk, scope.text):
+            count = scope.rows().count()
+    except RateLimited as refusal:
+        return busy(request, refusal)
     context = {
         "filters": filters,
         "narrowing": narrowing,
-        "count": narrowing.scope(organization).rows().count(),
+        "count": count,
         "formats": FORMATS,
         "kept": [(name, request.GET[name]) for name in NAMES if request.GET.get(name)],
         "query": filters.query(),
@@ -48,7 +58,7 @@ def exports(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/exports.html", context)
 
 
-@in_organization()
+@in_organization(while_suspended=True)
 @require_POST
 def run_export(request: MemberRequest) -> HttpResponseBase:
     """Stream the export. The page polls its progress under the name that it sent as `run`."""
@@ -68,13 +78,30 @@ def _stream(request: MemberRequest, rows: QuerySet[Submission], form: Form | Non
     if chosen not in EXPORTS:
         raise Http404
     member = request.member
-    record_event(organization=member.organization, by=member.user, action="submissions.exported", subject=chosen)
     key = _progress_key(request, request.POST.get("run", ""))
 
     def remember(written: int, is_whole: bool) -> None:
         cache.set(key, (written, is_whole), REMEMBERED)
 
-    return stream_export(rows.order_by("id"), chosen, form=form, report=remember)
+    try:
+        response = stream_export(
+            rows.order_by("id"), chosen, organization_id=member.organization.pk, form=form, report=remember
+        )
+    except RateLimited as error:
+        return too_many(request, error)
+    found = changes({}, {name: request.POST[name] for name in RECORDED if request.POST.get(name)})
+    record_event(
+        organization=member.organization, by=member.user, action="submissions.exported", subject=chosen, changes=found
+    )
+    return response
+
+
+def too_many(request: MemberRequest, error: RateLimited) -> HttpResponse:
+    """Return the page for an export beyond those that may run at the same time."""
+    response = render(request, "429.html", {"reason": error.message}, status=429)
+    for name, value in error.headers.items():
+        response.headers[name] = value
+    return response
 
 
 def _progress_key(request: HttpRequest, run: str) -> str:

@@ -8,13 +8,16 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
+from dashboard.accounts.fresh_login import fresh_to_change
 from dashboard.html_forms.forms import RecipientsForm, SettingsForm
 from dashboard.html_forms.spam_protection import SpamProtectionForm
-from forms_app.actions import change_form, change_recipients, change_spam_protection
+from forms_app.actions import change_form, change_spam_protection
+from forms_app.outsiders.recipients import mailable, standings
 from forms_app.spam_protection import SpamProtection
 from keys.models import Role
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST
+from webhooks.mails.recipients import ask, save_recipients
 from webhooks.models import Delivery, Webhook
 from webhooks.test_mail import send_test_mail
 
@@ -58,17 +61,18 @@ def spam(request: MemberRequest, form_id: str) -> HttpResponse:
 
 
 @in_organization(Role.ADMIN)
+@fresh_to_change
 def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the recipients, and show the newest test mails."""
     form = find_form(request, form_id)
     entered = RecipientsForm(request.POST or None, initial={"recipients": "\n".join(form.notification_recipients)})
     if request.method == "POST" and entered.is_valid():
         try:
-            change_recipients(form, entered.addresses())
+            asked = save_recipients(form, entered.addresses())
         except ApiError as error:
             entered.add_error("recipients", error.message)
         else:
-            messages.success(request, "Saved. They get a mail for each new submission.")
+            messages.success(request, _saved(asked))
             return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
     tests = Delivery.objects.filter(organization=request.member.organization, event=TEST.name, channel=MAIL)
     tests = tests.filter(target__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
@@ -76,11 +80,31 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
         "form": form,
         "entered": entered,
         "tests": tests[:SHOWN_TESTS],
+        "standings": standings(form),
+        "testable": mailable([form]).get(form.pk, []),
         "webhooks": Webhook.objects.filter(form=form).count(),
     }
     if request.htmx and request.method == "GET":
         return render(request, "dashboard/parts/test_mails.html", context)
     return render(request, "dashboard/form_notifications.html", context, status=400 if entered.errors else 200)
+
+
+def _saved(asked: int) -> str:
+    if not asked:
+        return "Saved. They get a mail for each new submission."
+    addresses = "1 address gets" if asked == 1 else f"{asked} addresses get"
+    return f"Saved. {addresses} a mail with a link to confirm, and nothing else before that."
+
+
+@in_organization(Role.ADMIN)
+@require_POST
+def ask_recipient(request: MemberRequest, form_id: str) -> HttpResponse:
+    """Mail a recipient another link to confirm the address."""
+    form = find_form(request, form_id)
+    address = request.POST.get("recipient", "")
+    with reporting(request, f"A mail with a link to confirm is on its way to {address}."):
+        ask(form, address)
+    return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 
 
 @in_organization(Role.ADMIN)
@@ -98,5 +122,6 @@ urlpatterns = [
     path("forms/<str:form_id>/settings", settings, name="form-settings"),
     path("forms/<str:form_id>/spam", spam, name="form-spam"),
     path("forms/<str:form_id>/notifications", notifications, name="form-notifications"),
+    path("forms/<str:form_id>/ask-recipient", ask_recipient, name="form-recipient-ask"),
     path("forms/<str:form_id>/test-mail", test_mail, name="form-test-mail"),
 ]

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
+from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.html_forms.forms import ErasureForm, NewFormForm
 from forms_app import snippets
 from forms_app.actions import archive_form, create_form, publish_form, unpublish_form
@@ -108,6 +109,7 @@ def archive(request: MemberRequest, form_id: str) -> HttpResponse:
 
 
 @in_organization(Role.OWNER)
+@fresh_to_open
 def erase(request: MemberRequest, form_id: str) -> HttpResponse:
     """Ask for the name of the form, then erase it with all its submissions."""
     found = find_form(request, form_id)

@@ -13,6 +13,7 @@ from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
+from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.html_forms.keys import NewKeyForm
 from forms_app.snippets import environment_line
 from keys.access_keys import issue_key, regenerate_key, revoke_key
@@ -49,6 +50,7 @@ def _described(key: AccessKey, moment: dt.datetime) -> dict[str, object]:
 
 
 @in_organization(Role.ADMIN)
+@fresh_to_open
 @sensitive_variables("token")
 def new_key(request: MemberRequest) -> HttpResponse:
     """Ask for the settings of a key, create it, and show its secret once."""
@@ -74,6 +76,7 @@ def new_key(request: MemberRequest) -> HttpResponse:
 
 
 @in_organization(Role.ADMIN)
+@fresh_to_open
 @sensitive_variables("token")
 def regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
     """Ask for confirmation, then give the key a new secret and show it once."""

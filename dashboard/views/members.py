@@ -1,6 +1,8 @@
 """The members of an organization: roles, invitations, leaving."""
 
+from allauth.mfa.models import Authenticator
 from django.contrib import messages
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -8,14 +10,16 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
 from dashboard.access import MemberRequest, in_organization, reporting
+from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import InviteForm, roles_for
-from dashboard.invitation_mail import send_invitation
-from keys.invitations import invite, revoke_invitation
+from dashboard.invitation_mail import invite_by_mail
+from keys.invitations import revoke_invitation
 from keys.members import change_role, leave_organization, may_change, may_give, remove_member
 from keys.models import Invitation, Membership, Role
 
 
 @in_organization()
+@fresh_to_change
 def members(request: MemberRequest) -> HttpResponse:
     """List members and open invitations; owners and admins invite."""
     member = request.member
@@ -31,6 +35,8 @@ def members(request: MemberRequest) -> HttpResponse:
             else:
                 return redirect("dashboard:members", member.organization.slug)
     rows = Membership.objects.filter(organization=member.organization).select_related("user")
+    steps = Authenticator.objects.exclude(type=Authenticator.Type.RECOVERY_CODES).filter(user=OuterRef("user"))
+    rows = rows.annotate(has_second_step=Exists(steps))
     context = {
         "members": [
             {"membership": row, "may_change": may_change(member.role, row)} for row in rows.order_by("created_at", "pk")
@@ -46,17 +52,13 @@ def members(request: MemberRequest) -> HttpResponse:
 
 
 def _invite(request: MemberRequest, email: str, role: Role) -> None:
-    invitation, token = invite(organization=request.member.organization, email=email, role=role, by=request.member.user)
-    if send_invitation(invitation, token):
-        messages.success(request, f"An invitation is on its way to {invitation.email}. It is valid for 7 days.")
-    else:
-        messages.error(
-            request, f"{invitation.email} is invited, but the mail could not be sent. Send it again in a minute."
-        )
+    invitation = invite_by_mail(request.member.organization, email, role, by=request.member.user)
+    messages.success(request, f"An invitation is on its way to {invitation.email}. It is valid for 7 days.")
 
 
 @in_organization(Role.ADMIN)
 @require_POST
+@fresh_to_change
 def change(request: MemberRequest, member_id: int) -> HttpResponse:
     """Change the role of a member."""
     membership = _find(request, member_id)
@@ -69,6 +71,7 @@ def change(request: MemberRequest, member_id: int) -> HttpResponse:
 
 
 @in_organization(Role.ADMIN)
+@fresh_to_open
 def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     """Ask for confirmation, then remove a member."""
     membership = _find(request, member_id)
@@ -79,7 +82,7 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     return redirect("dashboard:members", request.member.organization.slug)
 
 
-@in_organization()
+@in_organization(while_suspended=True)
 def leave(request: MemberRequest) -> HttpResponse:
     """Ask for confirmation, then leave the organization."""
     if request.method != "POST":
@@ -95,6 +98,7 @@ def leave(request: MemberRequest) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
+@fresh_to_change
 def resend(request: MemberRequest, invitation_id: int) -> HttpResponse:
     """Mail an invitation again with a new link; the old link stops working."""
     found = _find_invitation(request, invitation_id)

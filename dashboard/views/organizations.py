@@ -5,13 +5,15 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
-from dashboard.access import MemberRequest, in_organization
+from dashboard.access import MemberRequest, in_organization, reporting
+from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
-from forms_app.organizations import create_organization
+from forms_app.organizations import create_own_organization
 from keys.models import Role, User
-from keys.organizations import rename_organization
+from keys.organizations import demand_second_step, rename_organization
 from submissions.lifecycle.closing import end_organization
 
 
@@ -33,6 +35,19 @@ def organization(request: MemberRequest) -> HttpResponse:
 
 
 @in_organization(Role.OWNER)
+@require_POST
+@fresh_to_change
+def second_step(request: MemberRequest) -> HttpResponse:
+    """Demand a second step of the members, or stop demanding it."""
+    own, demanded = request.member.organization, request.POST.get("demanded") == "1"
+    done = "Members enter with a second step only." if demanded else "Members may enter without a second step."
+    with reporting(request, done):
+        demand_second_step(own, demanded, by=request.member.user)
+    return redirect("dashboard:organization", own.slug)
+
+
+@in_organization(Role.OWNER)
+@fresh_to_open
 def end(request: MemberRequest) -> HttpResponse:
     """Ask for the name of the organization, then delete it with everything in it."""
     own = request.member.organization
@@ -55,7 +70,7 @@ def new_organization(request: HttpRequest) -> HttpResponse:
     entered = OrganizationForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:
-            made = create_organization(name=entered.cleaned_data["name"], owner=user, by=user, number_taken_slugs=True)
+            made = create_own_organization(name=entered.cleaned_data["name"], user=user)
         except ValueError as error:
             entered.add_error("name", str(error))
         else:
@@ -66,5 +81,6 @@ def new_organization(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("organization", organization, name="organization"),
+    path("organization/second-step", second_step, name="organization-second-step"),
     path("organization/end", end, name="organization-end"),
 ]

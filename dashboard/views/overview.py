@@ -11,8 +11,12 @@ from django.views.decorators.http import require_safe
 from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
 from dashboard.first_steps import first_steps
+from keys.hour_notices import latest_mark
+from keys.models import Organization
+from keys.plans import show_bytes
 from submissions.models import Submission
 from submissions.reading.analytics import DEFAULT_DAYS, summarize
+from submissions.storage import MARKS
 from webhooks.log_queries import delivery_health
 
 LATEST = 6
@@ -32,13 +36,27 @@ def overview(request: MemberRequest) -> HttpResponse:
         "days": [_day(point) for point in counts["series"]],
         "spam_share": share(counts["totals"]["spam"], counts["totals"]["received"]),
         "health": delivery_health(organization),
-        "usage": ratelimit.peek_organization(request, str(organization.pk), organization.hourly_limit),
+        "usage": ratelimit.peek_organization(organization.pk, organization.hourly_limit),
+        "mark": latest_mark(organization),
         "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
         "steps": first_steps(organization),
+        "storage": storage_of(organization),
     }
-    context["usage_share"] = share(context["usage"].count, context["usage"].limit)
+    context["usage_share"] = share(context["usage"].used, context["usage"].limit)
     context["chart"] = chart_columns(context["days"])
     return render(request, "dashboard/overview.html", context)
+
+
+def storage_of(organization: Organization) -> dict[str, Any]:
+    """Return `{stored, allowance, share, is_tight, is_full}`: texts such as `3.5 MiB`, and the percentage used."""
+    stored, allowance = organization.stored_bytes or 0, organization.storage_allowance
+    return {
+        "stored": show_bytes(stored),
+        "allowance": show_bytes(allowance),
+        "share": share(stored, allowance),
+        "is_tight": stored >= allowance * MARKS[0] / 100,
+        "is_full": organization.is_full,
+    }
 
 
 def _day(point: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
-from dashboard.views.overview import share
+from dashboard.views.overview import share, storage_of
 from keys.models import AccessKey
-from keys.plans import TERMS, Plan
+from keys.plans import TERMS, Plan, show_bytes
 
 
 @in_organization()
@@ -18,19 +18,21 @@ from keys.plans import TERMS, Plan
 def plan(request: MemberRequest) -> HttpResponse:
     """Show the three plans, the current one, and the requests of this hour."""
     organization = request.member.organization
-    usage = ratelimit.peek_organization(request, str(organization.pk), organization.hourly_limit)
+    usage = ratelimit.peek_organization(organization.pk, organization.hourly_limit)
     context = {
         "plans": [
             {
                 "label": one.label,
                 "terms": TERMS[one],
+                "storage": show_bytes(TERMS[one].stored_bytes),
                 "is_own": one == organization.plan,
                 "is_custom": one == Plan.ENTERPRISE,
             }
             for one in Plan
         ],
         "usage": usage,
-        "usage_share": share(usage.count, usage.limit),
+        "usage_share": share(usage.used, usage.limit),
+        "storage": storage_of(organization),
         "working_keys": AccessKey.objects.usable().filter(organization=organization).count(),
         "operator": settings.DEFAULT_FROM_EMAIL,
     }

@@ -11,20 +11,22 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from config.api.errors import ApiError
+from config.api.errors import ApiError, RateLimited
 from config.ids import Prefix, encode_id, first_id_of
 from config.paging import page_number
 from config.times import now
-from dashboard.access import MemberRequest, find_own, in_organization
+from dashboard.access import MemberRequest, busy, find_own, in_organization
 from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import NAMES, TABS, SubmissionsFilterForm, parse_ids
 from dashboard.submission_table import Table
 from dashboard.views.exports import export_chosen
 from forms_app.formats import is_web_address
+from submissions.lifecycle.held import release_many
 from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.live.tokens import live_token
 from submissions.models import Submission
 from submissions.reading.listing import find_page
+from submissions.reading.shares import searching
 
 PAGE_SIZE = 25
 SEEN_BEFORE = dt.timedelta(seconds=5)  # a row with an older id is committed when the list is read
@@ -40,7 +42,12 @@ def submissions(request: MemberRequest) -> HttpResponse:
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()
     number = page_number(request.GET.get("page", ""), farthest=FARTHEST_PAGE)
-    page = find_page(narrowing.scope(organization), number=number, size=PAGE_SIZE)
+    scope = narrowing.scope(organization)
+    try:
+        with searching(organization.pk, scope.text):
+            page = find_page(scope, number=number, size=PAGE_SIZE)
+    except RateLimited as refusal:
+        return busy(request, refusal)
     context = {
         "filters": filters,
         "narrowing": narrowing,
@@ -128,6 +135,15 @@ def _mark_not_spam(request: MemberRequest, ids: list[Any], back: str) -> HttpRes
     return redirect(back)
 
 
+def _release(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
+    count = release_many(ids, organization_id=request.member.organization.pk)
+    if count:
+        messages.success(request, f"{_counted(count)} released and delivered like new ones.")
+    else:
+        messages.warning(request, "None of these submissions is held.")
+    return redirect(back)
+
+
 def _ask_to_delete(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
     rows = Submission.objects.filter(organization=request.member.organization, pk__in=ids).select_related("form")
     context = {"rows": rows.order_by("-id"), "back": back, "kept": _kept(request)}
@@ -156,6 +172,7 @@ def _counted(count: int) -> str:
 ACTS = {
     "spam": _mark_spam,
     "not-spam": _mark_not_spam,
+    "release": _release,
     "delete": _ask_to_delete,
     "delete-now": _delete,
     "export": _export,
@@ -165,10 +182,11 @@ ACTS = {
 @in_organization()
 @require_safe
 def live(request: MemberRequest) -> HttpResponse:
-    """Return the address of the live stream with a short-lived token. Access is checked here, not in the stream."""
+    """Return the address of the live stream with a short-lived token. The stream checks them again."""
     organization = request.member.organization
     narrowing = SubmissionsFilterForm(request.GET, organization=organization).narrowing()
-    token = live_token(organization.pk, narrowing.form.pk if narrowing.form else None, request.member.user.pk)
+    form = narrowing.form.pk if narrowing.form else None
+    token = live_token(organization.pk, form, request.member.user.pk, request.session.session_key or "")
     return JsonResponse({"url": f"{settings.EVENTS_URL}/events?{urlencode({'token': token})}"})
 
 

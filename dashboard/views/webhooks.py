@@ -17,6 +17,7 @@ from config.api.errors import ApiError
 from config.ids import Prefix
 from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
+from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
 from keys.models import Role
@@ -58,6 +59,7 @@ def _held_for(pending: Sequence[Webhook]) -> "Counter[uuid.UUID | None]":
 
 
 @in_organization(Role.ADMIN)
+@fresh_to_open
 @sensitive_variables("made")
 def new_webhook(request: MemberRequest) -> HttpResponse:
     """Ask for form and URL, register the webhook, show its secret once."""
@@ -113,6 +115,7 @@ def _show(request: MemberRequest, found: Webhook, url_form: UrlForm) -> HttpResp
 
 @in_organization(Role.ADMIN)
 @require_POST
+@fresh_to_change
 def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send to another URL from now on."""
     found = _find(request, webhook_id)
@@ -130,6 +133,7 @@ def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
+@fresh_to_change
 def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Activate a pending or disabled webhook; its held deliveries are sent now."""
     found = _find(request, webhook_id)
@@ -159,6 +163,7 @@ def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 
 @in_organization(Role.ADMIN)
+@fresh_to_open
 def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Ask, then make a new secret and show it once."""
     found = _find(request, webhook_id)

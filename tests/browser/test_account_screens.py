@@ -10,7 +10,7 @@ from tests.services.application import Application
 from tests.support.accounts import code_of, with_authenticator_app
 from tests.support.browser import PASSWORD, person_of
 from tests.support.chromium.accessibility import violations
-from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, press
+from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, make_login_stale, press
 from tests.support.chromium.passkeys import add_authenticator, named_host
 from tests.support.tenants import make_tenant
 
@@ -26,6 +26,7 @@ PAGES = (
     "/account/logout/",
     "/account/inactive/",
     "/account/reauthenticate/",
+    "/account/sessions/",
     "/dashboard/account",
     "/dashboard/account/delete",
 )
@@ -49,6 +50,7 @@ def test_account_pages__in_every_look__are_accessible_and_quiet(
     with at_the_dashboard(browser, named_host(service), **options) as (page, complaints):
         add_authenticator(page)
         log_in(page, person)
+        make_login_stale(page)
         page.goto("/account/2fa/totp/activate/")
         found = complaints_of(page)  # the page that asks to confirm
         page.get_by_label("Password").fill(PASSWORD)

@@ -28,7 +28,7 @@ def test_killed_service__started_again__has_the_submission_once(
             killed.append(moment)
             if moment == "after it was stored":
                 assert route.fetch().status == 201  # which the visitor never sees
-            service.processes["web"].kill()
+            service.kill_web()
         route.continue_()
 
     page = clean_context.new_page()

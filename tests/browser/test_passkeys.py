@@ -7,8 +7,9 @@ from playwright.sync_api import Browser, expect
 from keys.invitations import invite
 from keys.models import Membership, Role, User
 from tests.services.application import Application
+from tests.support.accounts import with_authenticator_app
 from tests.support.browser import member_of, person_of, with_password
-from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, log_out, press
+from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, log_out, make_login_stale, press
 from tests.support.chromium.passkeys import AUTHENTICATOR, add_authenticator, add_passkey, named_host
 from tests.support.tenants import make_tenant
 
@@ -38,6 +39,7 @@ def test_passkey__added__logs_in_without_a_password_and_is_the_second_step_after
         page.wait_for_url("**/dashboard/o/**")
 
         page.goto("/account/2fa/webauthn/")
+        make_login_stale(page)
         page.get_by_role("link", name="Remove Laptop").click()
         page.get_by_role("link", name="Use a passkey").click()  # to confirm
         press(page, "Use a passkey")
@@ -81,6 +83,7 @@ def test_admin__organization_with_a_member_to_choose__works_under_the_strict_pol
     tenant = make_tenant()
     guest = with_password(User.objects.create_user(f"guest-{secrets.token_hex(6)}@example.com"))
     operator = with_password(User.objects.create_superuser(f"operator-{secrets.token_hex(6)}@example.com"))
+    with_authenticator_app(operator)
     with at_the_dashboard(browser, service.base_url, operator) as (page, complaints):
         page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
         page.goto(f"/admin/keys/organization/{tenant.organization.pk}/change/")

@@ -46,7 +46,7 @@ def test_account__page__shows_what_is_theirs(api: Client) -> None:
 
 @pytest.mark.parametrize("path", [DELETE, ACTIVATE, "/account/2fa/webauthn/add/", CODES + "generate/"])
 def test_delicate_page__without_the_password_once_more__is_not_shown(api: Client, path: str) -> None:
-    browser = logged_in(api, person_of(make_tenant()))
+    browser = logged_in(api, person_of(make_tenant()), seconds_ago=601)
     if path.startswith(CODES):
         Authenticator.objects.create(user=User.objects.latest("date_joined"), type="totp", data={"secret": "A" * 32})
     answer = browser.get(path)
@@ -95,6 +95,15 @@ def test_password__changed__ends_other_sessions_and_tells_the_owner(api: Client,
     browser.send(page, oldpassword=PASSWORD, password1=new, password2=new)
     assert (browser.get(ACCOUNT).status, elsewhere.get(ACCOUNT).status) == (200, 302)
     assert smtp.wait_for(person.email)[0].message["Subject"] == "Your password was changed"
+
+
+def test_password__changed_to_the_name_of_the_organization__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    tenant.organization.name = "Zephyr Works"
+    tenant.organization.save()
+    browser, page = logged_in(api, person_of(tenant)), "/account/password/change/"
+    answer = browser.send(page, oldpassword=PASSWORD, password1="Zephyrworks88", password2="Zephyrworks88")
+    assert (answer.status, "or the name of your organization" in text_of(answer)) == (200, True)
 
 
 def test_two_step_login__turned_on__shows_recovery_codes_that_work_once(api: Client, smtp: MailReceiver) -> None:

@@ -22,13 +22,16 @@ PAGES = (
     "keys/auditevent/",
     "mfa/authenticator/",
     "webhooks/delivery/",
+    "submissions/usageday/",
 )
 
 
 @pytest.fixture
 def operator(api: Client) -> Browser:
     email = f"operator-{secrets.token_hex(6)}@example.com"
-    return logged_in(api, with_password(User.objects.create_superuser(email)))
+    person = with_password(User.objects.create_superuser(email))
+    with_authenticator_app(person)
+    return logged_in(api, person)
 
 
 def change(operator: Browser, tenant: Tenant, **values: str) -> Answer:
@@ -69,6 +72,18 @@ def test_admin__staff_with_a_second_factor__are_asked_for_it(api: Client) -> Non
     browser = Browser(api)
     assert log_in(browser, person, next="/admin/").headers["Location"].startswith("/account/2fa/authenticate/")
     assert browser.get("/admin/").status == 302
+
+
+@pytest.mark.parametrize("page", ["", "keys/user/", "keys/organization/", "jsi18n/"])
+def test_admin__operator_without_a_second_step__is_sent_to_set_one_up(api: Client, page: str) -> None:
+    person = with_password(User.objects.create_superuser(f"{secrets.token_hex(6)}@example.com"))
+    browser = Browser(api)
+    assert log_in(browser, person, next="/admin/").headers["Location"] == "/admin/"
+    answer = browser.get(f"/admin/{page}")
+    assert (answer.status, answer.headers["Location"]) == (302, "/account/2fa/")
+    assert "Operators need a passkey or an authenticator app" in text_of(browser.get("/account/2fa/"))
+    with_authenticator_app(person)
+    assert browser.get(f"/admin/{page}").status == 200
 
 
 @pytest.mark.parametrize("listed", PAGES)
@@ -161,6 +176,7 @@ def test_person__page__shows_no_password_and_closes_the_account(operator: Browse
 def test_person__operator_who_is_no_superuser__cannot_make_one(api: Client) -> None:
     staff = with_password(User.objects.create_user(f"{secrets.token_hex(6)}@example.com", is_staff=True))
     staff.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user", "view_accesskey"]))
+    with_authenticator_app(staff)
     browser, path = logged_in(api, staff), f"/admin/keys/user/{staff.pk}/change/"
     assert browser.send(path, name="Me", is_active="on", is_staff="on", is_superuser="on").status == 302
     staff.refresh_from_db()
@@ -225,3 +241,34 @@ def test_admin__front_page__is_ours(operator: Browser) -> None:
     assert "Fieldpost operators" in page
     for theirs in ("Email addresses", "Groups"):
         assert theirs not in page
+
+
+def test_rights_of_operators__given_and_taken__are_in_the_trail(operator: Browser, api: Client) -> None:
+    person = with_password(User.objects.create_superuser(f"{secrets.token_hex(6)}@example.com"))
+    with_authenticator_app(person)
+    operator.send(f"/admin/keys/user/{person.pk}/change/", name="", is_active="on", is_staff="on")
+    lost = Authenticator.objects.get(user=person).pk
+    operator.send(f"/admin/mfa/authenticator/{lost}/delete/", post="yes")
+    made, changed, removed = AuditEvent.objects.filter(subject__startswith=person.email).order_by("pk")
+    assert (made.action, made.actor) == ("operator.rights_changed", "")
+    assert (changed.action, changed.changes) == ("operator.rights_changed", {"is_superuser": [True, False]})
+    assert (removed.action, removed.organization, removed.address) == (
+        "operator.second_step_removed",
+        None,
+        api.address,
+    )
+    assert changed.user == removed.user != person
+
+
+def test_organization__suspended_and_resumed_by_an_operator__is_in_the_trail(operator: Browser, api: Client) -> None:
+    tenant = make_tenant()
+    person = User.objects.filter(is_superuser=True).latest("date_joined")
+    chosen = {"_selected_action": str(tenant.organization.pk)}
+    operator.send("/admin/keys/organization/", action="suspend", **chosen)
+    assert api.get("/api/forms", tenant.key).status == 403
+    assert change(operator, tenant, suspended_reason="Unpaid").status == 302
+    assert Organization.objects.get(pk=tenant.organization.pk).suspended_reason == "Unpaid"
+    operator.send("/admin/keys/organization/", action="resume", **chosen)
+    assert api.get("/api/forms", tenant.key).status == 200
+    assert trail(tenant, "organization.suspended") == [(person.email, ""), (person.email, "Unpaid")]
+    assert trail(tenant, "organization.resumed") == [(person.email, "")]

@@ -16,6 +16,7 @@ from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.mail_links import press
 from tests.support.rows import put, put_many
 from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery
@@ -284,12 +285,13 @@ def test_notifications__saved_addresses__are_mailed_and_a_test_shows_what_came_o
     address = f"team-{tenant.organization.slug}@example.com"
     assert owner.send(path, recipients=f" {address.replace('example', 'EXAMPLE')}\r\n{address}\r\n").status == 302
     assert form_of(tenant, form_id).notification_recipients == [address]
+    press(api, smtp.wait_for(address)[0])
     owner.post(place(tenant, f"forms/{form_id}/test-mail"), form=path, recipient=address)
-    mail = smtp.wait_for(address)[0].message
+    mail = smtp.wait_for(address, 2)[1].message
     assert mail["Subject"] == "Test: new submission to Contact"
     eventually(lambda: f"Delivered {address}" in text_of(owner.get(path)), 10)
     api.post(f"/api/submit?formId={form_id}", tenant.key, json={"email": "ada@example.com"})
-    real = smtp.wait_for(address, 2)[1].message
+    real = smtp.wait_for(address, 3)[2].message
     body = real.get_body(("plain",))
     assert body is not None
     link = re.search(r"(/dashboard/submissions/sub_\w+)", body.get_content())

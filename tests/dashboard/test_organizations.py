@@ -9,6 +9,7 @@ from keys.models import AccessKey, AuditEvent, Membership, Organization
 from submissions.lifecycle.erasure import ERASED_IN_REQUEST
 from submissions.models import Submission
 from tests.services.client import Client
+from tests.support.accounts import with_authenticator_app
 from tests.support.browser import logged_in, member_of, person_of, place, text_of
 from tests.support.rows import row
 from tests.support.tenants import make_tenant
@@ -95,3 +96,46 @@ def test_organization__too_large_to_end_at_once__says_what_to_do(api: Client) ->
     answer = browser.send(place(tenant, "organization/end"), typed=tenant.organization.name)
     assert (answer.status, f"more than {ERASED_IN_REQUEST:,} submissions" in answer.text) == (400, True)
     assert AccessKey.objects.filter(organization=tenant.organization, revoked_at=None).count() == 2
+
+
+def test_second_step__demanded_by_the_owner__sends_members_without_one_to_set_it_up(api: Client) -> None:
+    tenant = make_tenant()
+    owner, without = person_of(tenant), member_of(tenant.organization, "admin")
+    having = member_of(tenant.organization, "member")
+    for person in (owner, having):
+        with_authenticator_app(person)
+    browser = logged_in(api, owner)
+    done = browser.post(place(tenant, "organization/second-step"), form=place(tenant, "organization"), demanded="1")
+    assert done.status == 302
+    outside = logged_in(api, without)
+    for page in ("", "keys", "members", "submissions/live", "submissions/export"):
+        answer = outside.get(place(tenant, page))
+        assert (answer.status, answer.headers["Location"]) == (302, "/account/2fa/")
+    assert f"{tenant.organization.name} requires a passkey" in text_of(outside.get("/account/2fa/"))
+    assert [logged_in(api, person).get(place(tenant)).status for person in (owner, having)] == [200, 200]
+    assert api.get("/api/forms", tenant.key).status == 200
+    with_authenticator_app(without)
+    assert outside.get(place(tenant)).status == 200
+    trail = AuditEvent.objects.filter(organization=tenant.organization, user=owner)
+    assert trail.get(action="organization.second_step_required").changes == {"second_step_required": [False, True]}
+
+
+def test_second_step__demanded_by_an_owner_without_one__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    browser = logged_in(api, person_of(tenant))
+    browser.post(place(tenant, "organization/second-step"), form=place(tenant, "organization"), demanded="1")
+    assert "to your own account first" in text_of(browser.get(place(tenant, "organization")))
+    assert browser.get(place(tenant)).status == 200
+
+
+def test_second_step__demanded_by_one_organization__leaves_the_others_open(api: Client) -> None:
+    first, second = make_tenant(), make_tenant()
+    person = person_of(first)
+    Membership.objects.create(organization=second.organization, user=person, role="admin")
+    Organization.objects.filter(pk=second.organization.pk).update(second_step_required=True)
+    browser = logged_in(api, person)
+    assert [browser.get(place(tenant)).status for tenant in (first, second)] == [200, 302]
+    answer = browser.post(place(second, "members"), form="/account/logout/", email="x@example.com", role="member")
+    assert answer.headers["Location"] == "/account/2fa/"
+    with_authenticator_app(second.owner)
+    assert text_of(logged_in(api, person_of(second)).get(place(second, "members"))).count("No second step") == 1

@@ -4,6 +4,7 @@ import re
 import secrets
 from urllib.parse import urlencode
 
+import pytest
 from allauth.account.models import EmailAddress
 
 from forms_app.models import Form
@@ -11,9 +12,11 @@ from keys.models import AccessKey, Membership, Organization, User
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
+from tests.services.waiting import eventually
 from tests.support.accounts import CONFIRM, SIGN_UP, log_in, mailed_code, new_email, sign_up, verify
 from tests.support.browser import LOGIN, PASSWORD, Browser, person_of, text_of
 from tests.support.tenants import make_tenant
+from webhooks.models import Delivery
 
 
 def test_sign_up__with_the_mailed_code__opens_an_organization_that_is_whole(api: Client, smtp: MailReceiver) -> None:
@@ -41,6 +44,7 @@ def test_sign_up__before_the_code__opens_nothing(api: Client, smtp: MailReceiver
     wrong = verify(browser, "AAAA-AAAA")
     assert (wrong.status, "That code is not correct" in wrong.text) == (200, True)
     assert browser.get("/dashboard/").headers["Location"] == f"{LOGIN}?next=/dashboard/"
+    smtp.wait_for(email)
     # Logging in instead leads to the same question, with a new code.
     other = Browser(api)
     assert log_in(other, User.objects.get(email=email)).headers["Location"] == CONFIRM
@@ -60,7 +64,8 @@ def test_sign_up__code_of_another_person__verifies_nothing(api: Client, smtp: Ma
 def test_sign_up__asking_for_new_codes__gets_two_and_the_last_one_works(api: Client, smtp: MailReceiver) -> None:
     browser, email = Browser(api), new_email()
     sign_up(browser, email)
-    for _ in range(2):
+    for sent in (1, 2):
+        smtp.wait_for(email, sent)  # or a later mail might arrive first
         assert "Send a new code" in browser.get(CONFIRM).text
         browser.send(CONFIRM, action="resend")
     assert "Send a new code" not in browser.get(CONFIRM).text
@@ -89,6 +94,16 @@ def test_sign_up__address_that_has_an_account__answers_the_same_and_tells_its_ow
     assert Membership.objects.filter(user=owner).count() == 1
 
 
+def test_sign_up__owner_of_the_account__is_told_how_to_leave_the_page_of_codes(api: Client, smtp: MailReceiver) -> None:
+    """In the same browser, the login leads back to that page until it is canceled."""
+    owner, browser = person_of(make_tenant()), Browser(api)
+    sign_up(browser, owner.email)
+    assert "This mail has no code" in smtp.wait_for(owner.email)[0].message.get_content()
+    assert (browser.get("/account/login/").status, "Cancel" in browser.get(CONFIRM).text) == (302, True)
+    browser.post("/account/logout/", form=CONFIRM, next="/account/login/")
+    assert browser.get("/account/login/").status == 200
+
+
 def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
     api: Client, service: Application, smtp: MailReceiver
 ) -> None:
@@ -105,13 +120,23 @@ def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
     assert "localhost" not in text
 
 
-def test_sign_up__mail_server_refuses__says_so_instead_of_failing(api: Client, smtp: MailReceiver) -> None:
+def test_sign_up__mail_server_refuses__can_be_asked_for_another_code(api: Client, smtp: MailReceiver) -> None:
     browser, email = Browser(api), new_email()
     smtp.refusals[email] = "550 no such user"
-    assert "We could not send the mail" in text_of(browser.follow(sign_up(browser, email)))
+    assert "Send a new code" in browser.follow(sign_up(browser, email)).text
+    eventually(lambda: list(Delivery.objects.filter(target=email).values_list("status", flat=True)) == ["failed"])
     del smtp.refusals[email]
     browser.send(CONFIRM, action="resend")
     assert verify(browser, mailed_code(smtp, email)).headers["Location"].startswith("/dashboard/")
+
+
+@pytest.mark.parametrize("password", ["Summer2026!", "Fieldpost2026", "letmein12345", "Brzeczykqontoru"])
+def test_sign_up__password_that_is_guessed_soon__is_refused_with_advice(api: Client, password: str) -> None:
+    email = new_email()
+    answer = sign_up(Browser(api), email, password1=password, organization="Brzeczyk Qontoru")
+    assert (answer.status, "This password is too easy to guess" in answer.text) == (200, True)
+    assert "four or more unrelated words" in text_of(answer)
+    assert not User.objects.filter(email=email).exists()
 
 
 def test_sign_up__weak_password_or_no_organization__asks_again(api: Client) -> None:

@@ -12,12 +12,13 @@ import pytest
 from config.ids import Prefix, encode_id, first_id_of
 from config.times import now
 from submissions.models import Submission
+from tests.load.slow_peers import slow_peers, status_of
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.waiting import eventually
 from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
 from tests.support.deliveries import make_delivery
-from tests.support.rows import put, put_many
+from tests.support.rows import fill, put, put_many
 from tests.support.tenants import Tenant, make_tenant, text_field
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
@@ -200,6 +201,18 @@ def test_export__run__streams_it_and_tells_how_far_it_is(tenant: Tenant, browser
         lambda: "Done." in (told := browser.get(f"{path}/progress/{run}?total=1000").text) and told, 5
     )
     assert "1,000 rows in the file" in text_of(progress)
+
+
+def test_export__while_two_of_the_organization_run__is_a_page_that_says_so(
+    service: Application, tenant: Tenant, browser: Browser
+) -> None:
+    fill(tenant, megabytes=8)
+    path = place(tenant, "submissions/export")
+    with slow_peers(service.port) as peers:
+        assert {status_of(connection) for connection in peers.exports(2, tenant.key)} == {200}
+        answer = browser.post(f"{path}/run", form=path, format="csv", run="run")
+    assert (answer.status, "runs 2 exports already" in text_of(answer)) == (429, True)
+    assert int(answer.headers["Retry-After"]) > 0
 
 
 def test_export__progress_of_somebody_else__is_not_told(api: Client, tenant: Tenant, browser: Browser) -> None:

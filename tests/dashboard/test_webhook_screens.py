@@ -10,6 +10,7 @@ from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
 from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.deliveries import deliveries_of
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Delivery, Webhook
@@ -88,7 +89,7 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     assert "Attempt failed: the answer was not a 2xx status" in text_of(page)
     assert pk in owner.get(place(tenant, "submissions?undelivered=on")).text
     assert "Pending" in text_of(owner.get(place(tenant, "deliveries?status=undelivered")))
-    delivery = Delivery.objects.get(organization=tenant.organization)
+    delivery = deliveries_of(tenant).get()
     receiver.reply = Reply()
     answer = owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=detail, submission=pk)
     assert answer.headers["Location"] == detail

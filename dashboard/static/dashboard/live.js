@@ -87,7 +87,9 @@ function show(live, submission) {
   link.append(
     element("time", { dateTime: submission.createdAt, title: submission.createdAt, textContent: "just now" }),
   );
-  cell(row, "nowrap").append(link);
+  const received = cell(row, "nowrap");
+  received.append(link);
+  if (submission.held) received.append(" ", element("span", { className: "state warn", textContent: "Held" }));
   if (oneForm) {
     for (const name of names) cell(row, "clip").textContent = submission.values[name] ?? "";
     const more = Object.keys(submission.values).filter((name) => !names.includes(name)).length;

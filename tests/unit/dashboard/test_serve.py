@@ -1,15 +1,15 @@
-"""The setup of `serve` before granian takes over."""
+"""The addresses on which a demo may listen."""
 
-import multiprocessing
+import pytest
 
-from dashboard.management.commands.serve import make_server
+from dashboard.management.commands.serve import is_loopback
 
 
-def test_web_processes__of_serve__are_spawned_and_read_the_settings_anew() -> None:
-    """Forked ones would keep the supervisor's, which have no connection pool, and would leak connections."""
-    before = multiprocessing.get_start_method(allow_none=True)
-    try:
-        make_server("127.0.0.1")
-        assert multiprocessing.get_start_method() == "spawn"
-    finally:
-        multiprocessing.set_start_method(before, force=True)
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_host__of_this_machine_only__is_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "2001:db8::1", "example.com", ""])
+def test_host__that_others_reach__is_not_loopback(host: str) -> None:
+    assert not is_loopback(host)

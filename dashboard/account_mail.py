@@ -1,0 +1,44 @@
+"""
+Mails about accounts: codes, and news about a password, an address or a second step.
+
+They are rendered in the request and leave through the outbox, so that a slow mail server costs no web thread and a
+crash loses none (docs/adr/0034).
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from allauth.account import app_settings
+from django.core.mail import EmailMessage
+
+from config.times import now
+from keys.models import User
+from webhooks.enqueue import enqueue_mail
+from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL
+from webhooks.payloads import RenderedMail
+
+ANSWER_SECONDS = 3600  # "no account with this address": of no use a day later
+ANSWERS = ("account/email/unknown_account", "account/email/account_already_exists")
+
+
+def queue_account_mail(rendered: EmailMessage, template_prefix: str, to: str, context: Mapping[str, Any]) -> None:
+    """Queue a mail that allauth has rendered. One with a code is canceled when the code is out of date."""
+    seconds = _lifetime_seconds(template_prefix, context)
+    user = context.get("user") or User.objects.filter(email=to.lower()).first()
+    enqueue_mail(
+        ACCOUNT_CODE if "code" in context else ACCOUNT_MAIL,
+        RenderedMail(str(rendered.subject), str(rendered.body)),
+        to,
+        account_id=None if user is None else user.pk,
+        expires_at=None if seconds is None else now() + dt.timedelta(seconds=seconds),
+    )
+
+
+def _lifetime_seconds(template_prefix: str, context: Mapping[str, Any]) -> int | None:
+    """Return for how long a mail is of use; None for news, which is sent however late."""
+    if template_prefix == "account/email/password_reset_code":
+        return int(app_settings.PASSWORD_RESET_BY_CODE_TIMEOUT)
+    if "code" in context:
+        return int(app_settings.EMAIL_VERIFICATION_BY_CODE_TIMEOUT)
+    return ANSWER_SECONDS if template_prefix in ANSWERS else None

@@ -1,0 +1,82 @@
+"""Names of devices, and the cookie by which a browser is known to an account."""
+
+import re
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.crypto import salted_hmac
+
+from config.client_address import client_network
+from config.times import now
+from keys.models import User
+from keys.notices import notify_account
+
+COOKIE = "__Host-device" if settings.IS_HTTPS else "fieldpost_device"
+SALT = "fieldpost.device"
+YEAR = 366 * 86_400  # seconds
+MOST_ACCOUNTS = 10  # that one browser is known to
+# The first match counts: browsers name the ones that they imitate, too.
+BROWSERS = {
+    "Edge": "Edg", "Opera": "OPR", "Samsung Internet": "SamsungBrowser", "Firefox": "Firefox|FxiOS",
+    "Chrome": "Chrome|CriOS", "Safari": "Safari",
+}  # fmt: skip
+SYSTEMS = {
+    "iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "ChromeOS": "CrOS",
+    "macOS": "Mac OS X|Macintosh", "Linux": "Linux",
+}  # fmt: skip
+
+
+def device_name(user_agent: str) -> str:
+    """Return a name such as `Firefox on Windows`; unknown parts are left out."""
+    browser = _first(BROWSERS, user_agent, r"(?:{})/") or "A browser"
+    system = _first(SYSTEMS, user_agent, "{}")
+    return f"{browser} on {system}" if system else browser
+
+
+def is_known(request: HttpRequest, user: User) -> bool:
+    """Return whether this browser has logged in to the account before."""
+    return _mark(user) in _marks(request)
+
+
+def remember_device(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
+    """Make the browser known to the account for a year."""
+    marks = [_mark(user), *(mark for mark in _marks(request) if mark != _mark(user))]
+    response.set_cookie(
+        COOKIE,
+        signing.dumps(marks[:MOST_ACCOUNTS], salt=SALT),
+        max_age=YEAR,
+        secure=settings.IS_HTTPS,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def tell_of_new_device(request: HttpRequest, user: User) -> None:
+    """Mail the account's owner that an unknown browser has logged in, at most once a day for a device and address."""
+    device, network = device_name(request.headers.get("User-Agent", "")), client_network(request)
+    moment = now()
+    text = (
+        f"Your account was used to log in from a device that we have not seen before.\n\n"
+        f"Device: {device}\nAddress: {network}\nTime: {moment:%Y-%m-%d %H:%M} UTC\n\n"
+        "If that was you, there is nothing to do. If not, set a new password, which ends all other sessions: "
+        f"{settings.PUBLIC_URL}/account/password/reset/"
+    )
+    once = f"device {user.pk} {salted_hmac(SALT, f'{device} {network}').hexdigest()[:16]} {moment:%Y-%m-%d}"
+    notify_account(user, "account.new_device", subject="New device logged in to your account", text=text, once=once)
+
+
+def _first(names: dict[str, str], text: str, pattern: str) -> str:
+    text = text[:300]
+    return next((name for name, words in names.items() if re.search(pattern.format(words), text)), "")
+
+
+def _mark(user: User) -> str:
+    return salted_hmac(SALT, str(user.pk)).hexdigest()[:16]
+
+
+def _marks(request: HttpRequest) -> list[str]:
+    try:
+        return list(signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=YEAR))
+    except signing.BadSignature:
+        return []

@@ -1,0 +1,50 @@
+"""The filters of the audit trail, read from the query string."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.db.models import QuerySet
+
+from keys.models import AuditEvent, Organization
+from keys.trail.actions import Kind
+from keys.trail.reading import OPERATOR, events_of, narrow
+
+MAX_ACTORS = 500  # in the list to choose from
+
+
+class AuditFilterForm(forms.Form):
+    """Filters by UTC days (inclusive), person or key, and kind. Wrong values get an error and are ignored."""
+
+    kind = forms.ChoiceField(required=False, choices=[("", "Everything"), *Kind.choices])
+
+    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.events = events_of(organization)
+        actors = self.events.exclude(actor="").order_by("actor").values_list("actor", flat=True).distinct()[:MAX_ACTORS]
+        people = [("", "Everybody"), (OPERATOR, "Operators"), *((actor, actor) for actor in actors)]
+        self.fields["actor"] = forms.ChoiceField(required=False, label="Person or key", choices=people)
+        for name, label in (("from", "From"), ("to", "To")):  # `from` is a keyword
+            day = forms.DateField(required=False, label=label, input_formats=["%Y-%m-%d"])
+            day.widget = forms.DateInput(attrs={"type": "date"})
+            self.fields[name] = day
+
+    def narrow(self) -> QuerySet[AuditEvent]:
+        """Return the events that pass."""
+        self.is_valid()
+        given = self.cleaned_data
+        return narrow(
+            self.events,
+            since=given.get("from"),
+            until=given.get("to"),
+            actor=given.get("actor", ""),
+            kind=given.get("kind", ""),
+        )
+
+    def chosen(self) -> list[tuple[str, str]]:
+        """Return the filters in use, as names and values."""
+        return [(name, self.data[name]) for name in self.fields if self.data.get(name)]
+
+    def query(self) -> str:
+        """Return the filters in use, urlencoded."""
+        return urlencode(self.chosen())

@@ -1,0 +1,8 @@
+from django.urls import path
+
+from dashboard.mail_pages import confirm_page, stop_page
+
+urlpatterns = [
+    path("confirm/<str:token>", confirm_page, name="mail-confirm"),
+    path("stop/<str:token>", stop_page, name="mail-stop"),
+]
