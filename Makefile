@@ -1,5 +1,6 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      test-quick: a part, within 90 s
 # check: lint, types, words, citations, settings       fix: what tools can fix            bench: measure it
+# faults: submissions while other clients are slow
 # coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
 # screenshots: take a picture of every page
 
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test test-quick coverage check fix bench forms.js screenshots
+.PHONY: run test test-quick coverage check fix bench faults forms.js screenshots
 
 run: .venv/.run
 	@$(BIN)/python -m config.write_env
@@ -51,6 +52,9 @@ fix: .venv/.dev build/node/.installed
 
 bench: .venv/.dev
 	@$(BIN)/python -m tests.load.bench
+
+faults: .venv/.dev
+	@$(BIN)/python -m tests.load.faults
 
 # The scripts of pages are built from the sources in forms_app/static; builds are committed, and a test compares them.
 forms.js: .venv/.run build/node/.installed

@@ -18,7 +18,7 @@ from tests import python_coverage
 from tests.services.backing import Backing, backing_services, programs_needed
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.packages import ensure
-from tests.suites import ALONE, QUICK, SIDE_BY_SIDE, SUITES, Result, Runner, Suite, exists
+from tests.suites import QUICK, SUITES, Result, Runner, Suite, exists
 
 LANES = 3  # one more than processors: suites also wait, for mails, retries and time-outs
 # The published clients of other services run against ours; certificates for the TLS tests.
@@ -85,15 +85,10 @@ def _start_backing(stack: ExitStack) -> Backing:
 
 
 def _in_order(runner: Runner, lanes: ThreadPoolExecutor, suites: Sequence[Suite]) -> Iterator[Result]:
-    """The first suites go several at a time, the others one after the other when these are done."""
-    together: list[Future[Result]] = [
-        lanes.submit(runner.run, suite) for suite in SIDE_BY_SIDE + QUICK if suite in suites
-    ]
+    """The suites go several at a time; the results come in the order of the suites."""
+    together: list[Future[Result]] = [lanes.submit(runner.run, suite) for suite in SUITES + QUICK if suite in suites]
     for future in together:
         yield future.result()
-    for suite in ALONE:
-        if suite in suites:
-            yield runner.run(suite)
 
 
 if __name__ == "__main__":

@@ -45,19 +45,17 @@ class Suite:
 
 HTTP = ("tests/api", "tests/dashboard")  # one service answers both
 
-# The first ones go side by side, the longest first; the others measure or break things and run by themselves.
-SIDE_BY_SIDE = (
+# They go side by side, in this order: the longest first. The last two measure and break things; when they start, little
+# else runs, and they hold their times against others of the same minute.
+SUITES = (
     Suite("api-sqlite", "api suite on SQLite without Redis", HTTP, SQLITE, optional=False),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", HTTP, optional=False),
     Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
     Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
     Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
-)
-ALONE = (
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults",)),
 )
-SUITES = SIDE_BY_SIDE + ALONE
 # `make test-quick`: an answer while one works, over SQLite.
 QUICK = (
     Suite("quick-unit", "unit suite on SQLite", ("tests/unit",), SQLITE, processes=2, programs=("openssl",)),

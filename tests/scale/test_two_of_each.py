@@ -17,10 +17,11 @@ from tests.services.client import Client
 from tests.services.processes import Process
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
+from tests.support.deliveries import deliveries_of
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import message_id_of, register
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt
 
 SUBMISSIONS = 2_000
 CLIENTS = 16
@@ -44,7 +45,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
 @pytest.fixture
 def ports(service: Application, start_service: Callable[..., Application]) -> list[int]:
     """Return the ports of the two web processes."""
-    return [service.port, start_service().port]
+    return [service.port, start_service(streams=True).port]
 
 
 def submit_many(ports: list[int], tenant: Tenant, form_ids: list[str], count: int) -> list[str]:
@@ -74,7 +75,7 @@ def test_two_of_each__2000_submissions_from_16_clients__are_each_told_exactly_on
         ids = [one for future in futures for one in future.result()]
     submitted = time.monotonic() - began
 
-    own = Delivery.objects.filter(organization=tenant.organization)
+    own = deliveries_of(tenant)
     left = SECONDS - submitted
     eventually(lambda: own.filter(status="delivered").count() == SUBMISSIONS, left, "everything is delivered")
     print(f"submitted in {submitted:.1f} s, delivered after {time.monotonic() - began:.1f} s")

@@ -1,6 +1,7 @@
 """The service under test, as it runs for real: `manage.py serve`, and on PostgreSQL Celery's worker and beat."""
 
 import http.client
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -8,8 +9,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
+from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.processes import ROOT, Process
+from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
@@ -20,7 +23,8 @@ class Application:
     The roles of one running service. Its environment has its addresses and its database.
 
     On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
-    `delivers=False` nothing delivers: a second service over a database that another one already looks after.
+    `delivers=False` nothing delivers: a second service over a database that another one already looks after. With
+    `streams=False` there is no live stream.
     """
 
     def __init__(
@@ -30,17 +34,20 @@ class Application:
         *,
         backend: str = SQLITE,
         delivers: bool = True,
+        streams: bool = True,
         migrates: bool = True,
     ) -> None:
         self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
         self.directory = directory
         self.backend = backend
         self.delivers = delivers
+        self.streams = streams
         self.migrates = migrates
         self.port = int(environment["PORT"])
         self.events_port = int(environment["EVENTS_PORT"])
         self.base_url = environment["PUBLIC_URL"]
         self.processes: dict[str, Process] = {}
+        self._commands: CommandServer | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -64,6 +71,13 @@ class Application:
             self.stop()
             raise
 
+    @property
+    def commands(self) -> CommandServer:
+        """Return what runs `manage.py` in this service's environment, started by its first use."""
+        if self._commands is None:
+            self._commands = CommandServer(self.environment)
+        return self._commands
+
     def roles(self) -> list[str]:
         return ["web", "worker", "beat"] if self.backend == POSTGRESQL and self.delivers else ["web"]
 
@@ -81,11 +95,12 @@ class Application:
             return [*CELERY, "beat", "--schedule", self.directory / "beat-schedule", "--loglevel", "WARNING"]
         serve: list[str | Path] = [sys.executable, "manage.py", "serve", "--no-migrate"]
         delivers_itself = self.delivers and self.backend == SQLITE
-        return serve if delivers_itself else [*serve, "--no-deliver"]
+        options = [*([] if delivers_itself else ["--no-deliver"]), *([] if self.streams else ["--no-events"])]
+        return [*serve, *options]
 
     def is_ready(self) -> bool:
         """Return whether the web and the live stream answer."""
-        return answers(self.port, "/readyz") and answers(self.events_port, "/healthz")
+        return answers(self.port, "/readyz") and (not self.streams or answers(self.events_port, "/healthz"))
 
     def _worker_answers(self) -> bool:
         command = [*CELERY, "inspect", "ping", "--timeout", "2"]
@@ -93,23 +108,25 @@ class Application:
 
     def manage(self, *arguments: str, stdin: str = "") -> str:
         """Run `manage.py` with these arguments, as an operator calls it. Return its standard output."""
-        result = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            env=self.environment,
-            cwd=ROOT,
-            input=stdin,
-            capture_output=True,
-            text=True,
-        )
+        result = self.commands.run(arguments, stdin.encode())
         if result.returncode:
-            raise RuntimeError(f"manage.py {' '.join(arguments)} failed:\n{result.stdout}{result.stderr}")
-        return result.stdout
+            printed = (result.stdout + result.stderr).decode(errors="replace")
+            raise RuntimeError(f"manage.py {' '.join(arguments)} failed:\n{printed}")
+        return result.stdout.decode()
 
     def stop(self) -> None:
         """Stop beat first and web last, so that no part calls one that has stopped."""
         for process in reversed(self.processes.values()):
             process.stop()
         self.processes.clear()
+        if self._commands is not None:
+            self._commands.close()
+            self._commands = None
+
+    def kill_web(self) -> None:
+        """Kill the web role and wait for its children, which end when they see that their parent is gone."""
+        self.processes["web"].kill()
+        eventually(lambda: not is_listened_to(self.port), because="the web processes have ended")
 
     def logs(self) -> dict[str, str]:
         """Return each role's last lines since `forget_logs`; roles that printed nothing are left out."""
@@ -119,6 +136,12 @@ class Application:
     def forget_logs(self) -> None:
         for process in self.processes.values():
             process.forget()
+
+
+def is_listened_to(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        return True
+    return False
 
 
 def answers(port: int, path: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 import random
 import socket
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -25,6 +26,7 @@ def loopback_addresses() -> Iterator[str]:
 
 
 _addresses = loopback_addresses()
+_addresses_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Client:
 
     def __init__(self, port: int, address: str | None = None) -> None:
         self.port = port
-        self.address = address or next(_addresses)
+        with _addresses_lock:  # a generator runs in one thread at a time
+            self.address = address or next(_addresses)
         self._pool = urllib3.HTTPConnectionPool(
             "127.0.0.1",
             port,

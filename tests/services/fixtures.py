@@ -58,12 +58,13 @@ def start_service(service: Application, tmp_path: Path) -> Iterator[Callable[...
     """
     Yield `start_service(TRUSTED_PROXY_COUNT="1")`: it starts a web role with other settings over the same database.
 
-    It delivers nothing unless `delivers=True`; the session's service does already. It stops with the test.
+    It delivers nothing unless `delivers=True`, and has a live stream only with `streams=True`; the session's service
+    does both already. It stops with the test.
     """
     with ExitStack() as stack:
 
-        def start(*, delivers: bool = False, **settings: str) -> Application:
-            return stack.enter_context(_another(service, tmp_path, settings, delivers=delivers))
+        def start(*, delivers: bool = False, streams: bool = False, **settings: str) -> Application:
+            return stack.enter_context(_another(service, tmp_path, settings, delivers=delivers, streams=streams))
 
         yield start
 
@@ -83,14 +84,16 @@ def shared_service(
         def share(**settings: str) -> Application:
             key = frozenset(settings.items())
             if key not in started:
-                another = _another(service, tmp_path_factory.mktemp("shared"), settings, delivers=False)
+                another = _another(service, tmp_path_factory.mktemp("shared"), settings)
                 started[key] = stack.enter_context(another)
             return started[key]
 
         yield share
 
 
-def _another(service: Application, directory: Path, settings: Mapping[str, str], *, delivers: bool) -> Application:
+def _another(
+    service: Application, directory: Path, settings: Mapping[str, str], *, delivers: bool = False, streams: bool = False
+) -> Application:
     port, events_port = free_port(), free_port()
     addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
     addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
@@ -99,6 +102,7 @@ def _another(service: Application, directory: Path, settings: Mapping[str, str],
         directory / f"service-{port}",
         backend=service.backend,
         delivers=delivers,
+        streams=streams,
         migrates=False,
     )
 

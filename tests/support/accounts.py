@@ -11,6 +11,7 @@ from allauth.mfa.totp.internal import auth as totp
 from keys.models import User
 from tests.services.client import Answer
 from tests.services.receivers import MailReceiver
+from tests.services.waiting import eventually
 from tests.support.browser import LOGIN, PASSWORD, Browser
 
 SIGN_UP = "/account/signup/"
@@ -24,8 +25,14 @@ def new_email() -> str:
 
 
 def mailed_code(smtp: MailReceiver, email: str, count: int = 1) -> str:
-    """Return the code of the latest of `count` mails."""
-    text = smtp.wait_for(email, count)[-1].message.get_content().replace("\r", "")
+    """Return the code of the latest of `count` mails. Notices, which have two parts, are not counted."""
+
+    def arrived() -> list[str]:
+        plain = [mail.message for mail in smtp.to(email) if not mail.message.is_multipart()]
+        assert len(plain) >= count, f"{len(plain)} plain mails came"
+        return [str(message.get_content()) for message in plain]
+
+    text = eventually(arrived, 10.0, f"{count} plain mails to {email}")[-1].replace("\r", "")
     found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", text, re.MULTILINE)
     assert found, text
     return found[1]

@@ -3,15 +3,19 @@
 import html
 import re
 import secrets
+import time
 from collections.abc import Sequence
+from functools import cache
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.hashers import make_password
 from django.contrib.sessions.backends.db import SessionStore
 
+from dashboard.accounts.session_store import LOGGED_IN_AT
 from keys.models import Membership, Organization, User
 from tests.services.client import Answer, Client
 from tests.support.tenants import Tenant
@@ -27,6 +31,7 @@ class Browser:
     def __init__(self, api: Client) -> None:
         self.api = api
         self.cookies: dict[str, str] = {}
+        self.agent = ""
 
     def get(self, path: str, **headers: str) -> Answer:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -51,7 +56,8 @@ class Browser:
         return self.get(answer.headers["Location"])
 
     def headers(self) -> dict[str, str]:
-        return {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        return cookies | ({"User-Agent": self.agent} if self.agent else {})
 
     def _remember(self, answer: Answer) -> Answer:
         for line in answer.headers.getlist("Set-Cookie"):
@@ -64,8 +70,14 @@ def person_of(tenant: Tenant) -> User:
     return with_password(tenant.owner)
 
 
+@cache
+def hashed(password: str) -> str:
+    """Return a password as it is stored, made once: a hash takes a quarter of a second of processor time."""
+    return make_password(password)
+
+
 def with_password(user: User) -> User:
-    user.set_password(PASSWORD)
+    user.password = hashed(PASSWORD)
     user.save()
     EmailAddress.objects.update_or_create(user=user, email=user.email, defaults={"verified": True, "primary": True})
     return user
@@ -78,15 +90,24 @@ def member_of(organization: Organization, role: str) -> User:
     return user
 
 
-def logged_in(api: Client, user: User) -> Browser:
+def logged_in(api: Client, user: User, *, seconds_ago: float = 0) -> Browser:
     """Return a browser in which this person has logged in, without the page that takes passwords."""
     session = SessionStore()
     session[SESSION_KEY], session[HASH_SESSION_KEY] = str(user.pk), user.get_session_auth_hash()
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[LOGGED_IN_AT] = time.time() - seconds_ago
     session.create()
     browser = Browser(api)
     browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
     return browser
+
+
+def make_stale(session_key: str) -> None:
+    """Make the login of a session 11 minutes old: sensitive pages ask for a password, code or passkey again."""
+    store = SessionStore(session_key)
+    store[LOGGED_IN_AT] = time.time() - 660
+    store.pop("account_authentication_methods", None)
+    store.save()
 
 
 def place(tenant: Tenant, page: str = "") -> str:

@@ -1,15 +1,12 @@
 """`manage.py` as an operator calls it: status, standard output and standard error apart, byte for byte."""
 
 import subprocess
-import sys
 
 from tests.services.application import Application
-from tests.services.processes import ROOT
 
 
 def run(service: Application, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
-    command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, env=service.environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True)
+    return service.commands.run(arguments)
 
 
 def output(service: Application, *arguments: str) -> str:

@@ -2,11 +2,19 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from submissions.models import Submission
+from tests.support.tenants import Tenant
 from webhooks.enqueue import mail_target, webhook_target
+from webhooks.events import NOTICE
 from webhooks.models import Delivery, Message, Webhook
+
+
+def deliveries_of(tenant: Tenant) -> QuerySet[Delivery]:
+    """Return an organization's deliveries without notices, such as that of a new webhook to its owner."""
+    return Delivery.objects.filter(organization=tenant.organization).exclude(event=NOTICE.name)
 
 
 def make_delivery(to: Webhook | str, *, submission: Submission | None = None, **values: Any) -> Delivery:

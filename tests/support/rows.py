@@ -56,6 +56,11 @@ def put_many(tenant: Tenant, form_id: str, values: Iterable[Mapping[str, str]]) 
     Submission.objects.bulk_create([row(tenant, form_id, each) for each in values], batch_size=500)
 
 
+def fill(tenant: Tenant, megabytes: int) -> None:
+    """Store more than the sockets in between hold, so that the service notices when nobody reads its export."""
+    put_many(tenant, tenant.default_form_id, [{"a": "x" * 50_000}] * (20 * megabytes))
+
+
 def record_of(submission: Submission) -> dict[str, Any]:
     """Return the whole record that lists and exports must show for a row made here."""
     return {
@@ -64,6 +69,7 @@ def record_of(submission: Submission) -> dict[str, Any]:
         "data": submission.data,
         "spam": submission.spam,
         "spamReasons": submission.spam_reasons,
+        "held": submission.held or None,
         "meta": EMPTY_META,
         "createdAt": format_time(submission.created_at),
     }

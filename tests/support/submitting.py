@@ -41,6 +41,7 @@ def submit_and_get_record(api: Client, tenant: Tenant, form_id: str, values: Map
         "data": {name: value for name, value in values.items() if name != "_gotcha"},
         "spam": is_spam,
         "spamReasons": ["honeypot: _gotcha was filled in"] if is_spam else [],
+        "held": None,
         "meta": {"ip": api.address, "userAgent": USER_AGENT, "origin": None, "referer": None},
         "createdAt": made["createdAt"],
     }

@@ -154,3 +154,50 @@ def test_request__that_is_no_http__leaves_the_service_as_it_was(api: Client) -> 
         api.raw(garbage, timeout=0.5)
 
     assert api.get("/healthz").status == 200
+
+
+LENGTH, CHUNKED = b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    "framing", [LENGTH + CHUNKED, CHUNKED + LENGTH, LENGTH + b"Content-Length: 6\r\n", b"Transfer-Encoding: gzip\r\n"]
+)
+def test_body__whose_length_is_ambiguous__is_refused_and_the_connection_closed(api: Client, framing: bytes) -> None:
+    head = b"POST /api/submit HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: %s\r\n" % make_tenant().key.encode()
+
+    answer = api.raw(head + b"Content-Type: application/json\r\n" + framing + b'\r\na\r\n{"a": "1"}\r\n0\r\n\r\n')
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_header__spelt_with_an_underscore__is_dropped(api: Client) -> None:
+    head = b"GET /api/forms HTTP/1.1\r\nHost: 127.0.0.1\r\nx_access_key: %s\r\n" % make_tenant().key.encode()
+
+    assert raw_request(api, head)[0] == 401
+
+
+def test_body__in_chunks__is_taken_like_one_with_a_length(api: Client) -> None:
+    key = make_tenant().key.encode()
+    head = (
+        b"POST /api/submit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nx-access-key: %s\r\n" % key
+    )
+
+    status, _ = raw_request(api, head + CHUNKED, b'6\r\n{"a": \r\n4\r\n"1"}\r\n0\r\nX-Trailer: 1\r\n\r\n')
+
+    assert status == 201
+
+
+def test_requests__pipelined__are_answered_in_order(api: Client) -> None:
+    one = b"GET /%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+    answer = api.raw(one % b"healthz" + one % b"api/nothing" + last)
+
+    assert [part[1:4] for part in answer.split(b"HTTP/1.1")[1:]] == [b"200", b"404", b"200"]
+
+
+def test_client__that_expects_100_continue__is_told_to_go_on(api: Client) -> None:
+    head = b"POST /f/x HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n"
+
+    assert api.raw(head + b"Connection: close\r\n\r\n", timeout=1).startswith(b"HTTP/1.1 100 ")

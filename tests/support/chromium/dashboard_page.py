@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from keys.models import User
 from tests.services.client import Client
-from tests.support.browser import PASSWORD, logged_in
+from tests.support.browser import PASSWORD, logged_in, make_stale
 
 
 class Complaints(list[str]):
@@ -47,6 +47,12 @@ def at_the_dashboard(
 
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
+
+
+def make_login_stale(page: Page) -> None:
+    """Make the page's login 11 minutes old."""
+    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+    make_stale(cookies[settings.SESSION_COOKIE_NAME])
 
 
 def log_in(page: Page, user: User) -> None:

@@ -3,7 +3,6 @@
 from playwright.sync_api import Page, expect
 
 from tests.services.application import Application
-from tests.support.browser import PASSWORD
 from tests.support.chromium.dashboard_page import press
 
 AUTHENTICATOR = {
@@ -29,8 +28,6 @@ def add_authenticator(page: Page) -> None:
 
 def add_passkey(page: Page, name: str) -> None:
     page.goto("/account/2fa/webauthn/add/")
-    page.get_by_label("Password").fill(PASSWORD)  # to confirm
-    press(page, "Continue")
     page.get_by_label("Name").fill(name)
     press(page, "Add passkey")
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()

@@ -107,6 +107,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "refused": Row(get=MEMBER),
     "refused-allow": Row(post=MEMBER, thing=a_form_with_origins, data={"origin": "https://shop.example"}),
     "audit": Row(get=ADMIN),
+    "audit-export": Row(post=ADMIN, data={"format": "csv"}, done=200),
     # People and the organization itself.
     "members": Row(get=MEMBER, post=ADMIN, data={"email": "new@example.com", "role": "member"}),
     "member-leave": Row(get=MEMBER),
@@ -115,6 +116,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "member-resend": Row(post=ADMIN, thing=an_invitation),
     "member-take-back": Row(post=ADMIN, thing=an_invitation),
     "organization": Row(get=ADMIN, post=ADMIN, data={"name": "Renamed"}),
+    "organization-second-step": Row(post=OWNER, data={"demanded": "0"}),
     "organization-end": Row(get=OWNER, post=OWNER, data={"typed": "not its name"}, done=400),
     # Keys.
     "keys": Row(get=ADMIN),
@@ -134,6 +136,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-settings": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"name": "Other"}),
     "form-spam": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
     "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
+    "form-recipient-ask": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
     "form-test-mail": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
     # Submissions.
     "submissions": Row(get=MEMBER),

@@ -1,0 +1,112 @@
+"""Whatever changes something leaves an event in the audit trail: every route of the dashboard and of the API."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from config.ids import Prefix, decode_id
+from forms_app.actions import change_recipients, publish_form
+from forms_app.models import Form
+from keys.models import AuditEvent, Organization
+from keys.trail.actions import BY_NAME
+from tests.services.client import Client
+from tests.support.accounts import with_authenticator_app
+from tests.support.browser import logged_in, person_of, place
+from tests.support.tables.callers import furnish
+from tests.support.tables.dashboard_table import IN_ORGANIZATION, a_submission
+from tests.support.tables.permission_table import TABLE, Endpoint
+from tests.support.tenants import Tenant, make_tenant
+
+
+def a_form_with_a_recipient(tenant: Tenant) -> dict[str, Any]:
+    form_id = tenant.form()
+    change_recipients(Form.objects.get(pk=decode_id(Prefix.FORM, form_id)), ["new@example.com"])
+    return {"form_id": form_id}
+
+
+def demanding_a_second_step(tenant: Tenant) -> dict[str, Any]:
+    """Return what stops demanding it."""
+    with_authenticator_app(tenant.owner)
+    Organization.objects.filter(pk=tenant.organization.pk).update(second_step_required=True)
+    return {"demanded": "0"}
+
+
+Values = Callable[[Tenant], dict[str, Any]]
+# Instead of the data of the table of addresses, where those change nothing.
+DONE: dict[str, Values] = {
+    "organization-second-step": demanding_a_second_step,
+    "organization-end": lambda tenant: {"typed": tenant.organization.name},
+    "form-recipient-ask": lambda tenant: {"recipient": "new@example.com"},
+    "form-spam": lambda tenant: {"minimum_seconds": "5"},
+    "key-new": lambda tenant: {"name": "New", "kind": "secret", "expires": "never"},
+    "submissions-act": lambda tenant: {"do": "delete-now", "id": a_submission(tenant)["submission_id"]},
+    "webhook-replay": lambda tenant: {"status": "undelivered", "do": "replay"},
+}
+THINGS: dict[str, Values] = {"form-recipient-ask": a_form_with_a_recipient}
+UNRECORDED = {
+    "form-preview": "it changes nothing",
+    "form-build": "it saves by the same function as the API, whose PATCH is tried below",
+    "form-test-mail": "the log of deliveries has it",
+    "webhook-new": "it makes them by the same function as the API, whose POST is tried below",
+    "webhook-test": "the log of deliveries has it",
+    "delivery-retry": "the log of deliveries has it",
+}
+BODIES = {"PATCH /api/webhooks/{id}": {"status": "disabled"}}
+UNRECORDED_IN_API = {
+    "POST /api/submit": "the submission is the record",
+    "POST /api/webhooks/{id}/test": "the log of deliveries has it",
+    "POST /api/deliveries/{id}/retry": "the log of deliveries has it",
+}
+
+
+def events(tenant: Tenant) -> int:
+    return AuditEvent.objects.filter(organization_ref=tenant.organization.pk).count()
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize("name", [name for name, row in IN_ORGANIZATION.items() if row.post and name not in UNRECORDED])
+def test_dashboard__post_that_changes_something__is_recorded(name: str, api: Client) -> None:
+    tenant, row = make_tenant(), IN_ORGANIZATION[name]
+    browser = logged_in(api, person_of(tenant))
+    path = reverse(
+        f"dashboard:{name}", kwargs={"slug": tenant.organization.slug, **THINGS.get(name, row.thing)(tenant)}
+    )
+    values = DONE[name](tenant) if name in DONE else row.data
+    before = events(tenant)
+
+    answer = browser.post(path, form=place(tenant), **values)
+
+    assert answer.status in (200, 302), answer.text[:2000]
+    assert events(tenant) > before
+    event = AuditEvent.objects.filter(organization_ref=tenant.organization.pk).latest("pk")
+    assert event.action in BY_NAME
+    assert (event.actor, event.address) == (tenant.owner.email, api.address)
+
+
+CHANGING = [one for one in TABLE if one.method != "GET" and str(one) not in UNRECORDED_IN_API]
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize("endpoint", CHANGING, ids=str)
+def test_api__request_that_changes_something__is_recorded(endpoint: Endpoint, api: Client) -> None:
+    house = furnish(make_tenant())
+    if endpoint.path.endswith("/unpublish"):
+        publish_form(Form.objects.get(pk=decode_id(Prefix.FORM, house.ids["forms"])))
+    before = events(house.tenant)
+    options = {"json": BODIES[str(endpoint)]} if str(endpoint) in BODIES else endpoint.options(house.ids)
+
+    answer = api.request(endpoint.method, endpoint.address(house.ids), house.tenant.key, **options)
+
+    assert answer.status == endpoint.status, answer.text
+    assert events(house.tenant) > before
+    event = AuditEvent.objects.filter(organization_ref=house.tenant.organization.pk).latest("pk")
+    assert event.access_key is not None
+    assert event.action in BY_NAME
+    assert (event.actor, event.address) == (str(event.access_key), api.address)
+
+
+def test_exceptions__each__is_a_route() -> None:
+    assert set(UNRECORDED) <= set(IN_ORGANIZATION)
+    assert set(UNRECORDED_IN_API) <= {str(one) for one in TABLE}

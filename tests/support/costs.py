@@ -1,0 +1,75 @@
+"""Processor time of a call, compared with that of a harmless input of the same size."""
+
+import gc
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+SIZE = 256 * 1024  # characters: the largest body
+SIZES = (SIZE // 16, SIZE)  # a pattern that takes minutes for all of it is found with the first part
+MOST = 10  # times the harmless one's cost
+TRIES = 5
+MOST_TRIES = 25  # of an input that seems too expensive: the machine may have been busy
+PLAIN = re.compile(r"\w+")  # finding the words of a text: the least that reading it costs
+Call = Callable[[Any], object]
+
+
+def fill(*pieces: str, size: int = SIZE) -> str:
+    """Return the pieces repeated up to a size, the last repetition cut."""
+    piece = "".join(pieces)
+    return (piece * (size // len(piece) + 1))[:size]
+
+
+def hostile_texts(pieces: Sequence[str], size: int) -> Iterator[str]:
+    """Yield texts that make a pattern try again: repeats, almost-matches, one piece before many others."""
+    for one in pieces:
+        yield fill(one, size=size)
+        yield fill(one, size=size - 2) + "\x01!"
+    for one in pieces:
+        for other in pieces:
+            if one != other:
+                yield one + fill(other, size=size - len(one) - 1) + "\x01"
+                yield fill(one, other, size=size - 1) + "\x01"
+                yield fill(one, size=size // 2) + fill(other, size=size // 2)
+
+
+def cost(call: Call, given: Any) -> float:
+    """Return the processor seconds of one call in this thread. An error that refuses the input is a result."""
+    was_on = gc.isenabled()
+    gc.disable()
+    started = time.thread_time()
+    try:
+        call(given)
+    except Exception as error:  # any refusal will do: other tests say which
+        del error
+    finally:
+        seconds = time.thread_time() - started
+        if was_on:
+            gc.enable()
+    return seconds
+
+
+def allowed(call: Call, harmless: Any) -> float:
+    """Return the seconds that a hostile input may cost: ten times those of a harmless one, or of finding words."""
+    reading = min(cost(PLAIN.findall, fill("a sentence ")) for _ in range(TRIES))
+    return MOST * max(reading, min(cost(call, harmless) for _ in range(TRIES)))
+
+
+def too_expensive(call: Call, harmless: Any, hostile: Callable[[int], Iterable[Any]]) -> str:
+    """
+    Return a description of the first input that costs more than its size; "" for none.
+
+    `hostile` returns the inputs of a size. Each gets some tries, since another program can disturb one.
+    """
+    most = allowed(call, harmless)
+    for size in SIZES:
+        for given in hostile(size):
+            seconds = cost(call, given)
+            tries = 1
+            while seconds > most and tries < MOST_TRIES and seconds < 20 * most:
+                seconds = min(seconds, cost(call, given))
+                tries += 1
+            if seconds > most:
+                return f"{size:,} of {given[:40]!r}…{given[-10:]!r}: {seconds:.3f} s, and {most:.3f} s are allowed"
+    return ""

@@ -1,0 +1,180 @@
+"""
+No input costs more than its size: patterns and parsers, fed with 256 KiB of hostile and of harmless text.
+
+The worst may take ten times the processor time of the harmless one. Quadratic time would be thousands of times.
+"""
+
+import ast
+import dataclasses
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.support.costs import fill, hostile_texts, too_expensive
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ["config", "keys", "forms_app", "submissions", "webhooks", "dashboard"]
+ENTRANCES = {"config.asgi", "config.wsgi"}  # importing them starts Django's handlers
+# Pieces of most formats, besides those of a row.
+COMMON = ("a", "0", " ", ".", "-", '"', "\\", "\n", "é", "\u0301")
+NOT_SEEN = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer", "template"}  # of `re`
+HIDING = {"RegexField", "RegexValidator", "fnmatchcase", "fnmatch"}  # compile patterns themselves
+# Of short texts only: names of URLs, 300 characters of a user agent, a password and names of at most 200 characters.
+HIDDEN = {
+    ("dashboard/templatetags/dashboard.py", "fnmatchcase"),
+    ("dashboard/accounts/devices.py", "search"),
+    ("dashboard/accounts/password_strength.py", "sub"),
+    ("dashboard/accounts/password_strength.py", "split"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """How the code calls a pattern, pieces that it tries hard to match, and a text that it is made for."""
+
+    use: str
+    pieces: tuple[str, ...]
+    harmless: str
+
+
+WORDS = "A harmless sentence, as people write. "
+PATTERNS = {
+    "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/f/", "/forms.", ".js"), "/f/abc"),
+    "config.api.middleware._ACCEPTABLE_ID": Row("fullmatch", ("a.", "_-"), "abc"),
+    "config.api.middleware._HEADER_LIST": Row("fullmatch", ("a, ", "~|", "é"), "content-type, "),
+    "config.api.parsing._TOKENS": Row("findall", ('\\"', '"a', "NaNx", "\\\\", "[{"), '{"name": "value"}, '),
+    "config.error_reports._PUBLIC_ID": Row("fullmatch", ("frm", "frm_", "a_", "0"), "frm_"),
+    "config.error_reports._SECRET": Row("findall", ("fp_", "pub_", "whsec_", "a-", "_", "aB3"), WORDS),
+    "config.logs._DETAIL": Row("findall", ("DETAIL:", "\nCONTEXT", "\n\nThe abov", "\n\n"), WORDS),
+    "config.pages.own_host._ANSWERED": Row("fullmatch", ("/f/", "/forms.", ".js", "/"), "/f/abc"),
+    "config.text._ADDRESS": Row("search", ("://", "www", " www", "WWW"), WORDS),
+    "config.text._IN_A_HOST": Row("search", ("a.b", "a.", ".c1", "\u3002a"), WORDS),
+    "config.text._LONE_SURROGATE": Row("findall", ("\ud800", "\udfff"), WORDS),
+    "config.times._DATE": Row("fullmatch", ("2026-", "01-", "٣"), "2026-01-31"),
+    "forms_app.formats._NUMBER": Row("fullmatch", ("1.", "e+", "5e", "+-"), "1"),
+    "forms_app.origins._ORIGIN": Row("fullmatch", ("https://", "a.", "[::", ":1", "*."), "https://example.com"),
+    "forms_app.script_view._ZERO": Row("fullmatch", (";q=0", "q=", ";", "0.", " "), "gzip;q=0.5, "),
+    "keys.tokens._SHAPE": Row("fullmatch", ("pub_", "aB3"), "abc"),
+    "submissions.exporting.csv_lines._FORMULA": Row("match", ("' ", "=", "\u200b", "\ufeff"), WORDS),
+    "submissions.exporting.csv_lines._SPLIT_FORMULA": Row(
+        "sub", (";", ";   ", "; ;'", "\t\u200b", ";=", "|"), "a; b; "
+    ),
+    "submissions.hosted.bodies._EMPTY_FILES": Row(
+        "findall", (' name="', '"; filename="', '; filename=""', "\r\n"), ' name="a"; filename=""\r\n'
+    ),
+    "submissions.hosted.redirects._LOOKS_LIKE_ADDRESS": Row("match", ("https:/", "//"), "https://example.com/"),
+    "submissions.hosted.redirects._TRICKS": Row("search", ("/a", "%5c"), "https://example.com/"),
+    "submissions.reading.search._WORD": Row("findall", ("a_", "__"), WORDS),
+    "submissions.receiving.blocked_words._PIECE": Row("findall", ("a!", "!?", "_-"), WORDS),
+    "submissions.receiving.spam._LINK": Row("findall", ("http", "https:/", "www", " www."), "https://a.example "),
+    "submissions.refusals.recorder._QUOTED_NUMBER": Row("sub", ("The number ", "9"), "The number 5 is"),
+    "webhooks.channels.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
+    "webhooks.channels.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
+    "webhooks.channels.smtp._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
+    "webhooks.channels.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
+}
+
+
+def our_modules() -> Iterator[ModuleType]:
+    for room in ROOMS:
+        package = importlib.import_module(room)
+        for found in pkgutil.walk_packages(package.__path__, f"{room}."):
+            if ".migrations" not in found.name and found.name not in ENTRANCES:
+                yield importlib.import_module(found.name)
+
+
+def patterns_in(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, "re.Pattern[str]"]]:
+    """Yield the compiled patterns in a value of ours: containers, classes, instances and what functions hold."""
+    if isinstance(value, re.Pattern):
+        yield name, value
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    inner: Mapping[Any, Any] = {}
+    if isinstance(value, Mapping):
+        inner = value
+    elif isinstance(value, list | tuple | set | frozenset):
+        inner = dict(enumerate(value))
+    elif str(getattr(value, "__module__", "")).partition(".")[0] in ROOMS:
+        inner = {**getattr(value, "__dict__", {}), "()": getattr(value, "__defaults__", None)}
+        for slot in getattr(type(value), "__slots__", ()):
+            inner[slot] = getattr(value, slot, None)
+    for key, one in inner.items():
+        yield from patterns_in(one, f"{name}.{key}", seen)
+
+
+def compiled_patterns() -> dict[str, "re.Pattern[str]"]:
+    """Return every compiled pattern of our modules; one that several import counts where it was found first."""
+    found: dict[int, tuple[str, re.Pattern[str]]] = {}
+    for module in sorted(our_modules(), key=lambda one: one.__name__):
+        tree = ast.parse(Path(module.__file__ or "").read_text())
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for key, value in list(vars(module).items()):
+            if key not in imported and not key.startswith("__"):
+                for name, pattern in patterns_in(value, f"{module.__name__}.{key}", set()):
+                    found.setdefault(id(pattern), (name, pattern))
+    return dict(found.values())
+
+
+COMPILED = compiled_patterns()
+
+
+def test_patterns__of_our_modules__have_a_row_each() -> None:
+    assert sorted(COMPILED) == sorted(PATTERNS)
+
+
+def test_patterns__in_the_source__are_compiled_where_the_walk_sees_them() -> None:
+    hidden = []
+    for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts):
+        tree = ast.parse(path.read_text())
+        inside = {id(node) for one in ast.walk(tree) if isinstance(one, FUNCTIONS) for node in ast.walk(one)}
+        for node in ast.walk(tree):
+            name = hiding_name(node, is_inside=id(node) in inside)
+            if name and (str(path.relative_to(ROOT)), name) not in HIDDEN:
+                hidden.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)} {name}")
+    assert hidden == []  # compile at module level, with re.compile, and give it a row above
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def hiding_name(node: ast.AST, *, is_inside: bool) -> str:
+    """Return the name of a call that compiles a pattern out of sight, or of an import that would hide one."""
+    if isinstance(node, ast.ImportFrom) and node.module in ("re", "sre_compile", "regex"):
+        return node.module
+    if isinstance(node, ast.Import):
+        return next((one.name for one in node.names if one.name == "re" and one.asname), "")
+    if not isinstance(node, ast.Call):
+        return ""
+    called = node.func
+    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "re":
+        return called.attr if called.attr in NOT_SEEN or (called.attr == "compile" and is_inside) else ""
+    name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+    return name if name in HIDING else ""
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+def test_pattern__hostile_text__costs_no_more_than_its_size(name: str) -> None:
+    row, pattern = PATTERNS[name], COMPILED[name]
+    call: Callable[[str], object] = partial(pattern.sub, "") if row.use == "sub" else getattr(pattern, row.use)
+
+    def hostile(size: int) -> Iterator[str]:
+        yield from hostile_texts(row.pieces, size)
+        for piece in COMMON:
+            yield fill(piece, size=size - 1) + "\x01"
+            yield row.harmless + fill(piece, size=size - len(row.harmless))
+
+    assert too_expensive(call, fill(row.harmless), hostile) == ""
