@@ -1,4 +1,4 @@
-"""What a key may do, and what a person is in an organization."""
+"""Permissions of keys, and roles of members."""
 
 from django.db import models
 
