@@ -8,6 +8,7 @@ so a worker that died or was overtaken changes nothing. Every time is the databa
 
 import dataclasses
 import datetime as dt
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -25,8 +26,9 @@ from webhooks.models import IN_FLIGHT, DelivererSlots, Delivery, Webhook
 from webhooks.outbox.mail_allowance import split_by_allowance
 from webhooks.outbox.shares import NO_LIMIT, Candidate, InFlight, Limit, Place, Shares, Slots
 from webhooks.outbox.suspended import postpone
-from webhooks.outbox.waiting import Waiting, kinds_with
+from webhooks.outbox.waiting import Waiting
 
+SLOTS_SECONDS = 1.0  # for which the slots of all hosts are known
 LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE
 # One claimer at a time, so that shares hold over all hosts. A frozen one loses its session after 5 s, and the others
 # try again after 1 s. The number only has to differ from those of other advisory locks.
@@ -52,24 +54,27 @@ class Claimer:
         self._own = own or Slots(settings.DELIVERY_CONCURRENCY, settings.MAIL_CONCURRENCY)
         self._alone = alone
         self._waiting = Waiting()
+        self._took_some = False  # the last time: then the next claim will, too
+        self._slots, self._slots_until = self._own, 0.0
 
     def claim(self, room: Slots) -> list[Claim]:
         """Take deliveries within all shares and limits, no more than `room`: each must start immediately."""
-        while Delivery.objects.claimable(alone=self._alone).filter(kinds_with(room)).exists():
+        while room.others > 0 or room.mails > 0:
             candidates = self._waiting.candidates(room, alone=self._alone)
             token = uuid.uuid4()
-            taken = self._take(candidates, room, token) if candidates else 0
+            taken = self._take(candidates, room, token) if candidates else []
             postponed = postpone(self._waiting.suspended) if self._waiting.suspended else 0
-            claims = _claims(token) if taken else []
+            claims = _claims(token, {each.place[0] for each in taken}) if taken else []
             if claims or not (taken or postponed):
                 return claims
             # Suspended ones were in front, or mails over their allowance, which wait now: others may be due.
         return []
 
-    def _take(self, candidates: Sequence[Candidate], room: Slots, token: uuid.UUID) -> int:
-        """Lease what may start; return how many."""
-        if not self._choose(candidates, room):
-            return 0  # most polls end here while targets are full: no transaction, no lock
+    def _take(self, candidates: Sequence[Candidate], room: Slots, token: uuid.UUID) -> list[Candidate]:
+        """Lease what may start, and return it."""
+        if not self._took_some and not self._choose(candidates, room):
+            return []  # most polls end here while targets are full: no transaction, no lock
+        self._took_some = False
         try:
             with transaction.atomic():
                 if connection.vendor == "postgresql":
@@ -79,17 +84,17 @@ class Claimer:
                 # claimable() again: the candidates were read before the lock.
                 lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
                 rows = Delivery.objects.claimable(alone=self._alone).filter(pk__in=[each.pk for each in chosen])
-                return rows.update(lease_token=token, lease_until=lease_until)
+                self._took_some = bool(chosen and rows.update(lease_token=token, lease_until=lease_until))
         except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-                return 0
-            raise
+            if getattr(error.__cause__, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+                raise
+        return chosen if self._took_some else []
 
     def _choose(self, candidates: Sequence[Candidate], room: Slots) -> list[Candidate]:
         """Return what may start now, by the deliveries in flight over all hosts."""
         live = _live()
         limits = _limits({each.place for each in candidates} | {row.place for row in live})
-        slots = _slots_of_all_hosts(self._own)
+        slots = self._slots_of_all_hosts()
         chosen: list[Candidate] = []
         for is_mail in (False, True):
             in_flight = InFlight()
@@ -100,6 +105,15 @@ class Claimer:
             shares = Shares(slots=number, room=free, in_flight=in_flight, limits=limits)
             chosen += shares.choose(each for each in candidates if each.is_mail is is_mail)
         return chosen
+
+    def _slots_of_all_hosts(self) -> Slots:
+        """Return the slots of all living processes, as they were a second ago; at least this one's."""
+        if time.monotonic() >= self._slots_until:
+            living = DelivererSlots.objects.filter(alive_until__gte=Now())
+            sums = living.aggregate(others=Sum("slots"), mails=Sum("mail_slots"))
+            self._slots = Slots(max(self._own.others, sums["others"] or 0), max(self._own.mails, sums["mails"] or 0))
+            self._slots_until = time.monotonic() + SLOTS_SECONDS
+        return self._slots
 
 
 class _Live(NamedTuple):
@@ -144,17 +158,11 @@ def _limits_of_webhooks(targets: Sequence[str]) -> dict[Place, Limit]:
     return limits
 
 
-def _slots_of_all_hosts(own: Slots) -> Slots:
-    """Return the slots of all living processes; `own` if this process has not registered yet."""
-    living = DelivererSlots.objects.filter(alive_until__gte=Now())
-    sums = living.aggregate(others=Sum("slots"), mails=Sum("mail_slots"))
-    return Slots(max(own.others, sums["others"] or 0), max(own.mails, sums["mails"] or 0))
-
-
-def _claims(token: uuid.UUID) -> list[Claim]:
+def _claims(token: uuid.UUID, channels: Collection[str]) -> list[Claim]:
     """Return the leased deliveries that may be sent now, loaded and prepared: urgent ones first, then the oldest."""
     rows = Delivery.objects.filter(lease_token=token).order_by("-priority", "next_attempt_at", "id")
-    loaded = split_by_allowance([*_of_others(rows), *_of_webhooks(rows)], token)
+    loaded = split_by_allowance(_of_others(rows), token) if set(channels) - {WEBHOOK} else []
+    loaded += _of_webhooks(rows) if WEBHOOK in channels else []
     for name, channel in CHANNELS.items():
         if together := [delivery for delivery in loaded if delivery.channel == name]:
             channel.prepare(together)

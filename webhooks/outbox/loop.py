@@ -29,8 +29,8 @@ from webhooks.outbox.send import Result, requests_of, send
 from webhooks.outbox.shares import Slots
 
 DATABASE_PAUSE_SECONDS = 1.0
-LINGER_SECONDS = 0.01  # after a first result, for others to be recorded with it
-BATCH = 16  # results that are worth a transaction at once
+LINGER_SECONDS = 0.02  # after a first result, for others to be recorded with it
+BATCH = 64  # results that are worth a transaction at once
 LONGEST_ATTEMPT_SECONDS = 35  # a mail has 30
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Deliverer:
         self._results: queue.SimpleQueue[list[Result]] = queue.SimpleQueue()
         self._finished: list[Result] = []
         self._in_flight = {False: 0, True: 0}  # deliveries: of mails, and of all others
-        self._next_sweep = 0.0
+        self._next_sweep = self._next_notices = 0.0
 
     def run(self, *, until_idle: bool = False, budget_seconds: float = float("inf")) -> bool:
         """
@@ -78,7 +78,7 @@ class Deliverer:
             recorded = self._record()
             self._sweep()
             # One batch a round: results must be recorded soon.
-            dispatched = dispatch_batch() + dispatch_notices()
+            dispatched = dispatch_batch() + self._dispatch_notices()
             claims = self._claimer.claim(self._room())
         except DATABASE_AWAY as error:
             logger.warning("database unavailable, trying again: %s", error)
@@ -87,6 +87,13 @@ class Deliverer:
             return True
         self._start(pool, claims)
         return bool(recorded or dispatched or claims)
+
+    def _dispatch_notices(self) -> int:
+        """Dispatch notices as often as an idle loop does."""
+        if time.monotonic() < self._next_notices:
+            return 0
+        self._next_notices = time.monotonic() + settings.DELIVERY_POLL_SECONDS
+        return dispatch_notices()
 
     def _sweep(self) -> None:
         """From time to time, free what dead processes held, and have it sent by a process of its own."""
@@ -154,7 +161,8 @@ class Deliverer:
             return
         patience = settings.DELIVERY_POLL_SECONDS
         waited: list[list[Result]] = []
-        while len(waited) < BATCH and patience > 0:
+        enough = min(BATCH, sum(self._in_flight.values()) // 2)
+        while len(waited) <= enough and patience > 0:
             began = time.monotonic()
             try:
                 waited.append(self._results.get(timeout=patience))

@@ -97,10 +97,13 @@ class Shares:
     def choose(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the deliveries to start: urgent ones, then one of each organization in turn, the fewest first."""
         candidates = list(candidates)
+        if self._room <= 0 or not candidates:
+            return []
         chosen = [each for each in candidates if each.is_urgent and self._take(each, self._slots, self._slots)]
         waiting = [each for each in candidates if not each.is_urgent]
         chosen += self._in_turn(waiting, self._share, self._share)
-        left = [each for each in waiting if each not in set(chosen) and self._can_start(each)]
+        taken = {each.pk for each in chosen}
+        left = [each for each in waiting if each.pk not in taken and self._can_start(each)]
         # Whoever is alone now, since all others have what they may have, uses the rest.
         is_alone = len({each.owner for each in left}) == 1
         has_one_host = len({each.host for each in left}) == 1

@@ -13,17 +13,17 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
 
 from config.database import as_uuid, database_id, now_in_sql
+from keys.models import Organization
 from webhooks.enqueue import MAIL
 from webhooks.models import Delivery
 from webhooks.outbox.shares import Candidate, Place, Slots
 
-OLDEST = 256  # due deliveries that are read before the queues are
+OLDEST = 128  # due deliveries that are read before the queues are
 QUEUES_WALKED = 256  # in one walk; the next one goes on behind them
 QUEUES_READ = 64  # that have due deliveries
-ROWS = 512  # deliveries of the queues of one walk
+ROWS = 256  # deliveries of the queues of one walk
 ROWS_OF_QUEUE = 32  # the most requests in flight to one target
 
 Queue = tuple[uuid.UUID, Place]  # organization, channel and target
@@ -36,11 +36,13 @@ _FIRST_AFTER = (
     "ORDER BY n.organization_id, n.channel, n.target, n.next_attempt_at LIMIT 1"
 )
 _WALK = (
-    "WITH RECURSIVE queue (id, organization_id, channel, target) AS ("  # noqa: S608 - names from code
-    f"SELECT d.id, d.organization_id, d.channel, d.target FROM {_TABLE} d "
+    "WITH RECURSIVE queue (organization_id, channel, target, next_attempt_at) AS ("  # noqa: S608 - names from code
+    f"SELECT d.organization_id, d.channel, d.target, d.next_attempt_at FROM {_TABLE} d "
     f"WHERE d.id = ({_FIRST_AFTER.format('%s, %s, %s')}) UNION ALL "
-    f"SELECT d.id, d.organization_id, d.channel, d.target FROM queue q JOIN {_TABLE} d "
-    f"ON d.id = ({_FIRST_AFTER.format('q.organization_id, q.channel, q.target')})) SELECT id FROM queue LIMIT %s"
+    f"SELECT d.organization_id, d.channel, d.target, d.next_attempt_at FROM queue q JOIN {_TABLE} d "
+    f"ON d.id = ({_FIRST_AFTER.format('q.organization_id, q.channel, q.target')})) "
+    "SELECT queue.organization_id, channel, target, next_attempt_at <= {now} AND o.suspended_at IS NULL "
+    f"FROM queue JOIN {Organization._meta.db_table} o ON o.id = queue.organization_id LIMIT %s"
 )
 _OLDEST_OF_QUEUE = (
     f"SELECT * FROM (SELECT {_COLUMNS} FROM {_TABLE} WHERE status = 'pending' "  # noqa: S608 - names from code
@@ -103,11 +105,10 @@ class Waiting:
         """Return the next queues with a due delivery, at most `QUEUES_READ`; suspended organizations are left out."""
         queues: list[Queue] = []
         heads = self._walk()
-        for owner, channel, target, is_due, suspended_at in heads:
-            self._after = (owner, (channel, target))
-            has_room = room.mails if channel == MAIL else room.others
-            if is_due and suspended_at is None and has_room:
-                queues.append((owner, (channel, target)))
+        for owner, channel, target, is_due in heads:
+            self._after = (as_uuid(owner), (channel, target))
+            if is_due and (room.mails if channel == MAIL else room.others):
+                queues.append(self._after)
             if len(queues) == QUEUES_READ:
                 return queues
         if len(heads) < QUEUES_WALKED:
@@ -115,15 +116,11 @@ class Waiting:
         return queues
 
     def _walk(self) -> list[Any]:
-        """Return organization, channel, target, whether it is due, and `suspended_at` of the next queues."""
+        """Return organization, channel and target of the next queues, and whether their first delivery may be sent."""
         organization, place = self._after
         with connection.cursor() as cursor:
-            cursor.execute(_WALK, [database_id(organization), *place, QUEUES_WALKED])
-            ids = [as_uuid(pk) for (pk,) in cursor.fetchall()]
-        heads = Delivery.objects.filter(pk__in=ids).annotate(is_due=Q(next_attempt_at__lte=Now()))
-        columns = ("organization_id", "channel", "target", "is_due", "organization__suspended_at")
-        rows = {row[0]: row[1:] for row in heads.values_list("pk", *columns)}
-        return [rows[pk] for pk in ids if pk in rows]
+            cursor.execute(_WALK.format(now=now_in_sql()), [database_id(organization), *place, QUEUES_WALKED])
+            return list(cursor.fetchall())
 
 
 def _read(rows: QuerySet[Delivery]) -> list[Any]:
