@@ -24,8 +24,9 @@ STATUS_FOR = {
 
 
 class Post(NamedTuple):
-    """One signed request."""
+    """One signed request. `endpoint`: whose other messages may take the same connection."""
 
+    endpoint: str
     url: str
     body: bytes
     headers: dict[str, str]
@@ -58,12 +59,12 @@ class WebhookChannel(Channel[Post]):
         webhook, sent_at = _webhook_of(delivery), now()
         body = delivery.message.body.encode()
         headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
-        return Post(webhook.url, body, headers)
+        return Post(webhook.public_id, webhook.url, body, headers)
 
     def send(self, rendered: Sequence[Post]) -> Outcome:
         """POST the one request."""
         (post,) = rendered
-        return http.post(post.url, post.body, post.headers)
+        return http.post(post.url, post.body, post.headers, endpoint=post.endpoint)
 
     def describe(self, delivery: Delivery) -> str:
         """Return the webhook's URL."""
