@@ -2,6 +2,7 @@
 Database helpers of every app: snapshots, ids in the form of the driver, and recovery from broken connections.
 """
 
+import datetime as dt
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, connections, transaction
+
+from config.times import now
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
 LIMIT_EXCEEDED = "54"  # class of SQLSTATEs: an OperationalError in psycopg, but caused by the row, so permanent
@@ -42,6 +45,20 @@ def now_in_sql() -> str:
     if connection.vendor == "sqlite":
         return "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
     return "statement_timestamp()"
+
+
+def database_now() -> dt.datetime:
+    """
+    Return the time by the database's clock.
+
+    For rows that are inserted in bulk: with an expression such as `Now()` Django cannot send them as arrays.
+    """
+    if connection.vendor == "sqlite":
+        return now()  # the same host
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {now_in_sql()}")
+        moment: dt.datetime = cursor.fetchone()[0]
+    return moment
 
 
 def drop_broken_connections() -> None:

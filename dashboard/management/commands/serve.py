@@ -109,7 +109,7 @@ def _has_terminal() -> bool:
 
 
 class Roles:
-    """The children: web processes, the live stream, the deliverer."""
+    """The children: web processes, the live stream, deliverers."""
 
     def __init__(self) -> None:
         self._web: list[WebChild] = []
@@ -121,7 +121,7 @@ class Roles:
         os.environ[SUPERVISOR_VARIABLE] = str(os.getpid())
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         self._others = [Child("events", "--host", host)] if events else []
-        self._deliver = [Child("deliver")] if deliver else []
+        self._deliver = [Child("deliver") for _ in range(settings.DELIVERY_PROCESSES if deliver else 0)]
 
     def serve_web(self, listener: socket.socket, is_stopped: Callable[[], bool]) -> bool:
         """Start the web. Return True when it answers, False if stopped; raise CommandError if it does not start."""
