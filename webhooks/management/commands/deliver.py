@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from config.clean_up import clean_up
-from config.supervision.parent_watch import end_with_parent
 from webhooks.outbox.loop import Deliverer
 
 FIRST_CLEAN_UP = 60.0  # seconds after the start
@@ -27,7 +26,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the loop."""
-        end_with_parent()
         deliverer = Deliverer()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: deliverer.stop.set())
