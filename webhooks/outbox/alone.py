@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.database import DATABASE_AWAY
-from config.supervision.parent_watch import SUPERVISOR_VARIABLE
+from config.outage import OUTAGE
 from config.times import now
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import MAIL
@@ -55,9 +55,9 @@ class AloneProcess:
         is_running = self._process is not None and self._process.poll() is None
         if is_running or not self.is_needed():
             return
-        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "deliver", "--alone"]
-        environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid())}
-        self._process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603 - our own
+        manage = str(settings.BASE_DIR / "manage.py")
+        command = [sys.executable, manage, "deliver", "--alone", "--parent", str(os.getpid())]
+        self._process = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - our own
 
     def end(self) -> None:
         """Let it finish what it is sending, and no more."""
@@ -83,9 +83,9 @@ class _Child:
 class AloneDeliverer:
     """What runs in that process."""
 
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-        self._supervisor = int(os.environ.get(SUPERVISOR_VARIABLE) or 0)
+    def __init__(self, stop: threading.Event, *, parent: int | None = None) -> None:
+        """`parent`: the process id of the deliverer that started this, if one did."""
+        self._stop, self._parent = stop, parent
         self._claimer = Claimer(alone=True)
         self._heartbeat = Heartbeat(CHILDREN)
         self._children: dict[int, _Child] = {}
@@ -95,7 +95,7 @@ class AloneDeliverer:
     def run(self) -> None:
         """Send what has to be sent alone, until there is none, or the deliverer that started this has ended."""
         idle_since = time.monotonic()
-        while not self._stop.is_set() and self._has_supervisor() and time.monotonic() - idle_since < IDLE_SECONDS:
+        while not self._stop.is_set() and self._has_parent() and time.monotonic() - idle_since < IDLE_SECONDS:
             if self._step():
                 idle_since = time.monotonic()
             time.sleep(POLL_SECONDS if self._children else IDLE_POLL_SECONDS)
@@ -103,8 +103,8 @@ class AloneDeliverer:
             self._step(claims=False)
             time.sleep(POLL_SECONDS)
 
-    def _has_supervisor(self) -> bool:
-        return self._supervisor in (0, os.getppid())
+    def _has_parent(self) -> bool:
+        return self._parent in (None, os.getppid())
 
     def _step(self, *, claims: bool = True) -> bool:
         """Record what has ended, and start what is due. Return whether there was anything to do."""
@@ -120,7 +120,7 @@ class AloneDeliverer:
             for claim in self._claimer.claim(self._room()) if claims else ():
                 self._fork(claim)
         except DATABASE_AWAY as error:
-            logger.warning("database unavailable, trying again: %s", error)
+            OUTAGE.note(error)
             connection.close()
             time.sleep(1)
             return True

@@ -6,7 +6,6 @@ within one lease. It also tells the other processes how many slots this one has.
 """
 
 import datetime as dt
-import logging
 import os
 import socket
 import threading
@@ -19,13 +18,12 @@ from django.db import Error, connection
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from config.outage import OUTAGE
 from webhooks.models import DelivererSlots, Delivery
 from webhooks.outbox.shares import Slots
 
 BEATS = 4  # in the time of a lease
 FORGET_AFTER = dt.timedelta(hours=1)  # a process that was killed
-
-logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
@@ -76,7 +74,7 @@ class Heartbeat:
         try:
             action()
         except Error as error:
-            logger.warning("leases could not be renewed, trying again: %s", error)
+            OUTAGE.note(error)
             connection.close()
 
     def renew(self) -> None:

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.database import DATABASE_AWAY, is_away
+from config.outage import OUTAGE
 from webhooks.enqueue import MAIL
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.alone import AloneProcess
@@ -81,7 +82,7 @@ class Deliverer:
             dispatched = dispatch_batch() + self._dispatch_notices()
             claims = self._claimer.claim(self._room())
         except DATABASE_AWAY as error:
-            logger.warning("database unavailable, trying again: %s", error)
+            OUTAGE.note(error)
             connection.close()
             self.stop.wait(DATABASE_PAUSE_SECONDS)
             return True

@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from config.clean_up import clean_up
-from config.supervision.parent_watch import end_with_parent
 from webhooks.outbox.alone import AloneDeliverer
 from webhooks.outbox.loop import Deliverer
 
@@ -25,11 +24,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
-        parser.add_argument(
-            "--alone",
-            action="store_true",
-            help="send what may have killed its process; `deliver` starts this by itself",
-        )
+        alone_help = "send what may have killed its process; `deliver` starts this by itself"
+        parser.add_argument("--alone", action="store_true", help=alone_help)
+        parser.add_argument("--parent", type=int, help="with --alone: end when this process does")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the loop."""
@@ -37,9 +34,8 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         if options["alone"]:
-            AloneDeliverer(stop).run()
+            AloneDeliverer(stop, parent=options["parent"]).run()
             return
-        end_with_parent()
         deliverer = Deliverer(stop=stop)
         if not options["once"]:
             threading.Thread(target=clean_up_hourly, args=(deliverer.stop,), daemon=True).start()
