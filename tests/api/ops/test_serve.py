@@ -113,7 +113,7 @@ def test_serve__port_taken__says_so_and_ends(service: Application, tmp_path: Pat
 def test_sighup__under_load__replaces_every_child_and_loses_no_submission(
     start_service: Callable[..., Application],
 ) -> None:
-    application = start_service(delivers=True)
+    application = start_service("serve", delivers=True)
     pid = application.processes["web"].popen.pid
     tenant, before = make_tenant(), children_of(pid)
     statuses: list[int] = []
