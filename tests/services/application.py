@@ -23,7 +23,8 @@ CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
 class Application:
     """
-    The roles of one running service. Its environment has its addresses and its database.
+    The roles of one running service. Its environment has its addresses and its database. Its settings are the
+    project's own, but for quick passwords (`tests/services/settings.py`).
 
     On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after. With
@@ -40,7 +41,7 @@ class Application:
         streams: bool = True,
         migrates: bool = True,
     ) -> None:
-        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "tests.services.settings"}
         self.directory = directory
         self.backend = backend
         self.delivers = delivers
