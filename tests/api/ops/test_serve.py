@@ -73,24 +73,18 @@ def children_of(pid: int) -> dict[int, str]:
 
 
 @pytest.mark.on_sqlite
-def test_serve__ctrl_c_in_a_terminal__ends_it_without_a_complaint(tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
-        eventually(lambda: "Fieldpost is running" in shown.text, 60, "it is running")
-        before = len(shown.text)
-        shown.type(b"\x03")
-        assert shown.process.wait(15) == 0
-        assert not any(word in shown.text[before:] for word in ("panic", "Traceback", "Error", "Kill"))
-
-
-@pytest.mark.on_sqlite
-def test_serve__new_database__is_readable_by_its_user_only(tmp_path: Path) -> None:
+def test_serve__over_a_new_database__keeps_it_to_its_user_and_ends_at_ctrl_c_without_a_complaint(
+    tmp_path: Path,
+) -> None:
     with terminal(tmp_path) as shown:
         eventually(lambda: "Fieldpost is running" in shown.text, 60, "it is running")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("fieldpost.sqlite3*")}
         assert modes["fieldpost.sqlite3"] == 0o600
         assert set(modes.values()) == {0o600}
+        before = len(shown.text)
         shown.type(b"\x03")
-        shown.process.wait(15)
+        assert shown.process.wait(15) == 0
+        assert not any(word in shown.text[before:] for word in ("panic", "Traceback", "Error", "Kill"))
 
 
 @pytest.mark.on_sqlite
@@ -117,7 +111,7 @@ def test_serve__port_taken__says_so_and_ends(service: Application, tmp_path: Pat
 def test_sighup__under_load__replaces_every_child_and_loses_no_submission(
     start_service: Callable[..., Application],
 ) -> None:
-    application = start_service(delivers=True)
+    application = start_service("serve", delivers=True)
     pid = application.processes["web"].popen.pid
     tenant, before = make_tenant(), children_of(pid)
     statuses: list[int] = []
