@@ -267,6 +267,7 @@ ACCOUNT_FORMS = {
     "change_password": "dashboard.html_forms.account.ChangePasswordForm",
     "set_password": "dashboard.html_forms.account.SetPasswordForm",
 }
+USERSESSIONS_ADAPTER = "dashboard.allauth_adapters.UserSessionsAdapter"
 MFA_ADAPTER = "dashboard.allauth_adapters.MFAAdapter"
 MFA_FORMS = {
     "authenticate": "dashboard.html_forms.account.AuthenticateForm",
