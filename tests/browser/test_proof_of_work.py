@@ -9,6 +9,10 @@ from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 PROTECTED: dict[str, Any] = {"spam_protection": {"proof_of_work": True}}
 
 
+def challenge_of(visitor: Visitor, form_id: str) -> str:
+    return f"{visitor.service_url}/f/challenge?formId={form_id}"
+
+
 def test_form_that_asks__gets_its_proof__and_only_then_the_solver(visitor: Visitor) -> None:
     loaded: list[str] = []
     visitor.page.on("request", lambda request: loaded.append(request.url))
@@ -23,6 +27,7 @@ def test_form_that_asks__gets_its_proof__and_only_then_the_solver(visitor: Visit
     expect(visitor.thanks).to_be_visible()
     assert visitor.stored() == [{"name": "second", "email": ""}]
     assert sum("forms.proof." in url for url in loaded) == 1
+    assert [url for url in loaded if "challenge" in url] == [challenge_of(visitor, visitor.form_id)]
 
 
 def test_solver_that_cannot_be_loaded__the_submission_is_kept__and_sent_with_a_proof_later(visitor: Visitor) -> None:
@@ -55,7 +60,9 @@ def test_hosted_page_that_asks__computes_it_when_it_is_sent(plain_visitor: Visit
     page = plain_visitor.page
     page.goto(f"{plain_visitor.service_url}/f/{form_id}")
     page.get_by_label("Message").fill("Hello")
-    page.get_by_role("button", name="Send").click()
+    with page.expect_request("**/f/challenge*") as asked:
+        page.get_by_role("button", name="Send").click()
+    assert asked.value.url == challenge_of(plain_visitor, form_id)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert plain_visitor.stored(form_id) == [{"email": "", "message": "Hello"}]
     page.go_back()

@@ -8,10 +8,11 @@ for (const form of document.querySelectorAll("form[data-proof-of-work]")) {
     working.hidden = !is;
     form.setAttribute("aria-busy", is);
   };
+  const challenge = new URL(`/f/challenge?formId=${form.dataset.proofOfWork}`, location.href);
   const solve = () =>
     new Promise((done, failed) => {
       const tag = document.createElement("script");
-      tag.onload = () => tag.solve(new URL("/f/challenge", location.href)).then(done, failed);
+      tag.onload = () => tag.solve(challenge).then(done, failed);
       tag.onerror = failed;
       document.head.append(Object.assign(tag, { src: "/forms.proof.js" }));
     });
