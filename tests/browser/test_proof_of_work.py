@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Error, expect
 
 from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 
@@ -70,6 +71,18 @@ def test_hosted_page_that_asks__computes_it_when_it_is_sent(plain_visitor: Visit
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert len(plain_visitor.stored(form_id)) == 2
+
+
+def test_hosted_page__requires_trusted_types(plain_visitor: Visitor) -> None:
+    form_id = plain_visitor.tenant.form(**PROTECTED)
+    plain_visitor.forgives = ["Trusted"]
+    page = plain_visitor.page
+    page.goto(f"{plain_visitor.service_url}/f/{form_id}")
+    for sink in ("document.body.innerHTML = '<b>x</b>'", "document.createElement('script').src = '/x.js'"):
+        with pytest.raises(Error, match="Trusted"):
+            page.evaluate(sink)
+    with pytest.raises(Error, match="disallowed"):
+        page.evaluate("trustedTypes.createPolicy('mine', {})")
 
 
 def test_hosted_page__without_a_solver__keeps_what_was_typed(plain_visitor: Visitor) -> None:
