@@ -252,6 +252,7 @@ ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after a login in which sensiti
 # Of a second step, `key` is the account: only someone with the password gets there. Of passwords, the adapter makes it
 # client and account, so that strangers cannot lock somebody out. Beyond a "doubt", a login needs a proof.
 ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",  # an office behind one address; wrong passwords have the limits below
     "login_failed": "10/5m/key",
     "login_doubt_address": "10/m/ip",
     "login_doubt_account": "20/h/key",
@@ -267,6 +268,7 @@ ACCOUNT_FORMS = {
     "change_password": "dashboard.html_forms.account.ChangePasswordForm",
     "set_password": "dashboard.html_forms.account.SetPasswordForm",
 }
+USERSESSIONS_ADAPTER = "dashboard.allauth_adapters.UserSessionsAdapter"
 MFA_ADAPTER = "dashboard.allauth_adapters.MFAAdapter"
 MFA_FORMS = {
     "authenticate": "dashboard.html_forms.account.AuthenticateForm",
