@@ -357,7 +357,7 @@ HELD_POLL_SECONDS = env.float("HELD_POLL_SECONDS", default=10)  # how often held
 DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # pause of `manage.py deliver` when idle
 DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=128)  # requests in flight per process
 DELIVERY_PROCESSES = env.int("DELIVERY_PROCESSES", default=1)  # `manage.py deliver` that `serve` starts
-MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per process, beside those requests
+MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per process, besides those requests
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
 vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimited

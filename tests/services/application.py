@@ -10,7 +10,6 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
 
-from config.supervision.parent_watch import SUPERVISOR_VARIABLE
 from config.supervision.ports import BACKLOG
 from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL, SQLITE
@@ -18,6 +17,8 @@ from tests.services.processes import ROOT, Process
 from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
+LAUNCHER = "config/supervision/child.py"  # as `serve` starts its children
+_LIFELINE = os.pipe()  # closed when this process ends, and then its roles end
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
 
@@ -163,8 +164,8 @@ class LoneRole(Application):
         return answers(self.port, "/readyz") if self.role == "web" else answers(self.events_port, "/healthz")
 
     def start_role(self, role: str) -> Process:
-        command, log = [sys.executable, "manage.py", role], self.directory / f"{role}.log"
-        environment = {**self.environment, SUPERVISOR_VARIABLE: str(os.getpid())}
+        command = [sys.executable, LAUNCHER, str(_LIFELINE[0]), "manage.py", role]
+        environment, log = self.environment, self.directory / f"{role}.log"
         with ExitStack() as stack:
             files: tuple[int, ...] = ()
             if role == "web":
@@ -173,7 +174,7 @@ class LoneRole(Application):
                 files = (listener.fileno(), told.fileno())
                 command += ["--listener", str(files[0]), "--ready", str(files[1])]
                 environment = {"DATABASE_POOL_SIZE": "8"} | environment  # as `serve` sets it
-            self.processes[role] = Process(role, command, log=log, env=environment, files=files)
+            self.processes[role] = Process(role, command, log=log, env=environment, files=(*files, _LIFELINE[0]))
         return self.processes[role]
 
 

@@ -31,7 +31,7 @@ from webhooks.outbox.shares import Slots
 
 DATABASE_PAUSE_SECONDS = 1.0
 LINGER_SECONDS = 0.02  # after a first result, for others to be recorded with it
-BATCH = 64  # results that are worth a transaction at once
+BATCH = 64  # results that are worth a transaction
 LONGEST_ATTEMPT_SECONDS = 35  # a mail has 30
 
 logger = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Deliverer:
         return dispatch_notices()
 
     def _sweep(self) -> None:
-        """From time to time, free what dead processes held, and have it sent by a process of its own."""
+        """From time to time, free the deliveries of dead processes, and have them sent by a separate one."""
         if time.monotonic() >= self._next_sweep:
             free_abandoned()
             self._alone.start_if_needed()
