@@ -87,7 +87,7 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 
-MIDDLEWARE = [
+MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: config/web_server/short_handler.py
     "config.api.middleware.RequestIdMiddleware",
     "config.api.middleware.CorsMiddleware",
     "config.api.middleware.UnavailableMiddleware",
@@ -106,17 +106,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
 ]
-# Of these, the ones that need a session or serve only pages: `/api/` and `/f/` run without them (docs/adr/0032).
-SESSION_MIDDLEWARE = {
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "allauth.account.middleware.AccountMiddleware",
-    "dashboard.accounts.session_list.SessionWatch",
-    "django_htmx.middleware.HtmxMiddleware",
-}
 
 TEMPLATES = [
     {

@@ -19,7 +19,7 @@ READY_SECONDS = 60.0
 def test_killed_service__started_again__has_the_submission_once(
     clean_context: BrowserContext, site: Site, tenant: Tenant, start_service: Callable[..., Application], moment: str
 ) -> None:
-    service = start_service("serve")
+    service = start_service()
     form_id = tenant.form()
     killed: list[str] = []
 
