@@ -1,0 +1,253 @@
+"""A fault, one run of it over one database, and the result."""
+
+import random
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.faults.checker.database import Rows
+from tests.faults.checker.poster import Poster
+from tests.faults.checker.promises import Disturbance, Evidence, Verdict, judge
+from tests.faults.tenant import Tenant
+from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECONDS, World
+from tests.services.environment import POSTGRESQL, SQLITE
+
+BOTH = (SQLITE, POSTGRESQL)
+STUCK_SECONDS = SWEEP_SECONDS + 2  # a lease or a due time may be past by so much: a sweep, and slow cores
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`quick`: also in `make test`, with fewer kills and shorter outages."""
+
+    id: str
+    title: str
+    databases: Sequence[str]
+    function: Callable[["Run"], None]
+    quick: bool = False
+
+
+FAULTS: dict[str, Fault] = {}
+
+
+def fault(
+    id: str,  # noqa: A002 - its name in the table
+    title: str,
+    *,
+    on: Sequence[str] = BOTH,
+    quick: bool = False,
+) -> Callable[[Callable[["Run"], None]], Callable[["Run"], None]]:
+    """Add a function to the faults."""
+
+    def register(function: Callable[["Run"], None]) -> Callable[["Run"], None]:
+        FAULTS[id] = Fault(id, title, on, function, quick)
+        return function
+
+    return register
+
+
+@dataclass
+class Result:
+    fault: Fault
+    backend: str
+    seed: int
+    kills: int = 0
+    duplicates: int = 0
+    recovery: float = 0.0
+    p99: float = 0.0
+    seconds: float = 0.0
+    broken: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return not self.broken
+
+
+class Worlds:
+    """Services with the default settings, shared by the faults that leave them healthy."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._shared: dict[str, ExitStack] = {}
+        self._worlds: dict[str, World] = {}
+        self._number = 0
+
+    def new_directory(self, backend: str) -> Path:
+        self._number += 1
+        return self._directory / f"{backend}-{self._number}"
+
+    def shared(self, backend: str) -> World:
+        if backend not in self._worlds:
+            stack = ExitStack()
+            self._worlds[backend] = stack.enter_context(World(backend, self.new_directory(backend)))
+            self._shared[backend] = stack
+        return self._worlds[backend]
+
+    def discard(self, backend: str) -> None:
+        """Stop it; the next fault gets a fresh one."""
+        if self._worlds.pop(backend, None):
+            self._shared.pop(backend).close()
+
+    def close(self) -> None:
+        for backend in list(self._worlds):
+            self.discard(backend)
+
+
+class Run:
+    """One run of a fault. What it finds broken goes into its result."""
+
+    def __init__(self, fault: Fault, backend: str, seed: int, worlds: Worlds, *, quick: bool) -> None:
+        self.backend = backend
+        self.quick = quick
+        self.rng = random.Random(f"{seed} {fault.id} {backend}")
+        self.result = Result(fault, backend, seed)
+        self.disturbances: list[Disturbance] = []
+        self._worlds = worlds
+        self._stack = ExitStack()
+        self._own: list[World] = []
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.backend == POSTGRESQL
+
+    @property
+    def world(self) -> World:
+        """Return the shared service."""
+        return self._worlds.shared(self.backend)
+
+    @contextmanager
+    def own_world(self, directory: Path | None = None, **options: Any) -> Iterator[World]:
+        """Yield a separate service, for other settings, named points, or what leaves it broken."""
+        with World(self.backend, directory or self.new_directory(), **options) as world:
+            yield world
+
+    def new_directory(self) -> Path:
+        """Return a directory of this run."""
+        directory = self._worlds.new_directory(self.backend)
+        directory.mkdir(parents=True)
+        return directory
+
+    def pick(self, *, quick: int, full: int) -> int:
+        return quick if self.quick else full
+
+    def tenant(self, world: World, forms: Sequence[Sequence[str]], **options: Any) -> Tenant:
+        prefix = f"/{self.result.fault.id}-{self.rng.getrandbits(32):08x}"
+        return world.tenant(prefix, forms, **options)
+
+    def poster(self, world: World, tenant: Tenant, **options: Any) -> Poster:
+        poster = Poster(world.port, tenant.key, tenant.forms, self.rng, **options)
+        self._stack.callback(poster.close)
+        return poster
+
+    def killed(self, at: float) -> None:
+        """Note a kill."""
+        self.result.kills += 1
+        self.disturbances.append(Disturbance.kill(at))
+
+    @contextmanager
+    def outage(self) -> Iterator[None]:
+        """Note an outage: the time in the block."""
+        start = time.time()
+        yield
+        self.disturbances.append(Disturbance(start, time.time()))
+
+    def expect(self, holds: object, otherwise: str) -> None:
+        if not holds:
+            self.result.broken.append(otherwise)
+
+    def note(self, text: str) -> None:
+        self.result.notes.append(text)
+
+    def drain(self, world: World, tenant: Tenant, poster: Poster, seconds: float) -> Rows:
+        """Wait until each submission was accepted and delivered to its healthy endpoints, at most so long."""
+        end = time.monotonic() + seconds
+        unsettled = poster.settle(seconds)
+        self.expect(not unsettled, f"{len(unsettled)} submissions were not accepted within {seconds:g} s")
+        while True:
+            rows = world.database.rows(tenant.forms, STUCK_SECONDS)
+            if is_drained(rows, tenant, poster) or time.monotonic() > end:
+                return rows
+            time.sleep(0.2)
+
+    def judge(
+        self,
+        world: World,
+        tenant: Tenant,
+        poster: Poster,
+        *,
+        within: float = 60,
+        recovery: float | None = None,
+        **options: Any,
+    ) -> Verdict:
+        """
+        Drain, then check the promises, and that recovery took so many seconds at the longest: `recovery_bound`
+        unless given.
+        """
+        rows = self.drain(world, tenant, poster, within)
+        evidence = Evidence(
+            poster=poster,
+            log=world.receivers.log(),
+            rows=rows,
+            prefix=tenant.prefix + "/",
+            paths=tenant.healthy,
+            webhooks=tenant.webhooks,
+            disturbances=self.disturbances,
+            **options,
+        )
+        verdict = judge(evidence)
+        self.result.broken += verdict.broken
+        self.result.duplicates += verdict.duplicates
+        self.result.recovery = max(self.result.recovery, verdict.recovery)
+        self.result.p99 = max(self.result.p99, verdict.p99)
+        bound = self.recovery_bound(world) if recovery is None else recovery
+        self.expect(verdict.recovery <= bound, f"recovery took {verdict.recovery:.1f} s, at most {bound:.0f}")
+        return verdict
+
+    def recovery_bound(self, world: World) -> float:
+        """
+        Return lease, sweep, a supervisor's pause and twice the time in which the roles start on this machine now, with
+        whatever else it does.
+        """
+        return LEASE_SECONDS + SWEEP_SECONDS + RESTART_SECONDS + 2 * world.start_seconds
+
+    def forget(self, world: World, tenant: Tenant) -> None:
+        """Delete the organization, so that its retries do not meet the next fault."""
+        world.application.manage("delete_organization", tenant.slug, "--yes")
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+def is_drained(rows: Rows, tenant: Tenant, poster: Poster) -> bool:
+    healthy = set().union(*tenant.healthy.values())
+    return (
+        set(poster.accepted) <= set(rows.submissions)
+        and all(row.is_dispatched for row in rows.submissions.values())
+        and not any(tenant.webhooks.get(one.webhook_id) in healthy for one in rows.unfinished)
+    )
+
+
+def run_fault(fault: Fault, backend: str, seed: int, worlds: Worlds, *, quick: bool = False) -> Result:
+    """Run it. An exception is a failure too, and a failure discards the shared service."""
+    start = time.monotonic()
+    run = Run(fault, backend, seed, worlds, quick=quick)
+    try:
+        fault.function(run)
+    except Exception as error:
+        run.result.broken.append(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        run.note(traceback.format_exc())
+    finally:
+        run.close()
+    run.result.seconds = time.monotonic() - start
+    if run.result.broken:
+        worlds.discard(backend)
+    return run.result
+
+
+def name_of(backend: str) -> str:
+    return NAMES[backend]
