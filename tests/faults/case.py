@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.faults.backing import Backing
 from tests.faults.checker.database import Rows
 from tests.faults.checker.poster import Poster
 from tests.faults.checker.promises import Disturbance, Evidence, Verdict, judge
@@ -73,6 +74,7 @@ class Worlds:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._backing = Backing(directory)
         self._shared: dict[str, ExitStack] = {}
         self._worlds: dict[str, World] = {}
         self._number = 0
@@ -84,9 +86,13 @@ class Worlds:
     def shared(self, backend: str) -> World:
         if backend not in self._worlds:
             stack = ExitStack()
-            self._worlds[backend] = stack.enter_context(World(backend, self.new_directory(backend)))
+            self._worlds[backend] = stack.enter_context(self.new(backend, self.new_directory(backend)))
             self._shared[backend] = stack
         return self._worlds[backend]
+
+    def new(self, backend: str, directory: Path, **options: Any) -> World:
+        """Return a service that is not started yet, over a fresh database."""
+        return World(backend, directory, self._backing, **options)
 
     def discard(self, backend: str) -> None:
         """Stop it; the next fault gets a fresh one."""
@@ -96,6 +102,7 @@ class Worlds:
     def close(self) -> None:
         for backend in list(self._worlds):
             self.discard(backend)
+        self._backing.__exit__()
 
 
 class Run:
@@ -123,7 +130,7 @@ class Run:
     @contextmanager
     def own_world(self, directory: Path | None = None, **options: Any) -> Iterator[World]:
         """Yield a separate service, for other settings, named points, or what leaves it broken."""
-        with World(self.backend, directory or self.new_directory(), **options) as world:
+        with self._worlds.new(self.backend, directory or self.new_directory(), **options) as world:
             yield world
 
     def new_directory(self) -> Path:

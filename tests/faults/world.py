@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.faults import processes
+from tests.faults.backing import Backing
 from tests.faults.checker.database import Database
 from tests.faults.checker.receiver_process import ReceiverProcess
 from tests.faults.points import Point, environment
 from tests.faults.tenant import Tenant
 from tests.services.application import Application, answers
 from tests.services.environment import POSTGRESQL, SQLITE, service_environment
-from tests.services.postgresql import PostgreSQL, create_database
 from tests.services.processes import Process
 from tests.services.redis_server import RedisServer
 from tests.services.waiting import eventually
@@ -46,6 +46,7 @@ class World:
         self,
         backend: str,
         directory: Path,
+        backing: Backing,
         *,
         settings: Mapping[str, str] | None = None,
         points: Sequence[Point] = (),
@@ -54,6 +55,7 @@ class World:
     ) -> None:
         self.backend = backend
         self.directory = directory
+        self.backing = backing
         self._settings = {**SETTINGS, **(environment(*points) if points else {}), **(settings or {})}
         self._data_dir = data_dir or directory / "data"
         self._streams = streams
@@ -75,9 +77,11 @@ class World:
         self.receivers = self._stack.enter_context(ReceiverProcess(self.directory / "receivers.log"))
         url, redis_url = "", ""
         if self.backend == POSTGRESQL:
-            self.postgresql = self._stack.enter_context(PostgreSQL())
+            self.postgresql = self.backing.postgresql
             self.redis = self._stack.enter_context(RedisServer())
-            url, redis_url = create_database(self.postgresql.url, "faults"), self.redis.url
+            url, redis_url = self.backing.new_postgresql(), self.redis.url
+        else:
+            self.backing.new_sqlite(self._data_dir / "fieldpost.sqlite3")
         self.environment = service_environment(
             data_dir=self._data_dir,
             backend=self.backend,
@@ -95,7 +99,6 @@ class World:
             migrates=False,
         )
         self._stack.callback(self.application.stop)  # what `manage` starts as well
-        self.application.manage("migrate", "--verbosity", "0")
         start = time.monotonic()
         self._stack.enter_context(self.application)
         self.start_seconds = time.monotonic() - start

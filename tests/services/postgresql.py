@@ -108,6 +108,13 @@ def create_database(server_url: str, name: str) -> str:
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
 
 
+def from_template(server_url: str, template: str, name: str) -> str:
+    """Create a copy of a database that nobody is connected to, and return its URL."""
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    _execute(server_url, statement)
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+
+
 def drop_database(server_url: str, name: str) -> None:
     _execute(server_url, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
