@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.faults.backing import Backing
 from tests.faults.checker.database import Rows
-from tests.faults.checker.poster import Poster
+from tests.faults.checker.poster import Post, Poster
 from tests.faults.checker.promises import Disturbance, Evidence, Verdict, judge
 from tests.faults.tenant import Tenant
 from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECONDS, World
@@ -195,8 +195,19 @@ class Run:
         Drain, then check the promises, and that recovery took so many seconds at the longest: `recovery_bound`
         unless given.
         """
+        verdict = judge(self.evidence(world, tenant, poster, within, **options))
+        self.result.broken += verdict.broken
+        self.result.duplicates += verdict.duplicates
+        self.result.recovery = max(self.result.recovery, verdict.recovery)
+        self.result.p99 = max(self.result.p99, verdict.p99)
+        bound = self.recovery_bound(world) if recovery is None else recovery
+        self.expect(verdict.recovery <= bound, f"recovery took {verdict.recovery:.1f} s, at most {bound:.0f}")
+        return verdict
+
+    def evidence(self, world: World, tenant: Tenant, poster: Poster, within: float, **options: Any) -> Evidence:
+        """Drain, and return what client, receivers and database say."""
         rows = self.drain(world, tenant, poster, within)
-        evidence = Evidence(
+        return Evidence(
             poster=poster,
             log=world.receivers.log(),
             rows=rows,
@@ -206,14 +217,29 @@ class Run:
             disturbances=self.disturbances,
             **options,
         )
-        verdict = judge(evidence)
-        self.result.broken += verdict.broken
-        self.result.duplicates += verdict.duplicates
-        self.result.recovery = max(self.result.recovery, verdict.recovery)
-        self.result.p99 = max(self.result.p99, verdict.p99)
-        bound = self.recovery_bound(world) if recovery is None else recovery
-        self.expect(verdict.recovery <= bound, f"recovery took {verdict.recovery:.1f} s, at most {bound:.0f}")
-        return verdict
+
+    def broken_in(self, world: World, tenant: Tenant, poster: Poster, *, within: float) -> list[str]:
+        """Return the broken promises, of a guard that breaks them."""
+        return judge(self.evidence(world, tenant, poster, within)).broken
+
+    def expect_poison_unsent(
+        self, world: World, tenant: Tenant, poster: Poster, poisons: Sequence[Post], **options: Any
+    ) -> None:
+        """Judge all but these submissions, and expect that these never arrived."""
+        keys = {one.key for one in poisons}
+        arrived = {one.id for one in world.receivers.log().of(tenant.prefix)}
+        self.expect(not arrived & {one.message_id for one in poisons}, "a poison row arrived")
+        self.judge(world, tenant, poster, except_keys=keys, **options)
+
+    def latencies(self, world: World, tenant: Tenant, poster: Poster, prefix: str = "") -> list[float]:
+        """Return the seconds from each 201 to its first arrival, at paths with this prefix below the tenant's."""
+        accepted = poster.accepted
+        found = world.receivers.log().by_message_and_path(tenant.prefix + prefix)
+        return [
+            arrivals[0].arrived - accepted[message_id].accepted
+            for (message_id, _), arrivals in found.items()
+            if message_id in accepted
+        ]
 
     def recovery_bound(self, world: World) -> float:
         """

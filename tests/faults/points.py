@@ -9,7 +9,9 @@ import functools
 import json
 import os
 import signal
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -56,11 +58,13 @@ def exists(name: str) -> bool:
 def _module_of(name: str) -> str:
     """Return the module of a dotted name, without importing it. Raises LookupError."""
     parts = name.split(".")
+    if parts[0] in sys.stdlib_module_names:
+        return parts[0]
     for size in range(len(parts) - 1, 0, -1):
         path = ROOT.joinpath(*parts[:size])
         source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
         if source.exists():
-            if f" {parts[size]}" not in source.read_text() and parts[size] not in source.read_text():
+            if any(part not in source.read_text() for part in parts[size:]):
                 raise LookupError(f"{'.'.join(parts[:size])} has no {parts[size]}")
             return ".".join(parts[:size])
     raise LookupError(f"there is no module of {name}")
@@ -155,6 +159,49 @@ def _text(argument: object) -> str:
     return f"{argument!r} {getattr(message, 'body', '')} {getattr(submission, 'data', '')}"
 
 
+def _mark_first(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    """
+    Commit the mark of the rows without their deliveries, and die: a dispatch that is not one transaction.
+
+    The guard of F2 shows with it that the checker sees a loss.
+    """
+
+    @functools.wraps(function)
+    def wrapped(rows: Any) -> Any:
+        if _is_armed(options):
+            from django.db import connection
+
+            from submissions.models import Submission
+
+            marked = Submission.objects.filter(pk__in=[row.pk for row in rows])
+            marked.update(dispatched_at=rows[0].created_at, counted_as=Submission.CountedAs.KEPT)
+            connection.cursor().execute("COMMIT")
+            _die()
+        return function(rows)
+
+    return wrapped
+
+
+def _resolve(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Answer for some names as their DNS servers would: `names` has the answers, one for each look-up, in turn."""
+    names: dict[str, list[list[str]]] = options["names"]
+    looked_up: Counter[str] = Counter()
+
+    @functools.wraps(function)
+    def wrapped(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in names:
+            return function(host, *args, **kwargs)
+        with Path(options["seen"]).open("a") as seen:
+            seen.write(f"{name}\n")
+        answers = names[name]
+        looked_up[name] += 1
+        found = answers[(looked_up[name] - 1) % len(answers)]
+        return [one for address in found for one in function(address, *args, **kwargs)]
+
+    return wrapped
+
+
 def _scale(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
     """Multiply the time that it returns."""
 
@@ -171,4 +218,6 @@ _ACTIONS: dict[str, Callable[[Callable[..., Any], Mapping[str, Any]], Callable[.
     "exit after": _exit_after,
     "on marked": _on_marked,
     "scale": _scale,
+    "mark first": _mark_first,
+    "resolve": _resolve,
 }

@@ -66,14 +66,15 @@ class Poster:
         self.stop()
         self._client.__exit__()
 
-    def post(self) -> Post:
+    def post(self, text: str = "") -> Post:
         """Post one new submission, once."""
-        return self.send(self._new())
+        return self.send(self._new(text))
 
-    def _new(self) -> Post:
+    def _new(self, text: str) -> Post:
         with self._lock:
             number = len(self.posts)
-            body = json.dumps({"number": f"{self._run_id}-{number}", "text": "x" * self._padding}).encode()
+            values = {"number": f"{self._run_id}-{number}", "text": text or "x" * self._padding}
+            body = json.dumps(values).encode()
             post = Post(f"{self._run_id}-{number}", self._form_ids[number % len(self._form_ids)], body)
             self.posts.append(post)
         return post
