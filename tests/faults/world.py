@@ -186,14 +186,14 @@ class World:
         return process
 
     @contextmanager
-    def unsupervised(self) -> Iterator[None]:
-        """Do not start ended roles again meanwhile."""
+    def unsupervised(self) -> Iterator[dict[str, Process]]:
+        """Do not start ended roles again meanwhile. Yield the roles."""
         # A role that ended stays in `processes`; the supervisor must not see it.
         hidden, self.application.processes = self.application.processes, {}
         try:
-            yield
+            yield hidden
         finally:
-            self.application.processes = hidden
+            self.application.processes = hidden | self.application.processes
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         return self.database.query(sql)

@@ -70,12 +70,16 @@ class Poster:
         """Post one new submission, once."""
         return self.send(self._new(text))
 
-    def _new(self, text: str) -> Post:
+    def send_to(self, form_id: str) -> Post:
+        """Post one new submission to this form, once."""
+        return self.send(self._new("", form_id))
+
+    def _new(self, text: str, form_id: str = "") -> Post:
         with self._lock:
             number = len(self.posts)
             values = {"number": f"{self._run_id}-{number}", "text": text or "x" * self._padding}
             body = json.dumps(values).encode()
-            post = Post(f"{self._run_id}-{number}", self._form_ids[number % len(self._form_ids)], body)
+            post = Post(f"{self._run_id}-{number}", form_id or self._form_ids[number % len(self._form_ids)], body)
             self.posts.append(post)
         return post
 
