@@ -1,9 +1,11 @@
 """Create a fault's organization, forms and webhooks: runs inside `manage.py shell`, and prints one line of JSON."""
 
+import itertools
 import json
 import secrets
 from typing import Any
 
+from config.ids import Prefix, decode_id
 from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
@@ -11,6 +13,7 @@ from forms_app.organizations import create_organization
 from keys.access_keys import issue_key
 from keys.models import User
 from keys.plans import Plan
+from submissions.models import Submission
 from webhooks.models import Webhook
 
 NO_LIMIT = 2_000_000_000  # requests an hour
@@ -42,3 +45,21 @@ def arrange(forms: list[list[str]], recipients: list[str]) -> dict[str, Any]:
 def main(spec: str) -> None:
     """Arrange what this JSON describes."""
     print(json.dumps(arrange(**json.loads(spec))))
+
+
+def fill(forms: list[str], count: int) -> None:
+    """Store submissions that wait for dispatch, to the forms in turn."""
+    rows = list(Form.objects.filter(pk__in=[decode_id(Prefix.FORM, form) for form in forms]))
+    Submission.objects.bulk_create(
+        (
+            Submission(
+                organization_id=form.organization_id,
+                form=form,
+                data={"number": str(number)},
+                search_text="",
+                created_at=now(),
+            )
+            for number, form in zip(range(count), itertools.cycle(rows))
+        ),
+        batch_size=500,
+    )

@@ -17,8 +17,10 @@ TEMPLATE = "migrated"
 class Backing:
     """Makes migrated databases. The server and each template are made by their first use."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, disk: Path | None = None) -> None:
+        """`disk` is the file system of PostgreSQL, by default that of temporary files."""
         self._directory = directory
+        self._disk = disk
         self._stack = ExitStack()
         self._numbers = count(1)
         self._postgresql: PostgreSQL | None = None
@@ -33,7 +35,7 @@ class Backing:
     @property
     def postgresql(self) -> PostgreSQL:
         if self._postgresql is None:
-            self._postgresql = self._stack.enter_context(PostgreSQL())
+            self._postgresql = self._stack.enter_context(PostgreSQL(self._disk))
             url = create_database(self._postgresql.url, TEMPLATE)
             migrate(service_environment(data_dir=self._directory, backend=POSTGRESQL, database_url=url))
         return self._postgresql

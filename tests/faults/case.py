@@ -18,6 +18,7 @@ from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECO
 from tests.services.environment import POSTGRESQL, SQLITE
 
 BOTH = (SQLITE, POSTGRESQL)
+P99_SECONDS = 3.0  # of submit; more on a machine that is so busy that the roles take long to start
 STUCK_SECONDS = SWEEP_SECONDS + 2  # a lease or a due time may be past by so much: a sweep, and slow cores
 
 
@@ -92,7 +93,7 @@ class Worlds:
 
     def new(self, backend: str, directory: Path, **options: Any) -> World:
         """Return a service that is not started yet, over a fresh database."""
-        return World(backend, directory, self._backing, **options)
+        return World(backend, directory, **{"backing": self._backing, **options})
 
     def discard(self, backend: str) -> None:
         """Stop it; the next fault gets a fresh one."""
@@ -128,10 +129,18 @@ class Run:
         return self._worlds.shared(self.backend)
 
     @contextmanager
-    def own_world(self, directory: Path | None = None, **options: Any) -> Iterator[World]:
-        """Yield a separate service, for other settings, named points, or what leaves it broken."""
-        with self._worlds.new(self.backend, directory or self.new_directory(), **options) as world:
-            yield world
+    def own_world(self, *, disk: Path | None = None, **options: Any) -> Iterator[World]:
+        """
+        Yield a separate service, for other settings, named points, or what leaves it broken. With `disk` its database
+        is on this file system.
+        """
+        directory = self.new_directory()
+        with ExitStack() as stack:
+            if disk and self.is_postgresql:
+                options["backing"] = stack.enter_context(Backing(directory, disk))
+            elif disk:
+                options["data_dir"] = disk
+            yield stack.enter_context(self._worlds.new(self.backend, directory, **options))
 
     def new_directory(self) -> Path:
         """Return a directory of this run."""
@@ -195,6 +204,7 @@ class Run:
         Drain, then check the promises, and that recovery took so many seconds at the longest: `recovery_bound`
         unless given.
         """
+        options.setdefault("p99_seconds", max(P99_SECONDS, world.start_seconds / 2))
         verdict = judge(self.evidence(world, tenant, poster, within, **options))
         self.result.broken += verdict.broken
         self.result.duplicates += verdict.duplicates

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.faults import cases, report
+from tests.faults import cases, many_kills, report
 from tests.faults.case import BOTH, FAULTS, Result, Worlds, run_fault
 from tests.services.packages import ensure
 
@@ -29,12 +29,15 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: stops everything that it started
     load()
+    if options.kills:
+        many_kills.register(options.kills)
+        options.only = options.only or many_kills.ID
     chosen = options.only.split(",") if options.only else list(FAULTS)
     if unknown := set(chosen) - set(FAULTS):
         raise SystemExit(f"no such fault: {', '.join(sorted(unknown))}; there are {', '.join(FAULTS)}")
     ensure(PROGRAMS)
     results = run(chosen, options.database or BOTH, options.seed, quick=options.quick)
-    if options.markdown:
+    if options.markdown and results:
         print(report.markdown(results))
     failed = sum(not result.passed for result in results)
     print(f"{len(results) - failed} passed, {failed} failed", flush=True)
@@ -48,6 +51,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", metavar="F1,F5", help="these faults")
     parser.add_argument("--database", action="append", choices=BOTH, help="only on this one")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000), help="of all random choices")
+    parser.add_argument("--kills", type=int, metavar="N", help="one run with so many kills of every kind")
     parser.add_argument("--quick", action="store_true", help="as short as in `make test`")
     parser.add_argument("--markdown", action="store_true", help="print a table at the end")
     return parser.parse_args(arguments)
@@ -66,6 +70,7 @@ def run(chosen: Sequence[str], databases: Sequence[str], seed: int, *, quick: bo
     """Run each fault on each database, database by database, because a service is shared."""
     results = []
     with tempfile.TemporaryDirectory(prefix="fieldpost-faults-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)  # PostgreSQL, with its own user, has its data below it
         worlds = Worlds(Path(name))
         try:
             for backend in databases:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,7 +89,7 @@ class World:
             database_url=url,
             redis_url=redis_url,
             web_concurrency=2 if redis_url else 1,
-            extra=self._settings,
+            extra={name: value for name, value in self._settings.items() if value},  # empty: the service's default
         )
         self.database = Database(url or f"sqlite://{self._data_dir / 'fieldpost.sqlite3'}")
         self.application = Application(
@@ -194,6 +195,17 @@ class World:
             yield hidden
         finally:
             self.application.processes = hidden | self.application.processes
+
+    @contextmanager
+    def deliverer(self, name: str, **settings: str) -> Iterator[Process]:
+        """Run one more `manage.py deliver`, with other settings."""
+        log = self.directory / "service" / f"{name}.log"
+        environment = {**self.application.environment, **settings}
+        process = Process(name, [sys.executable, "manage.py", "deliver"], log=log, env=environment)
+        try:
+            yield process
+        finally:
+            process.stop()
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         return self.database.query(sql)

@@ -17,6 +17,7 @@ PACKAGES = {
     "npm": "npm",
     "chromium": "chromium",
     "openssl": "openssl",
+    "faketime": "faketime",
 }
 
 

@@ -26,12 +26,13 @@ class PostgreSQL:
     fsync and synchronous_commit keep their defaults: the service under test promises "on disk" (docs/contract.md 5.3).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """`parent` is the directory that its own is made in, by default that of temporary files."""
         self.port = free_port()
         self.url = f"postgresql://{USER}@127.0.0.1:{self.port}/postgres"
         # PostgreSQL refuses to run as root, so root lends it Debian's own user.
         self.user = "postgres" if os.geteuid() == 0 else None
-        self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-postgresql-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-postgresql-", dir=parent))
         self.data = self.directory / "data"
         self.process: Process | None = None
 

@@ -142,7 +142,7 @@ def check_probes(run: Run, world: World, tenant: Tenant) -> None:
 
 
 def replay(run: Run, world: World, tenant: Tenant) -> None:
-    """Replay all; each message comes once more with its id and body."""
+    """Replay all; each message comes again with its id and body."""
     before = first_bodies(world.receivers.log().of(tenant.prefix))
     seen = len(world.receivers.log().of(tenant.prefix))
     with Client(world.port) as client:

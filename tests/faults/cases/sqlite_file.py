@@ -3,7 +3,6 @@
 import shutil
 import signal
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -14,22 +13,9 @@ from tests.faults.case import Run, fault
 from tests.faults.checker.database import encode
 from tests.faults.world import World
 from tests.services.environment import SQLITE
-from tests.services.processes import Process
 
 P99_SECONDS = 3.0
 FILE = "fieldpost.sqlite3"
-
-
-@contextmanager
-def deliverer(world: World, name: str, **settings: str) -> Iterator[Process]:
-    """Run `manage.py deliver` next to the service, with other settings."""
-    log = world.directory / "service" / f"{name}.log"
-    environment = {**world.application.environment, **settings}
-    process = Process(name, [sys.executable, "manage.py", "deliver"], log=log, env=environment)
-    try:
-        yield process
-    finally:
-        process.stop()
 
 
 @fault("F11", "two deliverers and the web on one SQLite file", on=[SQLITE], quick=True)
@@ -39,7 +25,7 @@ def two_deliverers(run: Run) -> None:
     count = run.pick(quick=300, full=1000)
     tenant = run.tenant(world, [[f"/{number}"] for number in range(10)])
     poster = run.poster(world, tenant)
-    with deliverer(world, "second"):
+    with world.deliverer("second"):
         poster.start(count, rate=60)
         poster.join()
         run.judge(world, tenant, poster, p99_seconds=P99_SECONDS)

@@ -61,6 +61,7 @@ class Poster:
         self._threads: list[threading.Thread] = []
         self._next, self._end, self._start, self._rate = 0, 0, 0.0, 1.0
         self.posts: list[Post] = []
+        self.open = 0  # requests without an answer yet
 
     def close(self) -> None:
         self.stop()
@@ -85,6 +86,15 @@ class Poster:
 
     def send(self, post: Post) -> Post:
         """Send a request for it, and keep the answer."""
+        with self._lock:
+            self.open += 1
+        try:
+            return self._send(post)
+        finally:
+            with self._lock:
+                self.open -= 1
+
+    def _send(self, post: Post) -> Post:
         start = time.time()
         headers = {"Idempotency-Key": post.key, "Content-Type": "application/json"}
         try:
