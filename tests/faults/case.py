@@ -13,6 +13,7 @@ from tests.faults.backing import Backing
 from tests.faults.checker.database import Rows
 from tests.faults.checker.poster import Post, Poster
 from tests.faults.checker.promises import Disturbance, Evidence, Verdict, judge
+from tests.faults.standard_points import standard_points
 from tests.faults.tenant import Tenant
 from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECONDS, World
 from tests.services.environment import POSTGRESQL, SQLITE
@@ -76,32 +77,37 @@ class Worlds:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._backing = Backing(directory)
-        self._shared: dict[str, ExitStack] = {}
-        self._worlds: dict[str, World] = {}
+        self._shared: dict[tuple[str, bool], ExitStack] = {}
+        self._worlds: dict[tuple[str, bool], World] = {}
         self._number = 0
 
     def new_directory(self, backend: str) -> Path:
         self._number += 1
         return self._directory / f"{backend}-{self._number}"
 
-    def shared(self, backend: str) -> World:
-        if backend not in self._worlds:
+    def shared(self, backend: str, *, pointed: bool = False) -> World:
+        """Return the service; `pointed` is another one, with the standard points."""
+        key = (backend, pointed)
+        if key not in self._worlds:
             stack = ExitStack()
-            self._worlds[backend] = stack.enter_context(self.new(backend, self.new_directory(backend)))
-            self._shared[backend] = stack
-        return self._worlds[backend]
+            directory = self.new_directory(backend)
+            points = standard_points(directory) if pointed else {}
+            self._worlds[key] = stack.enter_context(self.new(backend, directory, points=points))
+            self._shared[key] = stack
+        return self._worlds[key]
 
     def new(self, backend: str, directory: Path, **options: Any) -> World:
         """Return a service that is not started yet, over a fresh database."""
         return World(backend, directory, **{"backing": self._backing, **options})
 
     def discard(self, backend: str) -> None:
-        """Stop it; the next fault gets a fresh one."""
-        if self._worlds.pop(backend, None):
-            self._shared.pop(backend).close()
+        """Stop its services; the next fault gets fresh ones."""
+        for key in [key for key in self._worlds if key[0] == backend]:
+            del self._worlds[key]
+            self._shared.pop(key).close()
 
     def close(self) -> None:
-        for backend in list(self._worlds):
+        for backend in BOTH:
             self.discard(backend)
         self._backing.__exit__()
 
@@ -127,6 +133,11 @@ class Run:
     def world(self) -> World:
         """Return the shared service."""
         return self._worlds.shared(self.backend)
+
+    @property
+    def pointed(self) -> World:
+        """Return the shared service with the standard points."""
+        return self._worlds.shared(self.backend, pointed=True)
 
     @contextmanager
     def own_world(self, *, disk: Path | None = None, **options: Any) -> Iterator[World]:

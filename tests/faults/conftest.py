@@ -26,10 +26,10 @@ def worlds() -> Iterator[Worlds]:
 
 
 @pytest.fixture
-def holds(worlds: Worlds) -> Callable[[str, str], None]:
-    """Return a function that runs a fault on a database, and asserts that every promise held."""
+def holds(worlds: Worlds, backend: str) -> Callable[[str], None]:
+    """Return a function that runs a fault on the suite's database, and asserts that every promise held."""
 
-    def check(fault: str, backend: str) -> None:
+    def check(fault: str) -> None:
         result = run_fault(FAULTS[fault], backend, SEED, worlds, quick=True)
         print(report.line(result))
         assert not result.broken, "\n".join([report.line(result), *result.notes])

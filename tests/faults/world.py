@@ -50,14 +50,15 @@ class World:
         backing: Backing,
         *,
         settings: Mapping[str, str] | None = None,
-        points: Sequence[Point] = (),
+        points: Mapping[str, Point] | None = None,
         data_dir: Path | None = None,
         streams: bool = False,
     ) -> None:
         self.backend = backend
         self.directory = directory
         self.backing = backing
-        self._settings = {**SETTINGS, **(environment(*points) if points else {}), **(settings or {})}
+        self._settings = {**SETTINGS, **(environment(*(points or {}).values()) if points else {}), **(settings or {})}
+        self.points = dict(points or {})
         self._data_dir = data_dir or directory / "data"
         self._streams = streams
         self._stack = ExitStack()

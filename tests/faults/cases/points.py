@@ -5,45 +5,33 @@ import threading
 
 from tests.faults.case import Run, fault
 from tests.faults.checker.poster import Poster
-from tests.faults.points import Point, exists, point
+from tests.faults.points import point
+from tests.faults.standard_points import DELAYS, EXITS, MARK_FIRST, MARKER, QUICK_DELAYS
 from tests.faults.tenant import Tenant
 from tests.faults.world import World
 from tests.services.waiting import eventually
 
-CLAIM = next(
-    name for name in ("webhooks.outbox.claim.Claimer.claim", "webhooks.outbox.claim.claim_due") if exists(name)
-)
-# Where a process exits, and how many copies of the one message may arrive after it.
-PLACES = (
-    ("after commit", "submissions.receiving.insert.store", "exit after", 0),
-    ("before the nudge", "config.nudge.nudge", "exit before", 0),
-    ("after claim", CLAIM, "exit after", 0),
-    ("after POST", "webhooks.channels.http.post", "exit after", 1),
-    ("before record", "webhooks.outbox.record.record", "exit before", 1),  # after the POST as well
-)
-MARKER = "poison-6f1d"
-DELAYS = "webhooks.outbox.retry_schedule.DELAYS"
-RENDER = "webhooks.channels.webhook.WebhookChannel.render"
 HEALTHY_SECONDS = 5.0  # within which a delivery leaves in spite of a poison row
+FEW_DELAYS = [0.2] * 2  # so that three attempts are all
 
 
 @fault("F2", "a process exits at a named point", quick=True)
 def exit_at_points(run: Run) -> None:
     """One submission at a time, so that each point allows a known number of copies."""
-    directory = run.new_directory()
-    points = [(title, point(name, do, directory / title), most) for title, name, do, most in PLACES]
-    with run.own_world(points=[one for _, one, _ in points]) as world:
-        tenant = run.tenant(world, [["/a"]])
-        poster = run.poster(world, tenant)
-        for _ in range(run.pick(quick=1, full=3)):
-            for title, one, most in points:
-                exit_at(run, world, tenant, poster, title, one, most)
-        # The web starts again meanwhile, and its queue of connections waits.
-        run.judge(world, tenant, poster, p99_seconds=2 * world.start_seconds)
+    world = run.pointed
+    tenant = run.tenant(world, [["/a"]])
+    poster = run.poster(world, tenant)
+    for _ in range(run.pick(quick=1, full=3)):
+        for title, (_, _, most) in EXITS.items():
+            exit_at(run, world, tenant, poster, title, most)
+    # The web starts again meanwhile, and its queue of connections waits.
+    run.judge(world, tenant, poster, p99_seconds=2 * world.start_seconds)
+    run.forget(world, tenant)
 
 
-def exit_at(run: Run, world: World, tenant: Tenant, poster: Poster, title: str, one: Point, most: int) -> None:
+def exit_at(run: Run, world: World, tenant: Tenant, poster: Poster, title: str, most: int) -> None:
     """Post one submission, let a process exit, and wait until the submission has arrived."""
+    one = world.points[title]
     one.arm()
     with run.outage():
         post = poster.post()
@@ -57,32 +45,32 @@ def exit_at(run: Run, world: World, tenant: Tenant, poster: Poster, title: str, 
 @fault("F12", "a poison row: rendering raises", quick=True)
 def poison_that_raises(run: Run) -> None:
     """It fails after its eleven attempts; deliveries before and after it leave as usual."""
-    points = (point(RENDER, "on marked", marker=MARKER), point(DELAYS, "set", value=[0.2] * 10))
-    with run.own_world(points=points) as world:
-        tenant = run.tenant(world, [["/a"], ["/b"]])
-        poster = run.poster(world, tenant)
-        poisons = [poster.post(MARKER) for _ in range(2)]  # one at each endpoint
-        poster.start(20, rate=4)
-        poster.join()
+    world = run.pointed
+    tenant = run.tenant(world, [["/a"], ["/b"]])
+    poster = run.poster(world, tenant)
+    poisons = [poster.post(MARKER) for _ in range(2)]  # one at each endpoint
+    poster.start(20, rate=4)
+    poster.join()
 
-        def ended() -> bool:
-            rows = world.database.rows(tenant.forms, 5).deliveries
-            seen = [(row.status, row.attempts) for row in rows if row.message_id in {one.message_id for one in poisons}]
-            assert seen == [("failed", 11)] * 2, seen
-            return True
+    def ended() -> bool:
+        rows = world.database.rows(tenant.forms, 5).deliveries
+        seen = [(row.status, row.attempts) for row in rows if row.message_id in {one.message_id for one in poisons}]
+        assert seen == [("failed", len(QUICK_DELAYS) + 1)] * 2, seen
+        return True
 
-        eventually(ended, 60, "the poison rows fail after their attempts")
-        run.expect_poison_unsent(world, tenant, poster, poisons)
-        expect_quick(run, world, tenant, poster)
+    eventually(ended, 60, "the poison rows fail after their attempts")
+    run.expect_poison_unsent(world, tenant, poster, poisons)
+    expect_quick(run, world, tenant, poster)
+    run.forget(world, tenant)
 
 
 @fault("F22", "a poison row: sending it kills the process")
 def poison_that_kills(run: Run) -> None:
     """An attempt that never returns counts: with three attempts allowed, three processes die, and no more."""
-    points = (
-        point("webhooks.channels.http.post", "on marked", marker=MARKER, kills=True),
-        point(DELAYS, "set", value=[0.2] * 2),
-    )
+    points = {
+        "kill": point("webhooks.channels.http.post", "on marked", marker=MARKER, kills=True),
+        "delays": point(DELAYS, "set", value=FEW_DELAYS),
+    }
     with run.own_world(points=points) as world:
         tenant = run.tenant(world, [["/a"], ["/b"]])
         poster = run.poster(world, tenant)
@@ -116,14 +104,14 @@ def expect_quick(run: Run, world: World, tenant: Tenant, poster: Poster) -> None
 @fault("F0", "guard: a dispatch that is not one transaction must make the checker fail", quick=True)
 def guard(run: Run) -> None:
     """Dispatch marks the rows first, commits, and dies: P1 must be seen as broken."""
-    file = run.new_directory() / "mark first"
-    one = point("webhooks.outbox.dispatch._dispatch", "mark first", file)
-    with run.own_world(points=[one]) as world:
-        tenant = run.tenant(world, [["/a"]])
-        poster = run.poster(world, tenant)
-        one.arm()
-        with run.outage():
-            poster.post()
-            eventually(lambda: one.has_run, 60, "dispatch dies after the mark")
-        broken = run.broken_in(world, tenant, poster, within=3)
-        run.expect(any("P1" in each for each in broken), f"the checker has not seen the loss: {broken}")
+    world = run.pointed
+    one = world.points[MARK_FIRST]
+    tenant = run.tenant(world, [["/a"]])
+    poster = run.poster(world, tenant)
+    one.arm()
+    with run.outage():
+        poster.post()
+        eventually(lambda: one.has_run, 60, "dispatch dies after the mark")
+    broken = run.broken_in(world, tenant, poster, within=3)
+    run.expect(any("P1" in each for each in broken), f"the checker has not seen the loss: {broken}")
+    run.forget(world, tenant)

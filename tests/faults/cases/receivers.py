@@ -12,6 +12,7 @@ from tests.faults import processes
 from tests.faults.case import Run, fault
 from tests.faults.checker.receiver_process import Arrival
 from tests.faults.points import point
+from tests.faults.standard_points import DELAYS
 from tests.faults.tenant import Tenant
 from tests.faults.world import World
 from tests.services.client import Client
@@ -25,7 +26,6 @@ SLOWER = 2.0  # p95 of healthy deliveries next to bad receivers, at most
 FLOOR_SECONDS = 0.4  # p95s below this are not compared: one batch, and the noise of two cores
 FAIR_SECONDS = 2.0
 HANG_SECONDS = 15.0
-DELAYS = "webhooks.outbox.retry_schedule.DELAYS"
 SCHEDULE = [0.5, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 60.0]  # seconds; the real one begins with 5 s and 1 min
 JITTER = 0.2
 LATE_SECONDS = 1.5  # from the due time to the request, on busy cores
@@ -40,26 +40,28 @@ def p95(seconds: Sequence[float]) -> float:
 
 @fault("F7", "50 healthy receivers among silent, dripping, endless and redirecting ones", quick=True)
 def bad_receivers(run: Run) -> None:
-    with run.own_world() as world:
-        quiet = run.tenant(world, [HEALTHY])
-        count = run.pick(quick=6, full=12)
-        warm_up(run, world)
-        baseline = p95(spread(run, world, quiet, count))
-        memory = delivering_memory(world)
-        bad = ["/silent", "/drip", "/huge", "/metadata", "/trap"]
-        tenant = run.tenant(world, [[*HEALTHY, *bad]])
-        tenant.exclude(*bad)
-        misbehave(world, tenant)
-        seconds = p95(spread(run, world, tenant, count))
-        drips = eventually(lambda: ended_drips(world, tenant), 40, "the sender ends the drip")
-        grown = delivering_memory(world) - memory
-        run.note(f"p95 {baseline:.2f} s, with bad receivers {seconds:.2f} s; memory {grown / (1 << 20):+.0f} MiB")
-        run.note(f"the drip ended at {max(drips):.1f} s")
-        most = max(SLOWER * baseline, FLOOR_SECONDS)
-        run.expect(seconds <= most, f"p95 of healthy deliveries was {seconds:.2f} s, at most {most:.2f}")
-        run.expect(grown <= MEMORY_BYTES, f"the delivering processes grew by {grown / (1 << 20):.0f} MiB")
-        run.expect(max(drips) <= DRIP_SECONDS, f"the drip ended after {max(drips):.1f} s")
-        run.expect(not world.receivers.log().trapped, "a redirect was followed to the trap")
+    world = run.world
+    quiet = run.tenant(world, [HEALTHY])
+    count = run.pick(quick=6, full=12)
+    warm_up(run, world)
+    baseline = p95(spread(run, world, quiet, count))
+    memory = delivering_memory(world)
+    bad = ["/silent", "/drip", "/huge", "/metadata", "/trap"]
+    tenant = run.tenant(world, [[*HEALTHY, *bad]])
+    tenant.exclude(*bad)
+    misbehave(world, tenant)
+    seconds = p95(spread(run, world, tenant, count))
+    drips = eventually(lambda: ended_drips(world, tenant), 40, "the sender ends the drip")
+    grown = delivering_memory(world) - memory
+    run.note(f"p95 {baseline:.2f} s, with bad receivers {seconds:.2f} s; memory {grown / (1 << 20):+.0f} MiB")
+    run.note(f"the drip ended at {max(drips):.1f} s")
+    most = max(SLOWER * baseline, FLOOR_SECONDS)
+    run.expect(seconds <= most, f"p95 of healthy deliveries was {seconds:.2f} s, at most {most:.2f}")
+    run.expect(grown <= MEMORY_BYTES, f"the delivering processes grew by {grown / (1 << 20):.0f} MiB")
+    run.expect(max(drips) <= DRIP_SECONDS, f"the drip ended after {max(drips):.1f} s")
+    run.expect(not world.receivers.log().trapped, "a redirect was followed to the trap")
+    for each in (quiet, tenant):
+        run.forget(world, each)
 
 
 def misbehave(world: World, tenant: Tenant) -> None:
@@ -75,12 +77,13 @@ def warm_up(run: Run, world: World) -> None:
     poster = run.poster(world, tenant)
     poster.post()
     run.drain(world, tenant, poster, 60)
+    run.forget(world, tenant)
 
 
 def spread(run: Run, world: World, tenant: Tenant, count: int) -> list[float]:
-    """Post so many submissions, one a second; return the seconds to each healthy arrival."""
+    """Post so many submissions, two a second; return the seconds to each healthy arrival."""
     poster = run.poster(world, tenant)
-    poster.start(count, rate=1)
+    poster.start(count, rate=2)
     poster.join()
     run.judge(world, tenant, poster)
     return run.latencies(world, tenant, poster, "/ok")
@@ -97,7 +100,7 @@ def ended_drips(world: World, tenant: Tenant) -> list[float]:
 @fault("F9", "every receiver answers 500, then heals; a range is replayed")
 def failing_receivers(run: Run) -> None:
     """Endpoints with one message show the schedule, one with thirty messages the probes and the cap."""
-    with run.own_world(points=[point(DELAYS, "set", value=SCHEDULE)]) as world:
+    with run.own_world(points={"delays": point(DELAYS, "set", value=SCHEDULE)}) as world:
         tenant = run.tenant(world, [["/few0"], ["/few1"], ["/few2"]])
         busy = run.tenant(world, [["/many"]])
         for each in (tenant, busy):
