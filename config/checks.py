@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 TAG = "fieldpost"
 MIN_SECRET_KEY = 32  # characters
-LONGEST_ATTEMPT_SECONDS = 30  # of one mail; a lease must last longer
+SHORTEST_LEASE_SECONDS = 5
 
 
 @register(TAG)
@@ -103,9 +103,9 @@ def check_webhook_settings(**_arguments: object) -> list[CheckMessage]:
     if settings.WEBHOOK_PROXY_URL and urlsplit(settings.WEBHOOK_PROXY_URL).scheme not in ("http", "https"):
         hint = "Write it like http://proxy.internal:3128."
         found.append(Error("WEBHOOK_PROXY_URL is not an http or https URL.", hint=hint, id="fieldpost.E007"))
-    if settings.DELIVERY_LEASE_SECONDS <= LONGEST_ATTEMPT_SECONDS:
-        hint = "Keep the default of 60, except in tests."
-        message = "DELIVERY_LEASE_SECONDS is not longer than an attempt can take; deliveries can be sent twice."
+    if settings.DELIVERY_LEASE_SECONDS < SHORTEST_LEASE_SECONDS:
+        hint = "Keep the default of 10, except in tests."
+        message = "DELIVERY_LEASE_SECONDS is too short to be renewed by a busy process; deliveries can be sent twice."
         found.append(checks.Warning(message, hint=hint, id="fieldpost.W002"))
     return found
 

@@ -37,6 +37,13 @@ def database_id(value: uuid.UUID) -> uuid.UUID | str:
     return value if connection.features.has_native_uuid_field else value.hex
 
 
+def now_in_sql() -> str:
+    """Return the database's clock for a raw query with parameters, as Django's `Now()` writes it."""
+    if connection.vendor == "sqlite":
+        return "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
+    return "statement_timestamp()"
+
+
 def drop_broken_connections() -> None:
     """
     Close this thread's connections, and the dead ones of the pools, so that the next query gets a working one.

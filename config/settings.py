@@ -349,11 +349,12 @@ WEBHOOK_ALLOW_HTTP = env.bool("WEBHOOK_ALLOW_HTTP", default=False)
 WEBHOOK_ALLOWED_NETWORKS = env.list("WEBHOOK_ALLOWED_NETWORKS", default=[])  # CIDR ranges that self-hosters open
 WEBHOOK_ALLOWED_PORTS = env.list("WEBHOOK_ALLOWED_PORTS", cast=int, default=[443, 80, 8443, 8080])
 WEBHOOK_PROXY_URL = env.str("WEBHOOK_PROXY_URL", default="")
-DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=60)  # longer than any attempt
+DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=10)  # renewed while its process lives
 DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # period of Celery beat
 HELD_POLL_SECONDS = env.float("HELD_POLL_SECONDS", default=10)  # how often held submissions are released into the hour
 DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # pause of `manage.py deliver` when idle
-DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=16)  # requests in flight per process
+DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=128)  # requests in flight per process
+MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per process, beside those requests
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
 vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimited

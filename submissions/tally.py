@@ -10,16 +10,25 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import connection
 from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
+from config.database import database_id
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, Tally
 
 Key = tuple[uuid.UUID, dt.datetime]  # form, UTC hour
 Moves = dict[Key, "Counter[str]"]  # columns to add to; negative to subtract
+_TABLE = Tally._meta.db_table
+_COUNTS = ("received", "kept", "spam", "delivered", "failed")
+_UPSERT = (
+    f"INSERT INTO {_TABLE} (form_id, hour, {', '.join(_COUNTS)}) VALUES {{}} "  # noqa: S608 - names from code
+    "ON CONFLICT (form_id, hour) DO UPDATE SET "
+    + ", ".join(f"{name} = {_TABLE}.{name} + excluded.{name}" for name in _COUNTS)
+)
 
 
 def key_of(form_id: uuid.UUID, created_at: dt.datetime) -> Key:
@@ -36,13 +45,22 @@ def apply_moves(moves: Mapping[Key, "Counter[str]"]) -> None:
     """
     Add to the tallies, in key order, so that two transactions cannot deadlock.
 
-    Runs inside the caller's transaction.
+    One statement, in the caller's transaction.
     """
     keys = sorted(key for key, counts in moves.items() if any(counts.values()))
-    Tally.objects.bulk_create([Tally(form_id=form, hour=hour) for form, hour in keys], ignore_conflicts=True)
-    for form, hour in keys:
-        changes = {column: F(column) + number for column, number in moves[form, hour].items() if number}
-        Tally.objects.filter(form_id=form, hour=hour).update(**changes)
+    if not keys:
+        return
+    rows = [
+        [
+            database_id(form),
+            connection.ops.adapt_datetimefield_value(hour),
+            *(moves[form, hour][name] for name in _COUNTS),
+        ]
+        for form, hour in keys
+    ]
+    places = f"({', '.join(['%s'] * len(rows[0]))})"
+    with connection.cursor() as cursor:
+        cursor.execute(_UPSERT.format(", ".join([places] * len(rows))), [value for row in rows for value in row])
 
 
 def stored_count_of_form() -> Combinable:

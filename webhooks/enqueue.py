@@ -5,12 +5,14 @@ Dispatch does it for the events of submissions; `enqueue` for every other event:
 """
 
 import datetime as dt
+import ipaddress
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
@@ -62,11 +64,26 @@ def mail_target(address: str) -> Target:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL in lower case, "" if it has none."""
+    """
+    Return the receiving host of a URL in lower case, "" if it has none.
+
+    An address inside `WEBHOOK_ALLOWED_NETWORKS` counts with its port: different services of one machine.
+    """
     try:
-        return (urlsplit(url).hostname or "")[:255]
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        return f"{host}:{parts.port}"[:255] if parts.port and _is_opened(host) else host[:255]
     except ValueError:
         return ""
+
+
+def _is_opened(host: str) -> bool:
+    """Return whether a host is written as an address that a self-hoster has opened."""
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        return False
+    return any(address in ipaddress.ip_network(network) for network in settings.WEBHOOK_ALLOWED_NETWORKS)
 
 
 def enqueue(event: Event, subject: Any, targets: Sequence[Target], *, organization_id: uuid.UUID) -> list[Delivery]:

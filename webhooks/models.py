@@ -17,6 +17,7 @@ from webhooks.signing import new_secret
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
 MAX_URL = 2048  # characters
+IN_FLIGHT = 4  # requests at once to a webhook that has not shown that it answers quickly
 MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
 
@@ -61,6 +62,12 @@ class Webhook(models.Model):
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     failure_count = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="Failures since the last success."
+    )
+    in_flight_limit = models.PositiveSmallIntegerField(
+        default=IN_FLIGHT, db_default=IN_FLIGHT, editable=False, help_text="Requests at once, over all hosts."
+    )
+    probe_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Set while its circuit is open: the time of the next attempt."
     )
     created_at = models.DateTimeField(default=now, db_default=Now())
 
@@ -145,6 +152,15 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """Keep pending deliveries whose next attempt is due, without a live lease."""
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__lte=Now()).not_leased()
 
+    def claimable(self, *, alone: bool = False) -> "DeliveryQuerySet":
+        """Keep due deliveries that no claim holds: those to be sent in a process of their own, or the others."""
+        wanted = models.Q(lost_claims__gt=0) if alone else models.Q(lost_claims=0)
+        return self.filter(wanted, status=Delivery.Status.PENDING, next_attempt_at__lte=Now(), lease_token__isnull=True)
+
+    def abandoned(self) -> "DeliveryQuerySet":
+        """Keep those whose lease has ended without a result: their deliverer is gone."""
+        return self.filter(lease_token__isnull=False, lease_until__lt=Now())
+
     def waiting_for_resume(self) -> "DeliveryQuerySet":
         """Keep those that wait until their organization is no longer suspended."""
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__gte=UNTIL_RESUMED)
@@ -156,7 +172,8 @@ class Delivery(models.Model):
 
     `target` names the receiver within its channel: a webhook's public id, a mail address, a destination's id. `host` is
     the receiving host, where there is one. `attempt_count` counts the present round; retry and replay start a new one.
-    `key` keeps an event without a submission from being queued twice.
+    `key` keeps an event without a submission from being queued twice. `lost_claims` counts claims that ended without a
+    result, since the last one that had one: above 0 it is sent in a process of its own (docs/adr/0046).
     """
 
     class Status(models.TextChoices):
@@ -191,6 +208,7 @@ class Delivery(models.Model):
     next_attempt_at = models.DateTimeField(null=True, blank=True)
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
+    lost_claims = models.PositiveSmallIntegerField(default=0, db_default=0)
     counted_as = models.CharField(
         max_length=10, blank=True, default="", db_default="", help_text="How the tally counts it now."
     )
@@ -244,6 +262,16 @@ class Delivery(models.Model):
                 fields=["-priority", "next_attempt_at"],
                 condition=models.Q(status="pending", priority__gt=0),
                 name="delivery_due_first",
+            ),
+            models.Index(
+                fields=["organization", "channel", "target", "next_attempt_at"],
+                condition=models.Q(status="pending"),
+                name="delivery_queues",
+            ),
+            models.Index(
+                fields=["next_attempt_at"],
+                condition=models.Q(status="pending", lost_claims__gt=0),
+                name="delivery_due_alone",
             ),
             models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
             models.Index(fields=["message"], name="delivery_by_message"),
@@ -300,3 +328,23 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.started_at:%Y-%m-%d %H:%M:%S} {self.error or self.status}"
+
+
+class DelivererSlots(models.Model):
+    """
+    A process that delivers, and how many requests it may have in flight: webhooks, and mails apart.
+
+    Its heartbeat moves `alive_until`. The shares of organizations and hosts are parts of the sum of living processes.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=200, help_text="Host and process id.")
+    slots = models.PositiveIntegerField()
+    mail_slots = models.PositiveIntegerField()
+    alive_until = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "deliverer"
+
+    def __str__(self) -> str:
+        return self.name

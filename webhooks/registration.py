@@ -19,7 +19,7 @@ from webhooks.channels.address_guard import UrlRefused, check_url
 from webhooks.channels.webhook_health import disable
 from webhooks.enqueue import enqueue, host_of, webhook_target
 from webhooks.events import TEST
-from webhooks.models import Delivery, Webhook
+from webhooks.models import IN_FLIGHT, Delivery, Webhook
 from webhooks.signing import new_secret
 
 MAX_WEBHOOKS = 100  # of one form; each of them receives every submission
@@ -101,7 +101,9 @@ def _move(webhook: Webhook, status: str) -> None:
         return
     webhook.status, webhook.disabled_reason = status, ""
     webhook.failing_since, webhook.failure_count = None, 0
-    webhook.save(update_fields=["status", "disabled_reason", "failing_since", "failure_count"])
+    webhook.probe_at, webhook.in_flight_limit = None, IN_FLIGHT
+    health = ["failing_since", "failure_count", "probe_at", "in_flight_limit"]
+    webhook.save(update_fields=["status", "disabled_reason", *health])
     held = webhook.deliveries.filter(status=Delivery.Status.HELD)
     held.update(status=Delivery.Status.PENDING, next_attempt_at=Now())
     transaction.on_commit(lambda: nudge(DELIVER))

@@ -2,8 +2,8 @@
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from submissions.models import Submission
 from webhooks.channels.outcome import Outcome
@@ -12,6 +12,7 @@ from webhooks.events import Event
 from webhooks.models import Delivery
 
 Rendered = TypeVar("Rendered")
+Noted = tuple[Delivery, Outcome]
 
 
 class Channel(ABC, Generic[Rendered]):
@@ -45,7 +46,7 @@ class Channel(ABC, Generic[Rendered]):
         """
         Return the request for a delivery. Runs in a sender's thread: no query.
 
-        Its message, webhook with form, and submission with form are loaded.
+        Its message, and its submission with form and organization are loaded; for a webhook its webhook and message.
         """
 
     @abstractmethod
@@ -62,9 +63,8 @@ class Channel(ABC, Generic[Rendered]):
         """Return the target as the log shows it."""
         return delivery.target
 
-    def lock(self, targets: Collection[str]) -> Collection[str]:
-        """Lock the rows of these targets, so that the cap holds, without waiting; return the locked targets."""
-        return targets
+    def lock(self, noted: Sequence[Noted]) -> Any:
+        """Lock what `note` will change, in key order, before the deliveries are locked; `note` gets what it returns."""
 
-    def note(self, delivery: Delivery, outcome: Outcome) -> None:
-        """Take note of an outcome, in the transaction that records it; the delivery's webhook is locked."""
+    def note(self, noted: Sequence[Noted], locked: Any) -> None:
+        """Take note of outcomes, oldest first, in the transaction that records them."""

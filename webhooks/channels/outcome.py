@@ -17,7 +17,8 @@ class Outcome:
     status: the HTTP or SMTP status, None when there was no answer. duration_ms: milliseconds from the start to the end.
     error: a value of ErrorClass, "" on success. response_excerpt: the first 4 KiB of the answer, without U+0000.
     retry_after_seconds: the receiver's Retry-After, 0 to 24 hours. permanent: a retry cannot help.
-    gone: the endpoint answered 410 and accepts no more messages (docs/contract.md 7).
+    gone: the endpoint answered 410 and accepts no more messages (docs/contract.md 7). crashed: the process that sent it
+    ended without a result.
     """
 
     succeeded: bool
@@ -28,6 +29,7 @@ class Outcome:
     retry_after_seconds: float | None = None
     permanent: bool = False
     gone: bool = False
+    crashed: bool = False
 
 
 class Deadline:

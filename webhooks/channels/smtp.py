@@ -26,7 +26,8 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 
-from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, Outcome
+from webhooks.channels.deadline import Deadline
+from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
 
 MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts again at every socket operation

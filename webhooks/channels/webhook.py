@@ -5,11 +5,10 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from config.ids import Prefix, decode_id, encode_id
 from config.times import now
 from submissions.models import Submission
 from webhooks.channels import http, webhook_health
-from webhooks.channels.base import Channel
+from webhooks.channels.base import Channel, Noted
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
 from webhooks.enqueue import WEBHOOK, Target, webhook_target
@@ -25,8 +24,9 @@ STATUS_FOR = {
 
 
 class Post(NamedTuple):
-    """One signed request."""
+    """One signed request. `endpoint`: whose other messages may take the same connection."""
 
+    endpoint: str
     url: str
     body: bytes
     headers: dict[str, str]
@@ -37,7 +37,6 @@ class WebhookChannel(Channel[Post]):
 
     name = WEBHOOK
     label = "Webhooks"
-    in_flight = 4
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
         """Return each submission's webhooks that subscribe to the event: its form's, and those its page named."""
@@ -60,27 +59,33 @@ class WebhookChannel(Channel[Post]):
         webhook, sent_at = _webhook_of(delivery), now()
         body = delivery.message.body.encode()
         headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
-        return Post(webhook.url, body, headers)
+        return Post(webhook.public_id, webhook.url, body, headers)
 
     def send(self, rendered: Sequence[Post]) -> Outcome:
         """POST the one request."""
         (post,) = rendered
-        return http.post(post.url, post.body, post.headers)
+        return http.post(post.url, post.body, post.headers, endpoint=post.endpoint)
 
     def describe(self, delivery: Delivery) -> str:
         """Return the webhook's URL."""
         return _webhook_of(delivery).url
 
-    def lock(self, targets: Collection[str]) -> set[str]:
-        """Lock the webhooks' rows, so that the cap holds over all hosts."""
-        ids = [decode_id(Prefix.WEBHOOK, target) for target in targets]
-        rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(skip_locked=True, no_key=True)
-        return {encode_id(Prefix.WEBHOOK, pk) for pk in rows.values_list("pk", flat=True)}
+    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Webhook]:
+        """Lock the webhooks whose health changes."""
+        return webhook_health.lock_changing(_of_health(noted))
 
-    def note(self, delivery: Delivery, outcome: Outcome) -> None:
-        """Update the webhook's health; test events leave it unchanged."""
-        if not event_named(delivery.event).is_tried_once:
-            webhook_health.note_outcome(_webhook_of(delivery), outcome)
+    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Webhook]) -> None:
+        """Update the health of webhooks."""
+        webhook_health.note_outcomes(_of_health(noted), locked)
+
+
+def _of_health(noted: Sequence[Noted]) -> list[tuple[uuid.UUID, Outcome]]:
+    """Return the outcomes by webhook; test events leave its health unchanged."""
+    return [
+        (delivery.webhook_id, outcome)
+        for delivery, outcome in noted
+        if delivery.webhook_id is not None and not event_named(delivery.event).is_tried_once
+    ]
 
 
 def _webhook_of(delivery: Delivery) -> Webhook:

@@ -1,8 +1,15 @@
-"""The health of a webhook's endpoint: failures since its last success, and when it is disabled."""
+"""
+The health of a webhook's endpoint: its failures, its circuit, its limit of requests in flight, when it is disabled
+(docs/contract.md 7.10, 7.11).
+"""
 
 import datetime as dt
-from collections.abc import Iterable
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from config.times import now
@@ -10,30 +17,65 @@ from keys.models import Role, User
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import WEBHOOK_DISABLED
-from webhooks.models import Delivery, Webhook
+from webhooks.models import IN_FLIGHT, Delivery, Webhook
 from webhooks.payloads import Notice
 
 DISABLE_AFTER = dt.timedelta(days=5)  # of failures without a single success
 DISABLE_AFTER_FAILURES = 10
+OPEN_AFTER_FAILURES = 10  # in a row; then the circuit is open, and there is one attempt at a time
+PROBE_EVERY = dt.timedelta(seconds=30)  # while it is open
+QUICK_MILLISECONDS = 500  # an answer before this doubles the limit of requests in flight
+MOST_IN_FLIGHT = 32
 GONE = "The endpoint answered 410 Gone."
 FAILING = "The endpoint failed for 5 days without a single success."
 ACTIVE, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.DISABLED
 
 
-def note_outcome(webhook: Webhook, outcome: Outcome) -> None:
-    """Count failures since the last success; disable an endpoint that is gone or has failed for too long."""
-    if outcome.succeeded:
-        if webhook.failure_count:
+def lock_changing(noted: Collection[tuple[uuid.UUID, Outcome]]) -> dict[uuid.UUID, Webhook]:
+    """Lock the webhooks whose health these outcomes may change; most often none, while all answer quickly."""
+    ids = {pk for pk, _ in noted}
+    changing = {pk for pk, outcome in noted if not _is_quick(outcome)}
+    is_changing = Q(pk__in=changing) | Q(failure_count__gt=0) | Q(in_flight_limit__lt=MOST_IN_FLIGHT)
+    rows = Webhook.objects.filter(is_changing, pk__in=ids).order_by("pk")
+    return {webhook.pk: webhook for webhook in rows.select_for_update(no_key=True, of=("self",)).select_related("form")}
+
+
+def note_outcomes(noted: Iterable[tuple[uuid.UUID, Outcome]], locked: Mapping[uuid.UUID, Webhook]) -> None:
+    """
+    Count failures since the last success, and set the limit of requests in flight.
+
+    Ten failures in a row open the circuit. An endpoint that is gone, or has failed for too long, is disabled.
+    """
+    by_webhook: dict[uuid.UUID, list[Outcome]] = defaultdict(list)
+    for pk, outcome in noted:
+        if pk in locked:
+            by_webhook[pk].append(outcome)
+    for pk, outcomes in by_webhook.items():
+        _note(locked[pk], outcomes)
+
+
+def _note(webhook: Webhook, outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.succeeded:
             webhook.failing_since, webhook.failure_count = None, 0
-            webhook.save(update_fields=["failing_since", "failure_count"])
-        return
-    webhook.failing_since = webhook.failing_since or now()
-    webhook.failure_count += 1
-    webhook.save(update_fields=["failing_since", "failure_count"])
-    hopeless = is_hopeless(webhook.failing_since, webhook.failure_count, now())
-    if webhook.status == ACTIVE and (outcome.gone or hopeless):
-        disable(webhook, GONE if outcome.gone else FAILING)
+        else:
+            webhook.failing_since = webhook.failing_since or now()
+            webhook.failure_count += 1
+    if not all(_is_quick(outcome) for outcome in outcomes):
+        webhook.in_flight_limit = IN_FLIGHT
+    else:  # at most once for all answers that were recorded together
+        webhook.in_flight_limit = min(webhook.in_flight_limit * 2, MOST_IN_FLIGHT)
+    probe_at: Any = Now() + PROBE_EVERY if webhook.failure_count >= OPEN_AFTER_FAILURES else None
+    changes = {name: getattr(webhook, name) for name in ("failing_since", "failure_count", "in_flight_limit")}
+    Webhook.objects.filter(pk=webhook.pk).update(**changes, probe_at=probe_at)
+    gone = any(outcome.gone for outcome in outcomes)
+    if webhook.status == ACTIVE and (gone or is_hopeless(webhook.failing_since, webhook.failure_count, now())):
+        disable(webhook, GONE if gone else FAILING)
         _notify_owners(webhook)
+
+
+def _is_quick(outcome: Outcome) -> bool:
+    return outcome.succeeded and outcome.duration_ms < QUICK_MILLISECONDS
 
 
 def is_hopeless(failing_since: dt.datetime | None, failures: int, moment: dt.datetime) -> bool:

@@ -1,128 +1,184 @@
 """
-Claiming due deliveries (docs/adr/0003).
+Claiming due deliveries (docs/adr/0003, docs/adr/0045).
 
-A claim is a lease: a token and an end, written in a short transaction. Sending happens outside any transaction, and a
-result counts only while the row still has the token, so a worker that died or was overtaken changes nothing. Every time
-is the database's, in SQL.
+A claim is a lease: a token and an end, written in a short transaction, and renewed while its process lives
+(`heartbeat.py`). Sending happens outside any transaction, and a result counts only while the row still has the token,
+so a worker that died or was overtaken changes nothing. Every time is the database's, in SQL.
 """
 
 import dataclasses
 import datetime as dt
+import time
 import uuid
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Count
+from django.db import OperationalError, connection, transaction
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
+from config.ids import Prefix, decode_id
 from webhooks.channels.registry import CHANNELS
-from webhooks.models import Delivery
+from webhooks.enqueue import MAIL, WEBHOOK
+from webhooks.models import IN_FLIGHT, DelivererSlots, Delivery, Webhook
 from webhooks.outbox.mail_allowance import split_by_allowance
-from webhooks.outbox.suspended import postpone, suspended_among
+from webhooks.outbox.shares import NO_LIMIT, Candidate, InFlight, Limit, Place, Shares, Slots
+from webhooks.outbox.suspended import postpone
+from webhooks.outbox.waiting import Waiting
 
-CANDIDATES = 64  # due rows read by one claim
-
-Place = tuple[str, str]  # channel and target
-Owner = uuid.UUID | None  # the organization; None: a mail to an account
+SLOTS_SECONDS = 1.0  # for which the slots of all hosts are known
+LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE
+# One claimer at a time, so that shares hold over all hosts. A frozen one loses its session after 5 s, and the others
+# try again after 1 s. The number only has to differ from those of other advisory locks.
+_LOCK = (
+    "SELECT set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '5s', true), "
+    "pg_advisory_xact_lock(4512201)"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
-    """
-    A delivery taken by its `token`.
-
-    `delivery` is loaded with its organization, message, webhook, form and submission, and prepared by its channel.
-    """
+    """A delivery taken by its `token`. It is loaded with what its channel renders, and prepared by its channel."""
 
     delivery: Delivery
     token: uuid.UUID
 
 
-def claim_due(limit: int) -> list[Claim]:
-    """
-    Take at most `limit` due deliveries within each channel's cap for one target: those with a priority first, then
-    the oldest.
+class Claimer:
+    """Takes due deliveries for one process. `own`: all slots that it has."""
 
-    Claim no more than can be started immediately: the lease runs from now.
-    """
-    while limit > 0 and Delivery.objects.due().exists():
-        token = uuid.uuid4()
-        taken, suspended = _take(limit, token)
-        while suspended and postpone(suspended) and not taken:  # they were in front of the others
-            taken, suspended = _take(limit, token)
-        claims = _claims(token) if taken else []
-        if claims or not taken:
-            return claims  # none, though some were taken: they wait for their allowance now, and others are due
-    return []
+    def __init__(self, own: Slots | None = None, *, alone: bool = False) -> None:
+        """`alone`: take deliveries whose last claim ended without a result, and no others."""
+        self._own = own or Slots(settings.DELIVERY_CONCURRENCY, settings.MAIL_CONCURRENCY)
+        self._alone = alone
+        self._waiting = Waiting()
+        self._took_some = False  # the last time: then the next claim will, too
+        self._slots, self._slots_until = self._own, 0.0
 
+    def claim(self, room: Slots) -> list[Claim]:
+        """Take deliveries within all shares and limits, no more than `room`: each must start immediately."""
+        while room.others > 0 or room.mails > 0:
+            candidates = self._waiting.candidates(room, alone=self._alone)
+            token = uuid.uuid4()
+            taken = self._take(candidates, room, token) if candidates else []
+            postponed = postpone(self._waiting.suspended) if self._waiting.suspended else 0
+            claims = _claims(token, {each.place[0] for each in taken}) if taken else []
+            if claims or not (taken or postponed):
+                return claims
+            # Suspended ones were in front, or mails over their allowance, which wait now: others may be due.
+        return []
 
-def _claims(token: uuid.UUID) -> list[Claim]:
-    """Return the leased deliveries that may be sent now, by priority, then the oldest."""
-    needed = ("message", "webhook__form", "submission__form", "organization")
-    rows = Delivery.objects.filter(lease_token=token).select_related(*needed)
-    claimed = split_by_allowance(rows.order_by("-priority", "next_attempt_at", "id"), token)
-    for name, channel in CHANNELS.items():
-        if together := [delivery for delivery in claimed if delivery.channel == name]:
-            channel.prepare(together)
-    return [Claim(delivery, token) for delivery in claimed]
+    def _take(self, candidates: Sequence[Candidate], room: Slots, token: uuid.UUID) -> list[Candidate]:
+        """Lease what may start, and return it."""
+        if not self._took_some and not self._choose(candidates, room):
+            return []  # most polls end here while targets are full: no transaction, no lock
+        self._took_some = False
+        try:
+            with transaction.atomic():
+                if connection.vendor == "postgresql":
+                    with connection.cursor() as cursor:
+                        cursor.execute(_LOCK)
+                chosen = self._choose(candidates, room)
+                # claimable() again: the candidates were read before the lock.
+                lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
+                rows = Delivery.objects.claimable(alone=self._alone).filter(pk__in=[each.pk for each in chosen])
+                self._took_some = bool(chosen and rows.update(lease_token=token, lease_until=lease_until))
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+                raise
+        return chosen if self._took_some else []
 
+    def _choose(self, candidates: Sequence[Candidate], room: Slots) -> list[Candidate]:
+        """Return what may start now, by the deliveries in flight over all hosts."""
+        live = _live()
+        limits = _limits({each.place for each in candidates} | {row.place for row in live})
+        slots = self._slots_of_all_hosts()
+        chosen: list[Candidate] = []
+        for is_mail in (False, True):
+            in_flight = InFlight()
+            for row in live:
+                if row.is_mail is is_mail:
+                    in_flight.add(row.owner, row.place, row.host, limits.get(row.place, NO_LIMIT), row.number)
+            number, free = (slots.mails, room.mails) if is_mail else (slots.others, room.others)
+            shares = Shares(slots=number, room=free, in_flight=in_flight, limits=limits)
+            chosen += shares.choose(each for each in candidates if each.is_mail is is_mail)
+        return chosen
 
-def _take(limit: int, token: uuid.UUID) -> tuple[int, set[uuid.UUID]]:
-    """Lease deliveries; return how many, and the suspended organizations whose due deliveries were passed over."""
-    caps = {name: channel.in_flight * channel.batch for name, channel in CHANNELS.items() if channel.in_flight}
-    with transaction.atomic():
-        candidates = _candidates(caps)
-        suspended = suspended_among({owner for _, _, owner in candidates})
-        chosen = _choose(limit, caps, [(pk, place) for pk, place, owner in candidates if owner not in suspended])
-        # due() again: a claimer that waited for this row's lock must see that another one has taken it.
-        lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
-        taken = Delivery.objects.due().filter(pk__in=chosen).update(lease_token=token, lease_until=lease_until)
-    return taken, suspended
-
-
-def _choose(limit: int, caps: dict[str, int], candidates: Sequence[tuple[uuid.UUID, Place]]) -> list[uuid.UUID]:
-    """Return the ids to take: the cap holds because the target is locked while its live leases are counted."""
-    locked = _lock({place for _, place in candidates if place[0] in caps})
-    live = _live_leases(caps)
-    chosen: list[uuid.UUID] = []
-    for pk, place in candidates:
-        if len(chosen) == limit:
-            break
-        if place[0] not in caps or (place in locked and live[place] < caps[place[0]]):
-            live[place] += 1
-            chosen.append(pk)
-    return chosen
-
-
-def _candidates(caps: dict[str, int]) -> list[tuple[uuid.UUID, Place, Owner]]:
-    """Return the due deliveries of targets that have room, with the organizations: by priority, then the oldest."""
-    due = Delivery.objects.due()
-    full: dict[str, list[str]] = defaultdict(list)
-    for (channel, target), live in _live_leases(caps).items():
-        if live >= caps[channel]:
-            full[channel].append(target)
-    for channel, targets in full.items():
-        due = due.exclude(channel=channel, target__in=targets)
-    # Two queries, because each has its index; one order by both would sort all that is due.
-    first = due.filter(priority__gt=0).order_by("-priority", "next_attempt_at", "id")
-    others = due.filter(priority__lte=0).order_by("next_attempt_at", "id")
-    columns = ("pk", "channel", "target", "organization_id")
-    rows = [*first.values_list(*columns)[:CANDIDATES], *others.values_list(*columns)[:CANDIDATES]]
-    return [(pk, (channel, target), owner) for pk, channel, target, owner in rows]
+    def _slots_of_all_hosts(self) -> Slots:
+        """Return the slots of all living processes, as they were a second ago; at least this one's."""
+        if time.monotonic() >= self._slots_until:
+            living = DelivererSlots.objects.filter(alive_until__gte=Now())
+            sums = living.aggregate(others=Sum("slots"), mails=Sum("mail_slots"))
+            self._slots = Slots(max(self._own.others, sums["others"] or 0), max(self._own.mails, sums["mails"] or 0))
+            self._slots_until = time.monotonic() + SLOTS_SECONDS
+        return self._slots
 
 
-def _lock(places: Collection[Place]) -> set[Place]:
-    """Lock the targets that a cap depends on; return those that were free to lock."""
-    by_channel: dict[str, set[str]] = defaultdict(set)
+class _Live(NamedTuple):
+    """Deliveries in flight to one target."""
+
+    owner: uuid.UUID | str
+    place: Place
+    host: str
+    number: int
+
+    @property
+    def is_mail(self) -> bool:
+        return self.place[0] == MAIL
+
+
+def _live() -> list[_Live]:
+    leased = Delivery.objects.filter(lease_token__isnull=False, lease_until__gte=Now()).order_by()
+    rows = leased.values_list("organization_id", "channel", "target", "host").annotate(live=Count("pk"))
+    return [_Live(owner or target, (channel, target), host, live) for owner, channel, target, host, live in rows]
+
+
+def _limits(places: Collection[Place]) -> dict[Place, Limit]:
+    """Return the limits of these targets; one that is not in the result has none."""
+    by_channel: dict[str, list[str]] = defaultdict(list)
     for channel, target in places:
-        by_channel[channel].add(target)
-    return {(name, target) for name, targets in by_channel.items() for target in CHANNELS[name].lock(targets)}
+        by_channel[channel].append(target)
+    limits = _limits_of_webhooks(by_channel.pop(WEBHOOK, []))
+    for name, targets in by_channel.items():
+        if name in CHANNELS and (requests := CHANNELS[name].in_flight) is not None:
+            limits |= {(name, target): Limit(requests * CHANNELS[name].batch) for target in targets}
+    return limits
 
 
-def _live_leases(channels: Collection[str]) -> Counter[Place]:
-    """Return how many deliveries of these channels are in flight to each target."""
-    leased = Delivery.objects.filter(lease_token__isnull=False, lease_until__gte=Now(), channel__in=list(channels))
-    rows = leased.order_by().values_list("channel", "target").annotate(live=Count("pk"))
-    return Counter({(channel, target): live for channel, target, live in rows})
+def _limits_of_webhooks(targets: Sequence[str]) -> dict[Place, Limit]:
+    """Return each webhook's limit; while its circuit is open, one attempt when the next probe is due."""
+    ids = {decode_id(Prefix.WEBHOOK, target): target for target in targets}
+    rows = Webhook.objects.filter(pk__in=list(ids)).annotate(is_probe_due=Q(probe_at__lte=Now()))
+    limits = {}
+    for pk, limit, probe_at, is_probe_due in rows.values_list("pk", "in_flight_limit", "probe_at", "is_probe_due"):
+        number = limit if probe_at is None else int(is_probe_due)
+        limits[WEBHOOK, ids[pk]] = Limit(number, is_proven=limit > IN_FLIGHT)
+    return limits
+
+
+def _claims(token: uuid.UUID, channels: Collection[str]) -> list[Claim]:
+    """Return the leased deliveries that may be sent now, loaded and prepared: urgent ones first, then the oldest."""
+    rows = Delivery.objects.filter(lease_token=token).order_by("-priority", "next_attempt_at", "id")
+    loaded = split_by_allowance(_of_others(rows), token) if set(channels) - {WEBHOOK} else []
+    loaded += _of_webhooks(rows) if WEBHOOK in channels else []
+    for name, channel in CHANNELS.items():
+        if together := [delivery for delivery in loaded if delivery.channel == name]:
+            channel.prepare(together)
+    return [Claim(delivery, token) for delivery in loaded]
+
+
+def _of_webhooks(rows: QuerySet[Delivery]) -> list[Delivery]:
+    """Return deliveries to webhooks. Their message is sent as it is, so the submission's texts are not read."""
+    texts = (f"submission__{name}" for name in ("data", "controls", "meta", "search_text"))
+    deliveries = list(rows.filter(channel=WEBHOOK).select_related("message", "submission").defer(*texts))
+    # Each webhook once: decrypting its secrets takes longer than reading it.
+    webhooks = Webhook.objects.in_bulk({delivery.webhook_id for delivery in deliveries})
+    for delivery in deliveries:
+        delivery.webhook = webhooks.get(delivery.webhook_id)
+    return [delivery for delivery in deliveries if delivery.webhook is not None]
+
+
+def _of_others(rows: QuerySet[Delivery]) -> list[Delivery]:
+    return list(rows.exclude(channel=WEBHOOK).select_related("message", "submission__form", "organization"))

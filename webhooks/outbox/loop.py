@@ -5,34 +5,50 @@ The main thread does all database work and records results in batches; threads o
 immediately, and no database connection is held while a receiver is slow.
 """
 
+import itertools
 import logging
+import queue
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
 from django.db import connection
 
 from config.database import DATABASE_AWAY, is_away
-from webhooks.outbox.claim import claim_due
+from webhooks.enqueue import MAIL
+from webhooks.outbox.abandoned import free_abandoned
+from webhooks.outbox.alone import AloneProcess
+from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.dispatch import dispatch_batch
+from webhooks.outbox.heartbeat import Heartbeat
 from webhooks.outbox.notices import dispatch_notices
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result, requests_of, send
+from webhooks.outbox.shares import Slots
 
 DATABASE_PAUSE_SECONDS = 1.0
+LINGER_SECONDS = 0.02  # after a first result, for others to be recorded with it
+BATCH = 64  # results that are worth a transaction at once
+LONGEST_ATTEMPT_SECONDS = 35  # a mail has 30
 
 logger = logging.getLogger(__name__)
 
 
 class Deliverer:
-    """Dispatches and delivers with at most `concurrency` requests in flight."""
+    """Dispatches and delivers with at most `slots` requests in flight."""
 
-    def __init__(self, *, concurrency: int | None = None) -> None:
-        self.concurrency = concurrency or settings.DELIVERY_CONCURRENCY
-        self.stop = threading.Event()
-        self._in_flight: set[Future[list[Result]]] = set()
+    def __init__(self, *, slots: Slots | None = None, stop: threading.Event | None = None) -> None:
+        self.slots = slots or Slots(settings.DELIVERY_CONCURRENCY, settings.MAIL_CONCURRENCY)
+        self.stop = stop or threading.Event()
+        self._claimer = Claimer(self.slots)
+        self._heartbeat = Heartbeat(self.slots)
+        self._alone = AloneProcess()
+        self._results: queue.SimpleQueue[list[Result]] = queue.SimpleQueue()
         self._finished: list[Result] = []
+        self._in_flight = {False: 0, True: 0}  # deliveries: of mails, and of all others
+        self._next_sweep = self._next_notices = 0.0
 
     def run(self, *, until_idle: bool = False, budget_seconds: float = float("inf")) -> bool:
         """
@@ -41,53 +57,90 @@ class Deliverer:
         Returns whether the budget ended it, so that the caller can ask for another run.
         """
         end = time.monotonic() + budget_seconds
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="deliver") as pool:
-            while not self.stop.is_set() and time.monotonic() < end:
-                busy = self._step(pool)
-                if not busy and until_idle and not self._in_flight and not self._finished:
-                    return False
-                if not busy:
-                    self._pause()
-            self._finish()
+        with ThreadPoolExecutor(sum(self.slots), thread_name_prefix="deliver") as pool:
+            try:
+                while not self.stop.is_set() and time.monotonic() < end:
+                    is_busy = self._step(pool)
+                    if not is_busy and until_idle and self._is_idle():
+                        return False
+                    if not is_busy:
+                        self._pause()
+            finally:
+                self._finish()
         return not self.stop.is_set()
+
+    def _is_idle(self) -> bool:
+        return not (any(self._in_flight.values()) or self._finished or self._alone.is_needed())
 
     def _step(self, pool: ThreadPoolExecutor) -> bool:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""
         try:
             recorded = self._record()
-            # One batch a round: results must be recorded before their leases end.
-            dispatched = dispatch_batch() + dispatch_notices()
-            claims = claim_due(self.concurrency - len(self._in_flight))
+            self._sweep()
+            # One batch a round: results must be recorded soon.
+            dispatched = dispatch_batch() + self._dispatch_notices()
+            claims = self._claimer.claim(self._room())
         except DATABASE_AWAY as error:
             logger.warning("database unavailable, trying again: %s", error)
             connection.close()
             self.stop.wait(DATABASE_PAUSE_SECONDS)
             return True
-        self._in_flight |= {pool.submit(send, together) for together in requests_of(claims)}
+        self._start(pool, claims)
         return bool(recorded or dispatched or claims)
+
+    def _dispatch_notices(self) -> int:
+        """Dispatch notices as often as an idle loop does."""
+        if time.monotonic() < self._next_notices:
+            return 0
+        self._next_notices = time.monotonic() + settings.DELIVERY_POLL_SECONDS
+        return dispatch_notices()
+
+    def _sweep(self) -> None:
+        """From time to time, free what dead processes held, and have it sent by a process of its own."""
+        if time.monotonic() >= self._next_sweep:
+            free_abandoned()
+            self._alone.start_if_needed()
+            self._next_sweep = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / 5
+
+    def _room(self) -> Slots:
+        return Slots(self.slots.others - self._in_flight[False], self.slots.mails - self._in_flight[True])
+
+    def _start(self, pool: ThreadPoolExecutor, claims: Sequence[Claim]) -> None:
+        self._heartbeat.hold(claim.token for claim in claims)
+        for claim in claims:
+            self._in_flight[claim.delivery.channel == MAIL] += 1
+        for together in requests_of(claims):
+            pool.submit(self._send, together)
+
+    def _send(self, request: Sequence[Claim]) -> None:
+        self._results.put(send(request))
 
     def _record(self) -> int:
         """Record the finished attempts together; they are kept until that succeeds."""
-        done = {future for future in self._in_flight if future.done()}
-        self._in_flight -= done
-        self._finished += [result for future in done for result in future.result()]
+        while not self._results.empty():
+            self._take_in([self._results.get()])
         recorded = len(self._finished)
         if recorded:
             self._write_down()
         return recorded
 
+    def _take_in(self, finished: Sequence[Sequence[Result]]) -> None:
+        for result in itertools.chain.from_iterable(finished):
+            self._in_flight[result.claim.delivery.channel == MAIL] -= 1
+            self._finished.append(result)
+
     def _write_down(self) -> None:
         """Record finished attempts; one that cannot be recorded is left to its lease and does not stop the others."""
         try:
             record(self._finished)
-            self._finished = []
+            self._forget(self._finished)
         except Exception as error:
             if is_away(error):
                 raise
             logger.exception("recording a batch failed; continuing one by one")
             while self._finished:
                 self._write_down_one(self._finished[-1])
-                self._finished.pop()
+                self._forget(self._finished[-1:])
 
     def _write_down_one(self, result: Result) -> None:
         try:
@@ -97,18 +150,39 @@ class Deliverer:
                 raise
             logger.exception("the result of delivery %s cannot be recorded", result.claim.delivery.pk)
 
+    def _forget(self, results: Sequence[Result]) -> None:
+        self._heartbeat.release(result.claim.token for result in results)
+        self._finished = self._finished[: -len(results)]
+
     def _pause(self) -> None:
-        """Wait for an answer, or until the next poll for new work."""
-        if self._in_flight:
-            wait(self._in_flight, timeout=settings.DELIVERY_POLL_SECONDS, return_when=FIRST_COMPLETED)
-        else:
+        """Wait for a result, and a moment for others that are recorded with it; or until the next poll for new work."""
+        if not any(self._in_flight.values()):
             self.stop.wait(settings.DELIVERY_POLL_SECONDS)
+            return
+        patience = settings.DELIVERY_POLL_SECONDS
+        waited: list[list[Result]] = []
+        enough = min(BATCH, sum(self._in_flight.values()) // 2)
+        while len(waited) <= enough and patience > 0:
+            began = time.monotonic()
+            try:
+                waited.append(self._results.get(timeout=patience))
+            except queue.Empty:
+                break
+            patience = min(patience - (time.monotonic() - began), LINGER_SECONDS)
+        self._take_in(waited)
 
     def _finish(self) -> None:
         """Wait for the open requests and record them; an attempt is bounded, so this is too."""
-        wait(self._in_flight, timeout=settings.DELIVERY_LEASE_SECONDS)
+        end = time.monotonic() + LONGEST_ATTEMPT_SECONDS
+        while any(self._in_flight.values()) and (left := end - time.monotonic()) > 0:
+            try:
+                self._take_in([self._results.get(timeout=left)])
+            except queue.Empty:
+                break
         try:
             self._record()
         except DATABASE_AWAY as error:
             logger.warning("results not recorded, their deliveries are sent again when the leases end: %s", error)
             connection.close()
+        self._alone.end()
+        self._heartbeat.end()

@@ -1,19 +1,23 @@
 """
 Recording the outcomes of attempts: the log, the delivery's next state, the endpoint's health, the tallies.
 
-A result counts only while the row still has the token of its claim. Every time is the database's, in SQL.
+A result counts only while the row still has the token of its claim. Every time is the database's, in SQL. The number of
+statements does not depend on the number of results, as long as they succeed.
 """
 
+import datetime as dt
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from config.times import now
 from submissions.models import Submission
-from submissions.tally import Moves, apply_moves, key_of, new_moves
+from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import Key, note_usage, today
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS, channel_of
@@ -25,33 +29,113 @@ from webhooks.outbox.send import Result
 
 PENDING, DELIVERED, FAILED = Delivery.Status.PENDING, Delivery.Status.DELIVERED, Delivery.Status.FAILED
 CANCELED = Delivery.Status.CANCELED
+CHANGED = (
+    "status", "attempt_count", "next_attempt_at", "finished_at", "counted_as",
+    "lease_token", "lease_until", "lost_claims",
+)  # fmt: skip
 
 
 def record(results: Sequence[Result]) -> None:
     """
     Record the outcomes of attempts, in one transaction.
 
-    Locks webhooks, submissions, deliveries, then tallies, each in key order, as every transaction here does. Skips
-    results whose delivery was deleted meanwhile.
+    Locks webhooks, deliveries, then tallies, each in key order, as every transaction here does. Skips results whose
+    delivery was deleted meanwhile.
     """
+    made = [result for result in results if result.outcome.error != ErrorClass.CANCELED]
+    if canceled := [result for result in results if result.outcome.error == ErrorClass.CANCELED]:
+        _cancel(canceled)
+    if made:
+        _record_made(made)
+
+
+def _record_made(made: Sequence[Result]) -> None:
     with transaction.atomic():
-        webhooks = _lock_webhooks(results)
-        spam = _lock_submissions(results)
-        moves = new_moves()
-        there = _still_there(results)
-        for result in there:
-            _refresh(result.claim.delivery, webhooks, spam)
-        made, canceled = _split(there)
-        for result in canceled:
-            _cancel(result)
-        valid = [result for result in made if _record_one(result, moves)]
-        Attempt.objects.bulk_create([_attempt(result) for result in made])
-        for result in sorted(valid, key=lambda each: each.started_at):
-            if result.claim.delivery.channel in CHANNELS:
-                channel_of(result.claim.delivery).note(result.claim.delivery, result.outcome)
-        apply_moves(moves)
+        locked = {name: CHANNELS[name].lock(_noted(own)) for name, own in _by_channel(made).items()}
+        tokens = _lock_deliveries(made)
+        there = sorted((r for r in made if r.claim.delivery.pk in tokens), key=lambda each: each.started_at)
+        valid = [r for r in there if tokens[r.claim.delivery.pk] == r.claim.token]
+        after = _end_claims(valid)
+        Attempt.objects.bulk_create([_attempt(result) for result in there])
+        for name, own in _by_channel(valid).items():
+            CHANNELS[name].note(_noted(own), locked[name])
         _drop_secrets(there)
+        _count(valid, after)
         note_usage(mails=_mails_of(valid))
+
+
+def _by_channel(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Return the results of the channels that this release knows."""
+    found = defaultdict(list)
+    for result in results:
+        if result.claim.delivery.channel in CHANNELS:
+            found[result.claim.delivery.channel].append(result)
+    return found
+
+
+def _noted(results: Sequence[Result]) -> list[tuple[Delivery, Outcome]]:
+    return [(result.claim.delivery, result.outcome) for result in results]
+
+
+def _lock_deliveries(results: Sequence[Result]) -> dict[uuid.UUID, uuid.UUID | None]:
+    """Lock the deliveries that were not deleted with their webhook or submission; return their tokens."""
+    ids = {result.claim.delivery.pk for result in results}
+    rows = Delivery.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    return dict(rows.values_list("pk", "lease_token"))
+
+
+def _end_claims(valid: Sequence[Result]) -> list[Delivery]:
+    """Write the outcomes to their deliveries, all successes by one statement; return the rows as they are now."""
+    after = [_after(result.claim.delivery, result.outcome) for result in valid]
+    delivered: dict[str, list[uuid.UUID]] = defaultdict(list)
+    for row in after:
+        if row.status == DELIVERED:
+            delivered[row.counted_as].append(row.pk)
+    ended: dict[str, Any] = {"lease_token": None, "lease_until": None, "lost_claims": 0, "next_attempt_at": None}
+    for counted_as, ids in delivered.items():
+        changes = {"status": DELIVERED, "attempt_count": F("attempt_count") + 1, "counted_as": counted_as}
+        Delivery.objects.filter(pk__in=ids).update(**changes, **ended, finished_at=Now())
+    Delivery.objects.bulk_update([row for row in after if row.status != DELIVERED], CHANGED)
+    return after
+
+
+def _after(delivery: Delivery, outcome: Outcome) -> Delivery:
+    """Return the changed columns of a delivery after an attempt."""
+    attempts = delivery.attempt_count + 1
+    delay = None if outcome.succeeded else _delay_after(delivery, outcome, attempts)
+    status = DELIVERED if outcome.succeeded else FAILED if delay is None else PENDING
+    is_counted = delivery.submission_id is not None and status != PENDING and delivery.counted_as != DELIVERED
+    return Delivery(
+        pk=delivery.pk,
+        status=status,
+        attempt_count=attempts,
+        next_attempt_at=None if delay is None else Now() + delay,
+        finished_at=Now() if delay is None else None,
+        counted_as=status if is_counted else delivery.counted_as,
+        lost_claims=delivery.lost_claims + 1 if outcome.crashed else 0,
+    )
+
+
+def _delay_after(delivery: Delivery, outcome: Outcome, failures: int) -> dt.timedelta | None:
+    """Return the delay before the next attempt; None after the last one."""
+    tried_once = delivery.event in EVENTS and EVENTS[delivery.event].is_tried_once
+    if outcome.permanent or outcome.gone or tried_once:
+        return None
+    delay = delay_after(failures, retry_after_seconds=outcome.retry_after_seconds)
+    expires_at = delivery.message.expires_at
+    is_late = delay is not None and expires_at is not None and now() + delay >= expires_at
+    return None if is_late else delay
+
+
+def _count(valid: Sequence[Result], after: Sequence[Delivery]) -> None:
+    """Count each delivery once, by its final status; a failed one that a replay delivers is moved."""
+    moves = new_moves()
+    for result, row in zip(valid, after, strict=True):
+        before, submission = result.claim.delivery.counted_as, result.claim.delivery.submission
+        if submission is not None and row.counted_as != before:
+            change = {row.counted_as: 1} | ({before: -1} if before else {})
+            moves[key_of(submission.form_id, submission.created_at)].update(change)
+    apply_moves(moves)
 
 
 def _drop_secrets(results: Sequence[Result]) -> None:
@@ -68,10 +152,34 @@ def _mails_of(results: Sequence[Result]) -> Counter[Key]:
     return Counter((mail.organization_id, today()) for mail in mails if mail.organization_id is not None)
 
 
+def _cancel(results: Sequence[Result]) -> None:
+    """Cancel or hold deliveries; those marked as not spam, or activated, since their claim stay pending."""
+    with transaction.atomic():
+        webhooks = _lock_webhooks(results)
+        spam = _lock_submissions(results)
+        for result in sorted(results, key=lambda each: each.claim.delivery.pk):
+            delivery = result.claim.delivery
+            delivery.webhook = webhooks.get(delivery.webhook_id)
+            if delivery.submission is not None:
+                delivery.submission.spam = delivery.submission_id in spam
+            if delivery.webhook_id is None or delivery.webhook is not None:  # it was not deleted
+                _cancel_one(result)
+        _drop_secrets(results)
+
+
+def _cancel_one(result: Result) -> None:
+    delivery = result.claim.delivery
+    status = channel_of(delivery).gate(delivery)
+    changes: dict[str, object] = {"lease_token": None, "lease_until": None, "lost_claims": 0}
+    if status != PENDING:
+        changes |= {"status": status, "next_attempt_at": None, "finished_at": Now() if status == CANCELED else None}
+    Delivery.objects.filter(pk=delivery.pk, lease_token=result.claim.token).update(**changes)
+
+
 def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]:
     ids = {pk for result in results if (pk := result.claim.delivery.webhook_id)}
-    rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True, of=("self",))
-    return {webhook.pk: webhook for webhook in rows.select_related("form")}
+    rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    return {webhook.pk: webhook for webhook in rows}
 
 
 def _lock_submissions(results: Sequence[Result]) -> set[uuid.UUID]:
@@ -79,73 +187,6 @@ def _lock_submissions(results: Sequence[Result]) -> set[uuid.UUID]:
     ids = {pk for result in results if (pk := result.claim.delivery.submission_id)}
     rows = Submission.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {pk for pk, spam in rows.values_list("pk", "spam") if spam}
-
-
-def _still_there(results: Sequence[Result]) -> list[Result]:
-    """Return the results whose delivery was not deleted with its webhook or its submission, in key order."""
-    ids = {result.claim.delivery.pk for result in results}
-    there = set(Delivery.objects.filter(pk__in=ids).values_list("pk", flat=True))
-    return sorted((r for r in results if r.claim.delivery.pk in there), key=lambda r: r.claim.delivery.pk)
-
-
-def _refresh(delivery: Delivery, webhooks: dict[uuid.UUID | None, Webhook], spam: set[uuid.UUID]) -> None:
-    """Give a claimed delivery its webhook and submission as they are now: they were loaded before it was sent."""
-    delivery.webhook = webhooks.get(delivery.webhook_id)
-    if delivery.submission is not None:
-        delivery.submission.spam = delivery.submission_id in spam
-
-
-def _split(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Return the attempts that were made, and those that were canceled before anything was sent."""
-    made = [result for result in results if result.outcome.error != ErrorClass.CANCELED]
-    return made, [result for result in results if result.outcome.error == ErrorClass.CANCELED]
-
-
-def _cancel(result: Result) -> None:
-    """Cancel or hold a delivery; keep it pending if it was marked as not spam, or activated, since its claim."""
-    delivery = result.claim.delivery
-    status = channel_of(delivery).gate(delivery)
-    changes: dict[str, object] = {"lease_token": None, "lease_until": None}
-    if status != PENDING:
-        changes |= {"status": status, "next_attempt_at": None, "finished_at": Now() if status == CANCELED else None}
-    Delivery.objects.filter(pk=delivery.pk, lease_token=result.claim.token).update(**changes)
-
-
-def _record_one(result: Result, moves: Moves) -> bool:
-    """Write the outcome to its delivery; return whether the claim was still valid."""
-    delivery, outcome = result.claim.delivery, result.outcome
-    changes = _changes(delivery, outcome)
-    held = Delivery.objects.filter(pk=delivery.pk, lease_token=result.claim.token)
-    is_valid = bool(held.update(lease_token=None, lease_until=None, **changes))
-    if is_valid and changes["status"] in (DELIVERED, FAILED) and delivery.submission:
-        _count_end(delivery, str(changes["status"]), moves)
-    return is_valid
-
-
-def _changes(delivery: Delivery, outcome: Outcome) -> dict[str, object]:
-    """Return the columns that an outcome sets."""
-    failures = delivery.attempt_count + 1
-    if outcome.succeeded:
-        return {"status": DELIVERED, "attempt_count": failures, "next_attempt_at": None, "finished_at": Now()}
-    delay = None
-    tried_once = delivery.event in EVENTS and EVENTS[delivery.event].is_tried_once
-    if not (outcome.permanent or outcome.gone or tried_once):
-        delay = delay_after(failures, retry_after_seconds=outcome.retry_after_seconds)
-    expires_at = delivery.message.expires_at
-    if delay is None or (expires_at is not None and now() + delay >= expires_at):
-        return {"status": FAILED, "attempt_count": failures, "next_attempt_at": None, "finished_at": Now()}
-    return {"status": PENDING, "attempt_count": failures, "next_attempt_at": Now() + delay}
-
-
-def _count_end(delivery: Delivery, status: str, moves: Moves) -> None:
-    """Count a delivery once, by its final status; a failed one that a replay delivers is moved."""
-    if delivery.counted_as in (status, DELIVERED):
-        return
-    submission = delivery.submission
-    assert submission is not None  # noqa: S101 - the caller checked
-    change = {status: 1} | ({delivery.counted_as: -1} if delivery.counted_as else {})
-    moves[key_of(submission.form_id, submission.created_at)].update(change)
-    Delivery.objects.filter(pk=delivery.pk).update(counted_as=status)
 
 
 def _attempt(result: Result) -> Attempt:

@@ -15,8 +15,9 @@ from submissions.search_text import search_text
 from tests.unit.webhooks.dispatching import dispatch_all
 from webhooks.channels.outcome import Outcome
 from webhooks.models import Delivery, ErrorClass, Webhook
-from webhooks.outbox.claim import Claim, claim_due
+from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.send import Result, send
+from webhooks.outbox.shares import Slots
 
 _numbers = itertools.count(1)
 
@@ -72,6 +73,11 @@ def make_deliveries(count: int, *, webhooks: int = 1) -> list[Webhook]:
     dispatch_all()
     assert Delivery.objects.due().count() == count
     return made
+
+
+def claim_due(limit: int) -> list[Claim]:
+    """Claim with room for so many webhooks and for so many mails, and so many slots that shares limit nothing."""
+    return Claimer(Slots(1000, 1000)).claim(Slots(limit, limit))
 
 
 def claim_one() -> Claim:

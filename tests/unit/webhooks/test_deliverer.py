@@ -13,10 +13,11 @@ from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox import loop as deliverer
-from webhooks.outbox.claim import claim_due
+from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.loop import Deliverer
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result
+from webhooks.outbox.shares import Slots
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,13 +56,13 @@ def test_run__until_idle__dispatches_delivers_and_records(receiver: Receiver) ->
     assert told_once(receiver, 10)
 
 
-@pytest.mark.parametrize("step", ["record", "dispatch_batch", "claim_due"])
+@pytest.mark.parametrize(("place", "step"), [(deliverer, "record"), (deliverer, "dispatch_batch"), (Claimer, "claim")])
 def test_run__database_away_once__keeps_the_results_and_goes_on(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, step: str
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, place: object, step: str
 ) -> None:
     monkeypatch.setattr(deliverer, "DATABASE_PAUSE_SECONDS", 0.01)
     away = OperationalError("the database system is starting up")
-    monkeypatch.setattr(deliverer, step, failing_once(getattr(deliverer, step), away))
+    monkeypatch.setattr(place, step, failing_once(getattr(place, step), away))
     owe(receiver, 3)
     Deliverer().run(until_idle=True)
     assert told_once(receiver, 3)
@@ -104,7 +105,7 @@ def test_run__sending_raises__fails_like_any_other_attempt_and_stops_no_other(re
 def test_run__budget_is_spent__says_so_and_has_recorded_what_it_began(receiver: Receiver) -> None:
     receiver.reply = Reply(delay=0.3)
     owe(receiver, 8)
-    assert Deliverer(concurrency=2).run(until_idle=True, budget_seconds=0.1) is True
+    assert Deliverer(slots=Slots(2, 1)).run(until_idle=True, budget_seconds=0.1) is True
     assert not Delivery.objects.filter(lease_token__isnull=False).exists()
     done = Delivery.objects.filter(status="delivered").count()
     assert done == len(receiver.requests) < 8
@@ -133,15 +134,16 @@ def test_run__more_is_due_than_it_may_send_at_once__claims_no_more_than_it_start
 ) -> None:
     for _ in range(5):
         owe(receiver, 4)
-    asked: list[tuple[int, int]] = []
+    asked: list[tuple[Slots, int]] = []
+    claim = Claimer.claim
 
-    def claim(limit: int) -> Any:
-        claims = claim_due(limit)
-        asked.append((limit, Delivery.objects.filter(lease_token__isnull=False).count()))
+    def claim_and_count(claimer: Claimer, room: Slots) -> list[Claim]:
+        claims = claim(claimer, room)
+        asked.append((room, Delivery.objects.filter(lease_token__isnull=False).count()))
         return claims
 
-    monkeypatch.setattr(deliverer, "claim_due", claim)
-    Deliverer(concurrency=3).run(until_idle=True)
-    assert max(limit for limit, _ in asked) == 3
+    monkeypatch.setattr(Claimer, "claim", claim_and_count)
+    Deliverer(slots=Slots(3, 1)).run(until_idle=True)
+    assert max(room.others for room, _ in asked) == 3
     assert max(leased for _, leased in asked) == 3
     assert told_once(receiver, 20)

@@ -54,7 +54,7 @@ def test_dispatch__submission__owes_each_webhook_and_address_one_delivery() -> N
     made = Delivery.objects.order_by("id")
     mails = [("mail", None, f"{name}@example.com", "") for name in ("ana", "bo")]
     assert list(made.values_list("channel", "webhook_id", "target", "host")) == [
-        *(("webhook", webhook.pk, webhook.public_id, "127.0.0.1") for webhook in webhooks),
+        *(("webhook", webhook.pk, webhook.public_id, "127.0.0.1:9") for webhook in webhooks),
         *mails,
     ]
     assert set(made.values_list("event", "message_id")) == {("submission.created", row.pk)}

@@ -172,4 +172,4 @@ def test_host__webhook_gets_another_url__is_that_of_unsent_deliveries(settings: 
     sent = make_delivery(webhook, submission=make_submission(form), status="delivered", finished_at=now())
     change_webhook(webhook, {"url": "http://127.0.0.2:9/"})
     hosts = dict(Delivery.objects.values_list("pk", "host"))
-    assert hosts == {unsent.pk: "127.0.0.2", sent.pk: "127.0.0.1"}
+    assert hosts == {unsent.pk: "127.0.0.2:9", sent.pk: "127.0.0.1:9"}

@@ -17,6 +17,7 @@ from tests.unit.webhooks.rows import (
     GONE,
     OK,
     REFUSED,
+    claim_due,
     claim_one,
     make_deliveries,
     make_form,
@@ -29,7 +30,6 @@ from tests.unit.webhooks.rows import (
 )
 from webhooks.channels.outcome import Outcome
 from webhooks.models import Attempt, Delivery, Message, Webhook
-from webhooks.outbox.claim import claim_due
 from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
 from webhooks.outbox.send import Result
@@ -41,7 +41,8 @@ DAY = dt.timedelta(days=1)
 
 
 def attempt_with(outcome: Outcome) -> Delivery:
-    """Make the one delivery due, claim it, record this outcome and return it."""
+    """Make the one delivery due, even if the circuit is open, claim it, record this outcome and return it."""
+    Webhook.objects.filter(probe_at__isnull=False).update(probe_at=Now())
     Delivery.objects.update(status="pending", next_attempt_at=Now())
     record([result(claim_one(), outcome)])
     return Delivery.objects.filter(webhook__isnull=False).get()

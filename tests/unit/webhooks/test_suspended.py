@@ -12,9 +12,8 @@ from keys.suspension import resume_organization, suspend_organization
 from submissions.lifecycle.retention import purge_submissions
 from submissions.models import Submission
 from tests.support.deliveries import make_delivery
-from tests.unit.webhooks.rows import claim_one, make_deliveries, make_form, make_submission, make_webhook
+from tests.unit.webhooks.rows import claim_due, claim_one, make_deliveries, make_form, make_submission, make_webhook
 from webhooks.models import Delivery
-from webhooks.outbox.claim import claim_due
 from webhooks.outbox.suspended import release_strays
 
 pytestmark = pytest.mark.django_db

@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -13,15 +14,15 @@ from dashboard.html_forms.webhooks import DeliveriesFilterForm
 from submissions.lifecycle.spam_marks import mark_spam
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
-from tests.unit.webhooks.rows import FAILED, OK, make_form, make_submission, submission_of, totals
-from webhooks.channels.base import Channel
+from tests.unit.webhooks.rows import FAILED, OK, claim_due, make_form, make_submission, submission_of, totals
+from webhooks.channels.base import Channel, Noted
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import Target
 from webhooks.events import SUBMISSION_CREATED, Event
 from webhooks.models import Attempt, Delivery
-from webhooks.outbox.claim import claim_due
 from webhooks.outbox.loop import Deliverer
+from webhooks.outbox.shares import Slots
 from webhooks.replays import retry_delivery
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
@@ -62,8 +63,8 @@ class Pager(Channel[str]):
     def describe(self, delivery: Delivery) -> str:
         return f"Pager of {delivery.target}"
 
-    def note(self, delivery: Delivery, outcome: Outcome) -> None:
-        self.noted.append((delivery.target, outcome.succeeded))
+    def note(self, noted: Sequence[Noted], locked: Any) -> None:  # noqa: ARG002 - it locked nothing
+        self.noted += [(delivery.target, outcome.succeeded) for delivery, outcome in noted]
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_channel__batch_and_cap__hold_for_one_target(pager: Pager) -> None:
     rooms = [claim.delivery.target for claim in claims]
     assert (rooms.count("room-1"), rooms.count("room-2")) == (6, 1)  # two requests of three
     Delivery.objects.update(lease_token=None, lease_until=None)
-    Deliverer(concurrency=64).run(until_idle=True)
+    Deliverer(slots=Slots(64, 8)).run(until_idle=True)
     assert sorted(len(request) for request in pager.requests) == [1, 1, 3, 3, 3]
     assert Delivery.objects.filter(status="delivered").count() == 11
 

@@ -10,6 +10,7 @@ from django.db import connection
 
 from config.clean_up import clean_up
 from config.supervision.parent_watch import end_with_parent
+from webhooks.outbox.alone import AloneDeliverer
 from webhooks.outbox.loop import Deliverer
 
 FIRST_CLEAN_UP = 60.0  # seconds after the start
@@ -24,13 +25,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
+        parser.add_argument(
+            "--alone",
+            action="store_true",
+            help="send what may have killed its process; `deliver` starts this by itself",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the loop."""
-        end_with_parent()
-        deliverer = Deliverer()
+        stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: deliverer.stop.set())
+            signal.signal(number, lambda *_: stop.set())
+        if options["alone"]:
+            AloneDeliverer(stop).run()
+            return
+        end_with_parent()
+        deliverer = Deliverer(stop=stop)
         if not options["once"]:
             threading.Thread(target=clean_up_hourly, args=(deliverer.stop,), daemon=True).start()
         deliverer.run(until_idle=options["once"])

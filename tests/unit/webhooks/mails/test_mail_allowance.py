@@ -11,11 +11,10 @@ from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import Plan
 from tests.unit.webhooks.dispatching import dispatch_all
-from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, owner_of
+from tests.unit.webhooks.rows import claim_due, make_form, make_submission, make_webhook, owner_of
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL
 from webhooks.models import Delivery
-from webhooks.outbox.claim import claim_due
 from webhooks.outbox.notices import dispatch_notices
 from webhooks.payloads import RenderedMail
 

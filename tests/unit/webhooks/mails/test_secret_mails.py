@@ -8,12 +8,20 @@ from pytest_django import Settings
 
 from config.api.errors import Conflict
 from config.times import now
-from tests.unit.webhooks.rows import REFUSED, claim_one, make_deliveries, make_form, owner_of, result, send_one
+from tests.unit.webhooks.rows import (
+    REFUSED,
+    claim_due,
+    claim_one,
+    make_deliveries,
+    make_form,
+    owner_of,
+    result,
+    send_one,
+)
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION
 from webhooks.models import Delivery, ErrorClass, Message
-from webhooks.outbox.claim import claim_due
 from webhooks.outbox.record import record
 from webhooks.payloads import RenderedMail
 from webhooks.replays import retry_delivery

@@ -1,0 +1,42 @@
+"""
+Deliveries whose claim ended without a result: their deliverer died, or stood still for longer than a lease
+(docs/adr/0046).
+
+One of them may have killed it. So each of them is sent by a process of its own the next time (`alone.py`), and only
+such a claim counts as an attempt: what was claimed beside a poisonous delivery loses nothing, and the poisonous one
+fails after its attempts.
+"""
+
+from django.db import transaction
+from django.db.models import F
+
+from config.times import now
+from webhooks.channels.outcome import Outcome
+from webhooks.models import Delivery, ErrorClass
+from webhooks.outbox.claim import Claim
+from webhooks.outbox.record import record
+from webhooks.outbox.send import Result
+
+ROWS_A_BATCH = 500
+CRASHED = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.INTERNAL_ERROR.value, crashed=True)
+
+
+def free_abandoned() -> int:
+    """End the leases of deliverers that are gone; return how many. Records an attempt for each that was sent alone."""
+    freed = _free_first_losses()
+    needed = ("message", "submission", "webhook", "organization")
+    again = list(Delivery.objects.abandoned().filter(lost_claims__gt=0).select_related(*needed)[:ROWS_A_BATCH])
+    if again:
+        moment = now()
+        record([Result(Claim(row, row.lease_token), CRASHED, moment) for row in again if row.lease_token is not None])
+    return freed + len(again)
+
+
+def _free_first_losses() -> int:
+    with transaction.atomic():
+        rows = Delivery.objects.abandoned().filter(lost_claims=0).order_by("pk")
+        ids = list(rows.select_for_update(skip_locked=True, no_key=True).values_list("pk", flat=True)[:ROWS_A_BATCH])
+        if not ids:
+            return 0
+        still = Delivery.objects.abandoned().filter(pk__in=ids)
+        return still.update(lease_token=None, lease_until=None, lost_claims=F("lost_claims") + 1)

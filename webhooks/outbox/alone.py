@@ -1,0 +1,166 @@
+"""
+Sending deliveries that may have killed their process, each in a process of its own (docs/adr/0046).
+
+A deliverer that finds such deliveries starts `manage.py deliver --alone`. That process forks a child for each of them,
+so that one that dies takes nothing with it, and is known by its exit. It has one thread, so that it can fork.
+"""
+
+import dataclasses
+import datetime as dt
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from django.conf import settings
+from django.db import connection
+
+from config.database import DATABASE_AWAY
+from config.supervision.parent_watch import SUPERVISOR_VARIABLE
+from config.times import now
+from webhooks.channels.outcome import Outcome
+from webhooks.enqueue import MAIL
+from webhooks.models import Delivery
+from webhooks.outbox.abandoned import CRASHED
+from webhooks.outbox.claim import Claim, Claimer
+from webhooks.outbox.heartbeat import BEATS, Heartbeat
+from webhooks.outbox.record import record
+from webhooks.outbox.send import Result, send
+from webhooks.outbox.shares import Slots
+
+CHILDREN = Slots(others=16, mails=4)
+IDLE_SECONDS = 5.0  # without work, then the process ends
+CHILD_SECONDS = 40.0  # the longest attempt takes 30
+POLL_SECONDS, IDLE_POLL_SECONDS = 0.02, 0.25
+
+logger = logging.getLogger(__name__)
+
+
+class AloneProcess:
+    """The process, as the deliverer sees it that starts it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def is_needed(self) -> bool:
+        """Return whether a delivery is due that has to be sent alone."""
+        return Delivery.objects.claimable(alone=True).exists()
+
+    def start_if_needed(self) -> None:
+        """Start it, unless it is running or has nothing to do."""
+        is_running = self._process is not None and self._process.poll() is None
+        if is_running or not self.is_needed():
+            return
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "deliver", "--alone"]
+        environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid())}
+        self._process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603 - our own
+
+    def end(self) -> None:
+        """Let it finish what it is sending, and no more."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(CHILD_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Child:
+    """A fork that sends one delivery and writes the outcome to a pipe."""
+
+    claim: Claim
+    pipe: int
+    started: float  # monotonic
+    started_at: dt.datetime
+
+
+class AloneDeliverer:
+    """What runs in that process."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+        self._supervisor = int(os.environ.get(SUPERVISOR_VARIABLE) or 0)
+        self._claimer = Claimer(alone=True)
+        self._heartbeat = Heartbeat(CHILDREN)
+        self._children: dict[int, _Child] = {}
+        self._finished: list[Result] = []
+        self._next_beat = 0.0
+
+    def run(self) -> None:
+        """Send what has to be sent alone, until there is none, or the deliverer that started this has ended."""
+        idle_since = time.monotonic()
+        while not self._stop.is_set() and self._has_supervisor() and time.monotonic() - idle_since < IDLE_SECONDS:
+            if self._step():
+                idle_since = time.monotonic()
+            time.sleep(POLL_SECONDS if self._children else IDLE_POLL_SECONDS)
+        while self._children:
+            self._step(claims=False)
+            time.sleep(POLL_SECONDS)
+
+    def _has_supervisor(self) -> bool:
+        return self._supervisor in (0, os.getppid())
+
+    def _step(self, *, claims: bool = True) -> bool:
+        """Record what has ended, and start what is due. Return whether there was anything to do."""
+        self._collect()
+        try:
+            if self._finished:
+                record(self._finished)
+                self._heartbeat.release(result.claim.token for result in self._finished)
+                self._finished = []
+            if time.monotonic() >= self._next_beat:
+                self._heartbeat.renew()
+                self._next_beat = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / BEATS
+            for claim in self._claimer.claim(self._room()) if claims else ():
+                self._fork(claim)
+        except DATABASE_AWAY as error:
+            logger.warning("database unavailable, trying again: %s", error)
+            connection.close()
+            time.sleep(1)
+            return True
+        return bool(self._children)
+
+    def _room(self) -> Slots:
+        mails = sum(child.claim.delivery.channel == MAIL for child in self._children.values())
+        return Slots(CHILDREN.others - len(self._children) + mails, CHILDREN.mails - mails)
+
+    def _fork(self, claim: Claim) -> None:
+        self._heartbeat.hold([claim.token], in_background=False)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _send_and_exit(claim, writing)
+        os.close(writing)
+        self._children[child] = _Child(claim, reading, time.monotonic(), now())
+
+    def _collect(self) -> None:
+        """Take in the outcomes of children that have ended; kill those that take too long."""
+        for pid, child in list(self._children.items()):
+            if time.monotonic() - child.started > CHILD_SECONDS:
+                os.kill(pid, signal.SIGKILL)
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                continue
+            del self._children[pid]
+            with os.fdopen(child.pipe, "rb") as pipe:
+                written = pipe.read()
+            outcome = Outcome(**json.loads(written)) if written else CRASHED
+            if outcome.crashed:
+                logger.error("delivery %s ended the process that sent it", child.claim.delivery.pk)
+            self._finished.append(Result(child.claim, outcome, child.started_at))
+
+
+def _send_and_exit(claim: Claim, pipe: int) -> None:
+    """Send in this fork, and end it: nothing of the parent's is cleaned up, its database connection least of all."""
+    status = 1
+    try:
+        (result,) = send([claim])
+        os.write(pipe, json.dumps(dataclasses.asdict(result.outcome)).encode())  # less than a pipe holds
+        status = 0
+    finally:
+        os._exit(status)

@@ -1,0 +1,101 @@
+"""
+The heartbeat of a process that delivers (docs/adr/0046).
+
+It renews the leases of what is in flight, so that a lease can be short: the deliveries of a process that died are free
+within one lease. It also tells the other processes how many slots this one has.
+"""
+
+import datetime as dt
+import logging
+import os
+import socket
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from django.conf import settings
+from django.db import Error, connection
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+
+from webhooks.models import DelivererSlots, Delivery
+from webhooks.outbox.shares import Slots
+
+BEATS = 4  # in the time of a lease
+FORGET_AFTER = dt.timedelta(hours=1)  # a process that was killed
+
+logger = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """
+    Renews the leases of `hold` until `release`, in a thread with a connection of its own.
+
+    A slow transaction of the main thread must not end the leases of requests that are still in flight.
+    """
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._id = uuid.uuid4()
+        self._held: Counter[uuid.UUID] = Counter()  # tokens, and how many of their deliveries are in flight
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._is_registered = False
+
+    def hold(self, tokens: Iterable[uuid.UUID], *, in_background: bool = True) -> None:
+        """Renew the leases of these claims from now on: in a thread, or by calls of `renew`."""
+        with self._lock:
+            self._held.update(tokens)
+        if in_background and self._thread is None and self._held:
+            self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+            self._thread.start()
+
+    def release(self, tokens: Iterable[uuid.UUID]) -> None:
+        """Renew them no more: their results are recorded, or were given up."""
+        with self._lock:
+            self._held -= Counter(tokens)
+
+    def end(self) -> None:
+        """Stop, and take this process off the list."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        try:
+            while not self._stop.wait(settings.DELIVERY_LEASE_SECONDS / BEATS):
+                self._try(self.renew)
+            if self._is_registered:
+                self._try(self._sign_off)
+        finally:
+            connection.close()
+
+    def _try(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Error as error:
+            logger.warning("leases could not be renewed, trying again: %s", error)
+            connection.close()
+
+    def renew(self) -> None:
+        """Renew what is in flight. Without anything in flight nobody has to know about this process."""
+        with self._lock:
+            tokens = list(self._held)
+        if not tokens:
+            return
+        until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
+        Delivery.objects.filter(lease_token__in=tokens).update(lease_until=until)
+        if not DelivererSlots.objects.filter(pk=self._id).update(alive_until=until):
+            self._sign_on(until)
+
+    def _sign_on(self, until: CombinedExpression) -> None:
+        DelivererSlots.objects.filter(alive_until__lt=Now() - FORGET_AFTER).delete()
+        name = f"{socket.gethostname()}:{os.getpid()}"
+        slots = {"slots": self._slots.others, "mail_slots": self._slots.mails}
+        DelivererSlots.objects.create(pk=self._id, name=name, alive_until=until, **slots)
+        self._is_registered = True
+
+    def _sign_off(self) -> None:
+        DelivererSlots.objects.filter(pk=self._id).delete()

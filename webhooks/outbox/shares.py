@@ -1,0 +1,161 @@
+"""
+Fair shares of the slots (docs/adr/0045): which of the waiting deliveries start now. No query.
+
+A slot is one request in flight. Slots are counted over all hosts, and mails have slots of their own. While others wait,
+an organization and a receiving host hold at most a quarter of them. A tenth is kept for organizations that hold none.
+Alone, an organization may use the rest. Targets that have not shown that they answer quickly hold at most half of what
+their organization may hold.
+"""
+
+import dataclasses
+import heapq
+import itertools
+import uuid
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from webhooks.enqueue import MAIL
+
+Owner = uuid.UUID | str  # the organization; for a mail to an account, its target
+Place = tuple[str, str]  # channel and target
+
+WAITING_SHARE = 4  # an organization or a host has one part in four while others wait
+RESERVED_SHARE = 10  # one part in ten is kept for organizations that hold none
+DOUBTED_SHARE = 2  # one part in two of an organization's share is for targets that are not proven
+
+
+class Slots(NamedTuple):
+    """Numbers of requests in flight: mails have slots of their own."""
+
+    others: int
+    mails: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidate:
+    """A due delivery. `host`: the receiving host, "" for none. Urgent ones have no shares and go before all others."""
+
+    pk: uuid.UUID
+    owner: Owner
+    place: Place
+    host: str
+    is_urgent: bool = False
+
+    @property
+    def is_mail(self) -> bool:
+        """Return whether it takes one of the slots of mails."""
+        return self.place[0] == MAIL
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limit:
+    """The number of requests that a target may have in flight, and whether it has shown that it answers quickly."""
+
+    in_flight: int
+    is_proven: bool = True
+
+
+NO_LIMIT = Limit(2**31)
+
+
+@dataclasses.dataclass(slots=True)
+class InFlight:
+    """Deliveries in flight over all hosts."""
+
+    owners: Counter[Owner] = dataclasses.field(default_factory=Counter)
+    doubted: Counter[Owner] = dataclasses.field(default_factory=Counter)  # to targets that are not proven
+    hosts: Counter[str] = dataclasses.field(default_factory=Counter)
+    places: Counter[Place] = dataclasses.field(default_factory=Counter)
+    total: int = 0
+
+    def add(self, owner: Owner, place: Place, host: str, limit: Limit, count: int = 1) -> None:
+        """Count deliveries to one target."""
+        self.total += count
+        self.owners[owner] += count
+        self.places[place] += count
+        if host:
+            self.hosts[host] += count
+        if not limit.is_proven:
+            self.doubted[owner] += count
+
+
+class Shares:
+    """
+    Chooses among candidates, and counts those that it chose as in flight.
+
+    `slots`: those of all hosts. `room`: how many deliveries this process can start. `limits`: of targets; a missing
+    one has none.
+    """
+
+    def __init__(self, *, slots: int, room: int, in_flight: InFlight, limits: Mapping[Place, Limit]) -> None:
+        self._room, self._in_flight, self._limits = room, in_flight, limits
+        self._slots = slots
+        self._unreserved = slots - slots // RESERVED_SHARE
+        self._share = max(1, slots // WAITING_SHARE)
+
+    def choose(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return the deliveries to start: urgent ones, then one of each organization in turn, the fewest first."""
+        candidates = list(candidates)
+        if self._room <= 0 or not candidates:
+            return []
+        chosen = [each for each in candidates if each.is_urgent and self._take(each, self._slots, self._slots)]
+        waiting = [each for each in candidates if not each.is_urgent]
+        chosen += self._in_turn(waiting, self._share, self._share)
+        taken = {each.pk for each in chosen}
+        left = [each for each in waiting if each.pk not in taken and self._can_start(each)]
+        # Whoever is alone now, since all others have what they may have, uses the rest.
+        is_alone = len({each.owner for each in left}) == 1
+        has_one_host = len({each.host for each in left}) == 1
+        if left and self._room > 0 and (is_alone or has_one_host):
+            share = self._unreserved if is_alone else self._share
+            chosen += self._in_turn(left, share, self._slots if has_one_host else self._share)
+        return chosen
+
+    def _in_turn(self, candidates: Iterable[Candidate], of_owner: int, of_host: int) -> Iterator[Candidate]:
+        """Take candidates within these shares: of the owner that holds fewest, to its target that holds fewest."""
+        queues: dict[Owner, dict[Place, deque[Candidate]]] = defaultdict(lambda: defaultdict(deque))
+        for each in candidates:
+            queues[each.owner][each.place].append(each)
+        number = itertools.count()
+        owners = [(self._in_flight.owners[owner], next(number), owner) for owner in queues]
+        places = {
+            owner: [(self._in_flight.places[place], next(number), place) for place in own]
+            for owner, own in queues.items()
+        }
+        heapq.heapify(owners)
+        for heap in places.values():
+            heapq.heapify(heap)
+        while owners and self._room > 0:
+            _, _, owner = heapq.heappop(owners)
+            heap = places[owner]
+            while heap:
+                _, _, place = heapq.heappop(heap)
+                queue = queues[owner][place]
+                # All of a queue have the same target, so what refuses its first one refuses the others.
+                if queue and self._take(queue[0], of_owner, of_host):
+                    yield queue.popleft()
+                    heapq.heappush(heap, (self._in_flight.places[place], next(number), place))
+                    heapq.heappush(owners, (self._in_flight.owners[owner], next(number), owner))
+                    break
+
+    def _take(self, each: Candidate, of_owner: int, of_host: int) -> bool:
+        """Count the candidate as in flight, if it may start within these shares."""
+        if self._room <= 0 or not self._can_start(each):
+            return False
+        limit, in_flight = self._limits.get(each.place, NO_LIMIT), self._in_flight
+        has_share = in_flight.owners[each.owner] < of_owner and (not each.host or in_flight.hosts[each.host] < of_host)
+        if not has_share or (
+            not limit.is_proven and in_flight.doubted[each.owner] >= max(1, of_owner // DOUBTED_SHARE)
+        ):
+            return False
+        in_flight.add(each.owner, each.place, each.host, limit)
+        self._room -= 1
+        return True
+
+    def _can_start(self, each: Candidate) -> bool:
+        """Return whether its target has room, and the slots have, without regard to shares."""
+        has_reserve = each.is_urgent or not self._in_flight.owners[each.owner]
+        free_for_it = self._slots if has_reserve else self._unreserved
+        limit = self._limits.get(each.place, NO_LIMIT)
+        return self._in_flight.total < free_for_it and self._in_flight.places[each.place] < limit.in_flight

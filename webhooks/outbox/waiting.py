@@ -1,0 +1,128 @@
+"""
+The due deliveries that a claim chooses from.
+
+Most of the time, and always while few wait, these are the oldest ones. A long backlog of one organization, or of an
+endpoint that is slow, would hide all others there. So when many wait, a walk over the queues finds the oldest of each.
+A queue is the pending deliveries of one organization to one target; an index leads to its first row, whatever its
+length (https://wiki.postgresql.org/wiki/Loose_indexscan).
+"""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from config.database import as_uuid, database_id, now_in_sql
+from keys.models import Organization
+from webhooks.enqueue import MAIL
+from webhooks.models import Delivery
+from webhooks.outbox.shares import Candidate, Place, Slots
+
+OLDEST = 128  # due deliveries that are read before the queues are
+QUEUES_WALKED = 256  # in one walk; the next one goes on behind them
+QUEUES_READ = 64  # that have due deliveries
+ROWS = 256  # deliveries of the queues of one walk
+ROWS_OF_QUEUE = 32  # the most requests in flight to one target
+
+Queue = tuple[uuid.UUID, Place]  # organization, channel and target
+_START: Queue = (uuid.UUID(int=0), ("", ""))
+_TABLE = Delivery._meta.db_table
+_COLUMNS = "id, organization_id, channel, target, host"
+_FIRST_AFTER = (
+    f"SELECT n.id FROM {_TABLE} n WHERE n.status = 'pending' "  # noqa: S608 - names from code
+    "AND (n.organization_id, n.channel, n.target) > ({}) "
+    "ORDER BY n.organization_id, n.channel, n.target, n.next_attempt_at LIMIT 1"
+)
+_WALK = (
+    "WITH RECURSIVE queue (organization_id, channel, target, next_attempt_at) AS ("  # noqa: S608 - names from code
+    f"SELECT d.organization_id, d.channel, d.target, d.next_attempt_at FROM {_TABLE} d "
+    f"WHERE d.id = ({_FIRST_AFTER.format('%s, %s, %s')}) UNION ALL "
+    f"SELECT d.organization_id, d.channel, d.target, d.next_attempt_at FROM queue q JOIN {_TABLE} d "
+    f"ON d.id = ({_FIRST_AFTER.format('q.organization_id, q.channel, q.target')})) "
+    "SELECT queue.organization_id, channel, target, next_attempt_at <= {now} AND o.suspended_at IS NULL "
+    f"FROM queue JOIN {Organization._meta.db_table} o ON o.id = queue.organization_id LIMIT %s"
+)
+_OLDEST_OF_QUEUE = (
+    f"SELECT * FROM (SELECT {_COLUMNS} FROM {_TABLE} WHERE status = 'pending' "  # noqa: S608 - names from code
+    "AND organization_id = %s AND channel = %s AND target = %s AND next_attempt_at <= {now} "
+    "AND lease_token IS NULL AND lost_claims = 0 ORDER BY next_attempt_at LIMIT %s) rows_of_queue"
+)
+
+
+def kinds_with(room: Slots) -> Q:
+    """Return the condition for deliveries that there is room for."""
+    if room.others > 0 and room.mails > 0:
+        return Q()
+    if room.mails > 0:
+        return Q(channel=MAIL)
+    return ~Q(channel=MAIL) if room.others > 0 else Q(pk__in=[])
+
+
+class Waiting:
+    """Reads candidates, each time from where the last walk ended. `suspended`: owners whose due deliveries it met."""
+
+    def __init__(self) -> None:
+        self.suspended: set[uuid.UUID] = set()
+        self._after = _START
+
+    def candidates(self, room: Slots, *, alone: bool = False) -> list[Candidate]:
+        """Return due deliveries that there is room for: urgent ones, the oldest, and if many wait, those of queues."""
+        self.suspended = set()
+        due = Delivery.objects.claimable(alone=alone).filter(kinds_with(room))
+        # Two queries, because each has its index; one order by both would sort all that is due.
+        urgent = due.filter(priority__gt=0).order_by("-priority", "next_attempt_at", "id")
+        rows = _read(due.filter(priority__lte=0).order_by("next_attempt_at", "id"))
+        found = [*self._candidates(_read(urgent), is_urgent=True), *self._candidates(rows)]
+        if len(rows) < OLDEST or alone:
+            return found
+        known = {each.pk for each in found}
+        return found + [each for each in self._of_queues(room) if each.pk not in known]
+
+    def _candidates(self, rows: Sequence[Any], *, is_urgent: bool = False) -> Iterator[Candidate]:
+        for pk, owner, channel, target, host, suspended_at in rows:
+            if suspended_at is not None:
+                self.suspended.add(owner)
+            else:
+                yield Candidate(pk, owner or target, (channel, target), host, is_urgent)
+
+    def _of_queues(self, room: Slots) -> list[Candidate]:
+        queues = self._next_queues(room)
+        if not queues:
+            return []
+        each = max(1, min(ROWS_OF_QUEUE, ROWS // len(queues)))
+        statement = _OLDEST_OF_QUEUE.format(now=now_in_sql())
+        parameters = [part for owner, place in queues for part in (database_id(owner), *place, each)]
+        with connection.cursor() as cursor:
+            cursor.execute(" UNION ALL ".join([statement] * len(queues)), parameters)
+            return [
+                Candidate(as_uuid(pk), as_uuid(owner), (channel, target), host)
+                for pk, owner, channel, target, host in cursor.fetchall()
+            ]
+
+    def _next_queues(self, room: Slots) -> list[Queue]:
+        """Return the next queues with a due delivery, at most `QUEUES_READ`; suspended organizations are left out."""
+        queues: list[Queue] = []
+        heads = self._walk()
+        for owner, channel, target, is_due in heads:
+            self._after = (as_uuid(owner), (channel, target))
+            if is_due and (room.mails if channel == MAIL else room.others):
+                queues.append(self._after)
+            if len(queues) == QUEUES_READ:
+                return queues
+        if len(heads) < QUEUES_WALKED:
+            self._after = _START
+        return queues
+
+    def _walk(self) -> list[Any]:
+        """Return organization, channel and target of the next queues, and whether their first delivery may be sent."""
+        organization, place = self._after
+        with connection.cursor() as cursor:
+            cursor.execute(_WALK.format(now=now_in_sql()), [database_id(organization), *place, QUEUES_WALKED])
+            return list(cursor.fetchall())
+
+
+def _read(rows: QuerySet[Delivery]) -> list[Any]:
+    columns = ("pk", "organization_id", "channel", "target", "host", "organization__suspended_at")
+    return list(rows.values_list(*columns)[:OLDEST])
