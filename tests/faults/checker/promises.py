@@ -159,12 +159,16 @@ def recovery(evidence: Evidence) -> float:
 
 
 def stuck(evidence: Evidence) -> Iterator[str]:
-    """P4: no lease is past its end, and no delivery overdue, for longer than `Database.rows` was asked about."""
+    """
+    P4: no lease is past its end, and no delivery to a healthy endpoint overdue, for longer than `Database.rows` was
+    asked about. Those to others wait for their turn.
+    """
+    healthy = set().union(*evidence.paths.values())
     for one in evidence.rows.unfinished:
         where = evidence.webhooks.get(one.webhook_id, one.webhook_id)
         if one.has_stale_lease:
             yield f"P4: {one.message_id} to {where} has a lease that has ended"
-        elif one.is_overdue:
+        elif one.is_overdue and where in healthy:
             yield f"P4: {one.message_id} to {where} is overdue"
 
 

@@ -104,7 +104,7 @@ class Receivers:
         if behavior.get("seconds"):
             await _until_closed(reader, behavior["seconds"])
         if kind == "drip":
-            await _drip(writer)
+            await _drip(reader, writer)
         elif kind == "huge":
             await _send_a_gibibyte(writer)
         else:
@@ -121,12 +121,12 @@ async def _until_closed(reader: asyncio.StreamReader, seconds: float) -> None:
             raise ConnectionResetError
 
 
-async def _drip(writer: asyncio.StreamWriter) -> None:
+async def _drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Send the status line and then headers, one byte a second."""
     for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 600:
         writer.write(bytes([byte]))
         await writer.drain()
-        await asyncio.sleep(1)
+        await _until_closed(reader, 1)
 
 
 async def _send_a_gibibyte(writer: asyncio.StreamWriter) -> None:
