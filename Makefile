@@ -1,6 +1,6 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      test-quick: a part, within 90 s
 # check: lint, types, words, citations, settings       fix: what tools can fix            bench: measure it
-# faults: submissions while other clients are slow
+# faults: kills and outages, on SQLite and PostgreSQL; a line for each
 # coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
 # screenshots: take a picture of every page
 
@@ -54,7 +54,7 @@ bench: .venv/.dev
 	@$(BIN)/python -m tests.load.bench $(if $(ONLY),--only $(ONLY))
 
 faults: .venv/.dev
-	@$(BIN)/python -m tests.load.faults
+	@$(BIN)/python -m tests.faults.run
 
 # The scripts of pages are built from the sources in forms_app/static; builds are committed, and a test compares them.
 forms.js: .venv/.run build/node/.installed

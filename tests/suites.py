@@ -45,8 +45,8 @@ class Suite:
 
 HTTP = ("tests/api", "tests/dashboard")  # one service answers both
 
-# They go side by side, in this order: the longest first. The last two measure and break things; when they start, little
-# else runs, and they hold their times against others of the same minute.
+# They go side by side, in this order: the longest first. The last three measure and break things; when they start,
+# little else runs, and they hold their times against others of the same minute.
 SUITES = (
     Suite("api-sqlite", "api suite on SQLite without Redis", HTTP, SQLITE, optional=False),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", HTTP, optional=False),
@@ -54,7 +54,8 @@ SUITES = (
     Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
     Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
-    Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults",)),
+    Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
+    Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults/both", "tests/faults/postgresql")),
 )
 # `make test-quick`: an answer while one works, over SQLite.
 QUICK = (

@@ -20,6 +20,7 @@ PACKAGES = {
     "go": "golang-go",
     "php": "php-cli",
     "ruby": "ruby",
+    "faketime": "faketime",
 }
 
 

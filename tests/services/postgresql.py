@@ -26,12 +26,13 @@ class PostgreSQL:
     fsync and synchronous_commit keep their defaults: the service under test promises "on disk" (docs/contract.md 5.3).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """`parent` is the directory that its own is made in, by default that of temporary files."""
         self.port = free_port()
         self.url = f"postgresql://{USER}@127.0.0.1:{self.port}/postgres"
         # PostgreSQL refuses to run as root, so root lends it Debian's own user.
         self.user = "postgres" if os.geteuid() == 0 else None
-        self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-postgresql-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-postgresql-", dir=parent))
         self.data = self.directory / "data"
         self.process: Process | None = None
 
@@ -105,6 +106,13 @@ def create_database(server_url: str, name: str) -> str:
     """Create a fresh, empty database on that server and return its URL."""
     drop_database(server_url, name)
     _execute(server_url, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+
+
+def from_template(server_url: str, template: str, name: str) -> str:
+    """Create a copy of a database that nobody is connected to, and return its URL."""
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    _execute(server_url, statement)
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
 
 

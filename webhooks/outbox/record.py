@@ -24,6 +24,7 @@ from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
 from webhooks.models import Attempt, Delivery, ErrorClass, Message, Webhook
+from webhooks.outbox.failures_log import log_failed
 from webhooks.outbox.retry_schedule import delay_after
 from webhooks.outbox.send import Result
 
@@ -62,6 +63,7 @@ def _record_made(made: Sequence[Result]) -> None:
         _drop_secrets(there)
         _count(valid, after)
         note_usage(mails=_mails_of(valid))
+    log_failed({row.pk: r.outcome.error for r, row in zip(valid, after, strict=True) if row.status == FAILED})
 
 
 def _by_channel(results: Sequence[Result]) -> dict[str, list[Result]]:

@@ -1,0 +1,29 @@
+"""The faults that every merge meets, with short leases and outages; `make faults` runs all of them at length."""
+
+from collections.abc import Callable
+
+Holds = Callable[[str], None]
+
+
+def test_checker__dispatch_is_not_one_transaction__sees_the_loss(holds: Holds) -> None:
+    holds("F0")
+
+
+def test_f1__deliverers_are_killed__nothing_is_lost(holds: Holds) -> None:
+    holds("F1")
+
+
+def test_f2__a_process_exits_at_each_point__only_a_sent_message_may_come_twice(holds: Holds) -> None:
+    holds("F2")
+
+
+def test_f7__bad_receivers__do_not_delay_healthy_ones(holds: Holds) -> None:
+    holds("F7")
+
+
+def test_f12__a_poison_row__fails_and_delays_no_other(holds: Holds) -> None:
+    holds("F12")
+
+
+def test_f13__names_that_lead_to_the_trap__never_reach_it(holds: Holds) -> None:
+    holds("F13")

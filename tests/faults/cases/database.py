@@ -1,0 +1,162 @@
+"""PostgreSQL restarted (F5), frozen (F18), read-only (F19); outages and the logs (F20)."""
+
+import http.client
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from tests.faults import processes
+from tests.faults.case import Run, fault
+from tests.faults.world import World
+from tests.services.environment import POSTGRESQL
+
+DOWN_SECONDS = 5.0
+FROZEN_SECONDS = 15.0
+HEALTH_SECONDS = 1.0
+AFTER_SECONDS = 15.0  # within which all is dispatched again
+LOG_LINES_A_SECOND = 5  # of an outage, all roles together
+RATE = 20.0
+
+
+@fault("F5", "PostgreSQL is stopped immediately and down 5 s; serve is killed")
+def database_restarted(run: Run) -> None:
+    world, pause = run.world, threading.Event()
+    tenant = run.tenant(world, [["/a"], ["/b"]])
+    poster = run.poster(world, tenant)
+    ends = world.ends
+    poster.start(rate=RATE)
+    for _ in range(run.pick(quick=1, full=3)):
+        pause.wait(run.rng.uniform(1, 3))
+        with run.outage():
+            restart_database(world) if run.is_postgresql else restart_service(world)
+        run.result.kills += 1
+    pause.wait(2)
+    poster.stop()
+    run.expect(world.ends == ends, f"{world.ends - ends} roles ended and had to be restarted")
+    # A submit waits for `serve` in the queue of its socket.
+    run.judge(world, tenant, poster, p99_seconds=3 if run.is_postgresql else 2 * world.start_seconds)
+    run.forget(world, tenant)
+
+
+def restart_database(world: World) -> None:
+    world.postgresql.stop(signal.SIGQUIT)
+    threading.Event().wait(DOWN_SECONDS)
+    world.postgresql.start()
+
+
+def restart_service(world: World) -> None:
+    world.kill_service()
+    world.start_service()
+
+
+@contextmanager
+def frozen(world: World) -> Iterator[None]:
+    """Stop every process of PostgreSQL in its tracks, as a hung disk does."""
+    assert world.postgresql.process is not None
+    postmaster = world.postgresql.process.popen.pid
+    pids = list(processes.tree(postmaster))
+    processes.kill(*pids, number=signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        processes.kill(*pids, number=signal.SIGCONT)
+
+
+def health_seconds(port: int) -> float:
+    """Return how long /healthz took, or infinity if it did not answer 200 within five seconds."""
+    start = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/healthz")
+        return time.monotonic() - start if connection.getresponse().status == 200 else float("inf")
+    except OSError:
+        return float("inf")
+    finally:
+        connection.close()
+
+
+@fault("F18", "PostgreSQL is frozen (SIGSTOP)", on=[POSTGRESQL])
+def database_frozen(run: Run) -> None:
+    world, pause = run.world, threading.Event()
+    tenant = run.tenant(world, [["/a"]])
+    poster = run.poster(world, tenant)
+    poster.start(rate=10, threads=32)
+    pause.wait(1)
+    healths = []
+    with run.outage(), frozen(world):
+        end = time.monotonic() + FROZEN_SECONDS
+        while time.monotonic() < end:
+            pause.wait(1)
+            healths.append(health_seconds(world.port))
+    pause.wait(2)
+    poster.stop()
+    statuses = [told.status for told in poster.told()]
+    run.note(f"/healthz {max(healths):.2f} s at most, {statuses.count(503)} times 503, {statuses.count(0)} unanswered")
+    run.expect(max(healths) <= HEALTH_SECONDS, f"/healthz took {max(healths):.1f} s, at most {HEALTH_SECONDS:g}")
+    run.expect(statuses.count(503) > 0, "no submit was answered 503")
+    run.expect(statuses.count(0) == 0, f"{statuses.count(0)} submits were not answered")
+    run.judge(world, tenant, poster, recovery=AFTER_SECONDS, p99_seconds=FROZEN_SECONDS + 5)
+    run.forget(world, tenant)
+
+
+@contextmanager
+def read_only(world: World) -> Iterator[None]:
+    """Refuse writes, as after a fail-over."""
+    set_read_only(world, "on")
+    try:
+        yield
+    finally:
+        set_read_only(world, "off")
+
+
+def set_read_only(world: World, value: str) -> None:
+    with psycopg.connect(world.postgresql.url, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}".encode())
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@fault("F19", "PostgreSQL is read-only", on=[POSTGRESQL])
+def database_read_only(run: Run) -> None:
+    world, pause = run.world, threading.Event()
+    tenant = run.tenant(world, [["/a"], ["/b"]])
+    poster = run.poster(world, tenant)
+    poisoned = world.logged("cannot be dispatched")
+    poster.start(rate=40)  # so that dispatch meets rows at the moment of the change
+    pause.wait(2)
+    with run.outage(), read_only(world):
+        pause.wait(DOWN_SECONDS)
+    pause.wait(1)
+    poster.stop()
+    statuses = [told.status for told in poster.told()]
+    run.note(f"{statuses.count(503)} times 503, {statuses.count(500)} times 500")
+    aside = world.logged("cannot be dispatched") - poisoned
+    run.expect(not aside, f"{aside} rows were set aside as poison")
+    run.judge(world, tenant, poster, recovery=AFTER_SECONDS, within=AFTER_SECONDS + 5)
+    run.forget(world, tenant)
+
+
+@fault("F20", "an outage writes a bounded number of log lines", on=[POSTGRESQL])
+def outage_logged(run: Run) -> None:
+    world = run.world
+    tenant = run.tenant(world, [["/a"]])
+    poster = run.poster(world, tenant)
+    world.postgresql.stop(signal.SIGQUIT)
+    lines, size, start = world.logged(""), world.log_bytes, time.monotonic()
+    with run.outage():
+        poster.start(rate=60)
+        threading.Event().wait(10)
+        poster.stop()
+        seconds = time.monotonic() - start
+        lines, size = world.logged("") - lines, world.log_bytes - size
+        world.postgresql.start()
+    refused = sum(told.status == 503 for told in poster.told())
+    most = LOG_LINES_A_SECOND * seconds
+    run.note(f"{lines} lines, {size // 1000} kB for {refused} times 503 in {seconds:.0f} s")
+    run.expect(refused >= 100, f"only {refused} requests were refused")
+    run.expect(lines <= most, f"{lines} log lines in {seconds:.0f} s of an outage, at most {most:.0f}")
+    run.judge(world, tenant, poster)
+    run.forget(world, tenant)

@@ -1,0 +1,27 @@
+"""SIGKILL of delivering processes."""
+
+import threading
+
+from tests.faults.case import Run, fault
+
+SLOW_SECONDS = 2.0
+FORMS = 10
+
+
+@fault("F1", "a worker or deliverer is killed, receivers take 2 s", quick=True)
+def deliverer_killed(run: Run) -> None:
+    """200 submissions to ten endpoints at four at a time take ten seconds, in which the kills are."""
+    kills, count = run.pick(quick=3, full=10), run.pick(quick=60, full=200)
+    world = run.world
+    tenant = run.tenant(world, [[f"/{number}"] for number in range(FORMS)])
+    world.receivers.behave(tenant.prefix, seconds=SLOW_SECONDS)
+    poster = run.poster(world, tenant)
+    poster.start(count, rate=count / (kills * 1.5))
+    pause = threading.Event()
+    for _ in range(kills):
+        pause.wait(run.rng.uniform(0.5, 2.5))
+        run.killed(world.kill_deliverer(run.rng))
+    poster.join()
+    queue = count / FORMS / 4 * SLOW_SECONDS  # the time that the endpoints need
+    run.judge(world, tenant, poster, within=90, recovery=run.recovery_bound(world) + queue)
+    run.forget(world, tenant)

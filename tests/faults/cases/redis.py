@@ -1,0 +1,73 @@
+"""Redis killed, down and frozen (F3, F4): submissions go on, and deliveries resume."""
+
+import signal
+import statistics
+import threading
+import time
+
+from tests.faults import processes
+from tests.faults.case import Run, fault
+from tests.faults.world import World
+from tests.services.environment import POSTGRESQL
+
+EXTRA_SECONDS = 0.1  # that a submit may take longer while Redis is known to be down
+RATE = 10.0  # submissions a second
+
+
+@fault("F3", "Redis is killed and restarted empty", on=[POSTGRESQL], quick=True)
+def redis_killed(run: Run) -> None:
+    world, pause = run.world, threading.Event()
+    tenant = run.tenant(world, [["/a"], ["/b"]])
+    poster = run.poster(world, tenant)
+    poster.start(rate=RATE)
+    for _ in range(run.pick(quick=1, full=5)):
+        pause.wait(run.rng.uniform(1, 2))
+        with run.outage():
+            world.redis.stop(signal.SIGKILL)
+            world.redis.start()
+        run.result.kills += 1
+    pause.wait(1)
+    poster.stop()
+    run.judge(world, tenant, poster)
+    run.forget(world, tenant)
+
+
+@fault("F4", "Redis is down, then frozen", on=[POSTGRESQL], quick=True)
+def redis_unreachable(run: Run) -> None:
+    world = run.world
+    seconds = run.pick(quick=6, full=60)
+    for title in ("down", "frozen"):
+        tenant = run.tenant(world, [["/a"], ["/b"]])
+        poster = run.poster(world, tenant)
+        poster.start(rate=RATE)
+        threading.Event().wait(2)
+        start = time.time()
+        with run.outage():
+            hurt(world, title)
+            threading.Event().wait(seconds)
+            heal(world, title)
+        end = time.time()
+        threading.Event().wait(1)
+        poster.stop()
+        before = [told.seconds for told in poster.told() if told.at < start]
+        # The first ones find out; each process does without Redis for a second at a time, and then one asks again.
+        during = [told.seconds for told in poster.told() if start + 2 < told.at < end]
+        extra = statistics.median(during) - statistics.median(before)
+        run.note(f"{title}: {1000 * extra:+.0f} ms in the median")
+        run.expect(extra <= EXTRA_SECONDS, f"a submit took {extra:.2f} s longer while Redis was {title}")
+        run.judge(world, tenant, poster)
+        run.forget(world, tenant)
+
+
+def hurt(world: World, title: str) -> None:
+    if title == "down":
+        world.redis.stop(signal.SIGKILL)
+    elif world.redis.process:
+        processes.kill(world.redis.process.popen.pid, number=signal.SIGSTOP)
+
+
+def heal(world: World, title: str) -> None:
+    if title == "down":
+        world.redis.start()
+    elif world.redis.process:
+        processes.kill(world.redis.process.popen.pid, number=signal.SIGCONT)

@@ -1,0 +1,74 @@
+"""One SQLite file: two deliverers and the web on it (F11), and copies at random moments (F16)."""
+
+import shutil
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from tests.faults import processes
+from tests.faults.case import Run, fault
+from tests.faults.checker.database import encode
+from tests.faults.world import World
+from tests.services.environment import SQLITE
+
+FILE = "fieldpost.sqlite3"
+
+
+@fault("F11", "two deliverers and the web on one SQLite file", on=[SQLITE], quick=True)
+def two_deliverers(run: Run) -> None:
+    world = run.world
+    locked = world.logged("database is locked")
+    count = run.pick(quick=300, full=1000)
+    tenant = run.tenant(world, [[f"/{number}"] for number in range(10)])
+    poster = run.poster(world, tenant)
+    with world.deliverer("second"):
+        poster.start(count, rate=60)
+        poster.join()
+        run.judge(world, tenant, poster)
+    run.expect(world.logged("database is locked") == locked, "a process reports that the database is locked")
+    attempts = {row.attempts for row in world.database.rows(tenant.forms, 5).deliveries}
+    run.expect(attempts == {1}, f"deliveries had {sorted(attempts)} attempts, each needs one")
+    run.forget(world, tenant)
+
+
+@fault("F16", "the SQLite file and its log are copied at random moments and opened", on=[SQLITE])
+def copied(run: Run) -> None:
+    """A copy of both while all processes are stopped is the disk after a loss of power."""
+    world, pause = run.world, threading.Event()
+    tenant = run.tenant(world, [["/a"], ["/b"]])
+    poster = run.poster(world, tenant)
+    poster.start(rate=30)
+    copies = run.pick(quick=5, full=25)
+    for number in range(copies):
+        pause.wait(run.rng.uniform(0.1, 0.6))
+        accepted = set(poster.accepted)
+        directory = run.new_directory()
+        with stopped(world):
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{world.database.path}{suffix}", directory / f"{FILE}{suffix}")
+        check_copy(run, directory / FILE, accepted, number)
+        shutil.rmtree(directory)
+    poster.stop()
+    run.note(f"{copies} copies")
+    run.judge(world, tenant, poster)
+    run.forget(world, tenant)
+
+
+@contextmanager
+def stopped(world: World) -> Iterator[None]:
+    with ExitStack() as stack:
+        pids = list(processes.tree(world.application.processes["web"].popen.pid))
+        stack.callback(processes.kill, *pids, number=signal.SIGCONT)
+        processes.kill(*pids, number=signal.SIGSTOP)
+        yield
+
+
+def check_copy(run: Run, path: Path, accepted: set[str], number: int) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        stored = {encode("msg", pk) for (pk,) in connection.execute("SELECT id FROM submissions_submission")}
+        (integrity,) = connection.execute("PRAGMA integrity_check").fetchone()
+    run.expect(accepted <= stored, f"P1: copy {number} lacks {len(accepted - stored)} submissions answered 201")
+    run.expect(integrity == "ok", f"copy {number}: {integrity}")
