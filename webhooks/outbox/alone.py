@@ -34,26 +34,36 @@ from webhooks.outbox.shares import Slots
 
 CHILDREN = Slots(others=16, mails=4)
 IDLE_SECONDS = 5.0  # without work, then the process ends
+BLOCKED = 75  # its exit status when the due deliveries may not be sent now, such as to a full endpoint (EX_TEMPFAIL)
+BLOCKED_PAUSE_SECONDS = 30.0
 CHILD_SECONDS = 40.0  # the longest attempt takes 30
 POLL_SECONDS, IDLE_POLL_SECONDS = 0.02, 0.25
 
 logger = logging.getLogger(__name__)
 
 
+def is_needed() -> bool:
+    """Return whether a delivery is due that needs its own process."""
+    return Delivery.objects.claimable(alone=True).exists()
+
+
 class AloneProcess:
-    """The process, as the deliverer sees it that starts it."""
+    """The process, for the deliverer that starts it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._not_before = 0.0  # monotonic
 
-    def is_needed(self) -> bool:
-        """Return whether a delivery is due that has to be sent alone."""
-        return Delivery.objects.claimable(alone=True).exists()
+    def is_running(self) -> bool:
+        """Return whether it has something to do."""
+        if self._process is not None and (status := self._process.poll()) is not None:
+            self._process = None
+            self._not_before = time.monotonic() + (BLOCKED_PAUSE_SECONDS if status == BLOCKED else 0)
+        return self._process is not None
 
     def start_if_needed(self) -> None:
         """Start it, unless it is running or has nothing to do."""
-        is_running = self._process is not None and self._process.poll() is None
-        if is_running or not self.is_needed():
+        if self.is_running() or time.monotonic() < self._not_before or not is_needed():
             return
         manage = str(settings.BASE_DIR / "manage.py")
         command = [sys.executable, manage, "deliver", "--alone", "--parent", str(os.getpid())]
@@ -92,8 +102,8 @@ class AloneDeliverer:
         self._finished: list[Result] = []
         self._next_beat = 0.0
 
-    def run(self) -> None:
-        """Send what has to be sent alone, until there is none, or the deliverer that started this has ended."""
+    def run(self) -> int:
+        """Send until nothing is due, or the deliverer that started this has ended. Return the exit status."""
         idle_since = time.monotonic()
         while not self._stop.is_set() and self._has_parent() and time.monotonic() - idle_since < IDLE_SECONDS:
             if self._step():
@@ -102,6 +112,7 @@ class AloneDeliverer:
         while self._children:
             self._step(claims=False)
             time.sleep(POLL_SECONDS)
+        return BLOCKED if is_needed() else 0
 
     def _has_parent(self) -> bool:
         return self._parent in (None, os.getppid())

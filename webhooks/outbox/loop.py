@@ -71,7 +71,7 @@ class Deliverer:
         return not self.stop.is_set()
 
     def _is_idle(self) -> bool:
-        return not (any(self._in_flight.values()) or self._finished or self._alone.is_needed())
+        return not (any(self._in_flight.values()) or self._finished or self._alone.is_running())
 
     def _step(self, pool: ThreadPoolExecutor) -> bool:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""

@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -34,8 +35,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         if options["alone"]:
-            AloneDeliverer(stop, parent=options["parent"]).run()
-            return
+            sys.exit(AloneDeliverer(stop, parent=options["parent"]).run())
         deliverer = Deliverer(stop=stop)
         if not options["once"]:
             threading.Thread(target=clean_up_hourly, args=(deliverer.stop,), daemon=True).start()
