@@ -138,7 +138,7 @@ def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Mome
     for delivery in deliveries:
         title, detail, look = _state(submission, delivery, moment)
         is_ahead = delivery.status == STATUS.PENDING
-        at = delivery.next_attempt_at if is_ahead else delivery.finished_at or delivery.created_at
+        at = delivery.expected_at if is_ahead else delivery.finished_at or delivery.created_at
         if delivery.waits_for_resume:
             at = None
         yield Moment(at, title, detail, look, target_of(delivery), delivery=delivery, is_ahead=is_ahead)
@@ -159,6 +159,8 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
         return "Sending", "", WAITING
     if delivery.waits_for_resume:
         return "Waiting", "This organization is suspended. The delivery is sent when it is resumed.", WAITING
+    if delivery.waits_for_endpoint:
+        return "Waiting", "The endpoint fails, so it gets one attempt each 30 seconds until one succeeds.", WAITING
     return ("Next attempt", "", WAITING) if delivery.attempt_count else ("Queued", "", WAITING)
 
 

@@ -308,6 +308,17 @@ class Delivery(models.Model):
         return self.next_attempt_at is not None and self.next_attempt_at >= UNTIL_RESUMED
 
     @property
+    def waits_for_endpoint(self) -> bool:
+        """Return whether it waits for its turn while the circuit of its endpoint is open. Reads the webhook."""
+        probe_at = self.webhook.probe_at if self.webhook is not None else None
+        return self.next_attempt_at is not None and probe_at is not None and self.next_attempt_at < probe_at
+
+    @property
+    def expected_at(self) -> dt.datetime | None:
+        """The time of its next attempt; while it waits for its endpoint, the earliest one."""
+        return self.webhook.probe_at if self.webhook is not None and self.waits_for_endpoint else self.next_attempt_at
+
+    @property
     def event_label(self) -> str:
         """The name of its event in the log."""
         return label_of(self.event)

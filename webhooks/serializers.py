@@ -135,7 +135,7 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
     submissionId = PublicIdField(Prefix.SUBMISSION, source="submission_id", allow_null=True)
     messageId = serializers.CharField(source="message.public_id")
     test = serializers.SerializerMethodField()
-    nextAttemptAt = TimeField(source="next_attempt_at", allow_null=True)
+    nextAttemptAt = TimeField(source="expected_at", allow_null=True)
     createdAt = TimeField(source="created_at")
     finishedAt = TimeField(source="finished_at", allow_null=True)
     attempts = AttemptRecord(many=True)

@@ -167,3 +167,26 @@ def test_spam__marked_and_unmarked_after_delivery__is_not_sent_twice(api: Client
     receiver.wait_for(2)
     eventually(lambda: [row["status"] for row in log_of(api, tenant, webhook["id"])] == ["delivered"] * 2)
     assert len(receiver.requests) == 2
+
+
+def test_circuit__ten_failures_in_a_row__leaves_the_other_deliveries_their_attempts(
+    api: Client, receiver: Receiver
+) -> None:
+    tenant = make_tenant()
+    receiver.reply = Reply(500)
+    webhook = register(api, tenant, receiver.url())
+    for number in range(20):
+        submit_and_get_id(api, tenant, webhook["formId"], {"number": number})
+
+    def waiting() -> list[dict[str, Any]]:
+        log = log_of(api, tenant, webhook["id"])
+        made = sum(len(row["attempts"]) for row in log)
+        return log if made >= 10 and made == len(receiver.requests) else []
+
+    log = eventually(waiting)
+    assert {row["status"] for row in log} == {"pending"}
+    untried = [row for row in log if not row["attempts"]]
+    assert len(untried) >= 20 - 10 - 3, "three more may have been in flight at the tenth failure"
+    for row in untried:
+        ahead = dt.datetime.fromisoformat(row["nextAttemptAt"]) - dt.datetime.now(dt.UTC)
+        assert dt.timedelta(seconds=20) < ahead <= dt.timedelta(seconds=31)

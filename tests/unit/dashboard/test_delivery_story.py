@@ -17,7 +17,7 @@ from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_form, make_submission, make_webhook, result
 from webhooks.channels.outcome import Outcome
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.outbox.record import record
 from webhooks.registration import change_webhook
 from webhooks.replays import retry_delivery
@@ -154,3 +154,13 @@ def test_story__many_deliveries__costs_two_queries() -> None:
         told = tell_story(submission)
     assert sum(query["sql"].startswith("SELECT") for query in queries) == 2
     assert len([moment for moment in told if moment.delivery]) == 20
+
+
+def test_story__circuit_of_the_endpoint_is_open__says_what_the_delivery_waits_for() -> None:
+    form = make_form()
+    webhook = make_webhook(form, probe_at=now() + dt.timedelta(seconds=30), failure_count=10)
+    submission = make_submission(form)
+    dispatch_all()
+    waiting = the_one(submission, "Waiting")
+    assert waiting.at == Webhook.objects.get(pk=webhook.pk).probe_at
+    assert "one attempt each 30 seconds" in waiting.detail
