@@ -1,5 +1,5 @@
 """
-A host of its own for the address guard: its network has a public receiver, private traps, and a name server.
+A separate host for the address guard: its network has a public receiver, private traps, and a name server.
 
     unshare --net --mount python -m tests.unit.webhooks.channels.laboratory
 
