@@ -3,17 +3,23 @@
 import http.client
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
 
+<<<<<<< HEAD
+=======
+from celery import Celery
+from django.conf import settings
+
+from config.supervision.parent_watch import SUPERVISOR_VARIABLE
+>>>>>>> h/testtime
 from config.supervision.ports import BACKLOG
 from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL, SQLITE
-from tests.services.processes import ROOT, Process
+from tests.services.processes import Process
 from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
@@ -108,8 +114,10 @@ class Application:
         return answers(self.port, "/readyz") and (not self.streams or answers(self.events_port, "/healthz"))
 
     def _worker_answers(self) -> bool:
-        command = [*CELERY, "inspect", "ping", "--timeout", "2"]
-        return subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True).returncode == 0
+        """Ask from this process: `celery inspect ping` loads Django each time."""
+        with Celery(broker=self.environment["REDIS_URL"], set_as_current=False) as asking:
+            asking.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+            return bool(asking.control.ping(timeout=1))
 
     def manage(self, *arguments: str, stdin: str = "") -> str:
         """Run `manage.py` with these arguments, as an operator calls it. Return its standard output."""

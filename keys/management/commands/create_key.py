@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.api.errors import ApiError
 from config.times import parse_date
 from keys.access_keys import ALL_PERMISSIONS, issue_key
-from keys.models import AccessKey, Organization, Permission
+from keys.management.find_organization import find_organization
+from keys.models import AccessKey, Permission
 
 
 def day(text: str) -> dt.date:
@@ -35,9 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--expires", type=day, metavar="YYYY-MM-DD", help="the last day (UTC) on which it works")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        organization = Organization.objects.filter(slug=options["organization"]).first()
-        if organization is None:
-            raise CommandError(f"There is no organization with the slug {options['organization']!r}.")
+        organization = find_organization(options["organization"])
         if options["publishable"] and (options["admin"] or options["permission"]):
             raise CommandError("A publishable key can only submit: leave out --admin and --permission.")
         try:

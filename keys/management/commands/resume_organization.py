@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from keys.models import Organization
+from keys.management.find_organization import find_organization
 from keys.suspension import resume_organization
 
 
@@ -16,9 +16,7 @@ class Command(BaseCommand):
         parser.add_argument("slug")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        organization = Organization.objects.filter(slug=options["slug"]).first()
-        if organization is None:
-            raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        organization = find_organization(options["slug"])
         if not organization.is_suspended:
             self.stdout.write(f"{organization.slug} is not suspended.")
             return

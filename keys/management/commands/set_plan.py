@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from keys.models import Organization
+from keys.management.find_organization import find_organization
 from keys.organizations import parse_plan, set_plan
 
 
@@ -19,9 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--storage-limit", type=int, metavar="BYTES", help="stored bytes, Enterprise only")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        organization = Organization.objects.filter(slug=options["slug"]).first()
-        if organization is None:
-            raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        organization = find_organization(options["slug"])
         try:
             limits = {"rate_limit": options["rate_limit"], "storage_limit": options["storage_limit"]}
             set_plan(organization, parse_plan(options["plan"]), by=None, **limits)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from keys.models import Organization
+from keys.management.find_organization import find_organization
 from keys.suspension import suspend_organization
 
 
@@ -17,9 +17,7 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="", help="shown to the organization's members")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        organization = Organization.objects.filter(slug=options["slug"]).first()
-        if organization is None:
-            raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        organization = find_organization(options["slug"])
         try:
             suspend_organization(organization, reason=options["reason"], by=None)
         except ValueError as error:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from keys.models import Organization
+from keys.management.find_organization import find_organization
 from keys.suspension import request_deletion
 from submissions.lifecycle.closing import delete_organization
 from submissions.models import Submission
@@ -19,9 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--yes", action="store_true", help="without it, nothing is deleted")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        organization = Organization.objects.filter(slug=options["slug"]).first()
-        if organization is None:
-            raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        organization = find_organization(options["slug"])
         if not options["yes"]:
             stored = Submission.objects.filter(organization=organization).count()
             raise CommandError(

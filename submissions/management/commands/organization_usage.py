@@ -4,9 +4,9 @@ import dataclasses
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from keys.models import Organization
+from keys.management.find_organization import find_organization
 from submissions.usage import SHOWN, Usage, usage_of
 
 HEAD = ("day", "submissions", "mails", "refusals", "stored bytes")
@@ -21,9 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="an array of objects instead of a table")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        organization = Organization.objects.filter(slug=options["slug"]).first()
-        if organization is None:
-            raise CommandError(f"There is no organization with the slug {options['slug']!r}.")
+        organization = find_organization(options["slug"])
         days = usage_of(organization)
         if options["json"]:
             self.stdout.write(json.dumps([_object(day) for day in days], indent=1))
