@@ -9,13 +9,9 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
 
-<<<<<<< HEAD
-=======
 from celery import Celery
 from django.conf import settings
 
-from config.supervision.parent_watch import SUPERVISOR_VARIABLE
->>>>>>> h/testtime
 from config.supervision.ports import BACKLOG
 from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL, SQLITE
