@@ -14,6 +14,7 @@ from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission
 from webhooks.channels.address_guard import UrlRefused, parse_url
+from webhooks.channels.trail import record_named
 from webhooks.events import public_events
 from webhooks.models import Webhook
 
@@ -65,9 +66,11 @@ def _pending(form: Form, url: str) -> list[Webhook]:
     if existing is None and _has_room(form):
         events = [name for name, _ in public_events()]
         with transaction.atomic():
-            existing, _ = Webhook.objects.get_or_create(
+            existing, is_new = Webhook.objects.get_or_create(
                 form=form, url=url, defaults={"status": Webhook.Status.PENDING, "events": events}
             )
+            if is_new:
+                record_named(existing)
     return [existing] if existing is not None and existing.status == Webhook.Status.PENDING else []
 
 

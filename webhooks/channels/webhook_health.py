@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from config.times import now
 from keys.models import Role, User
 from webhooks.channels.outcome import Outcome
+from webhooks.channels.trail import record_disabled
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import WEBHOOK_DISABLED
 from webhooks.models import IN_FLIGHT, Delivery, Webhook
@@ -71,6 +72,7 @@ def _note(webhook: Webhook, outcomes: Sequence[Outcome]) -> None:
     gone = any(outcome.gone for outcome in outcomes)
     if webhook.status == ACTIVE and (gone or is_hopeless(webhook.failing_since, webhook.failure_count, now())):
         disable(webhook, GONE if gone else FAILING)
+        record_disabled(webhook)
         _notify_owners(webhook)
 
 

@@ -11,9 +11,11 @@ from keys.models import AuditEvent
 from keys.trail.reading import narrow, record, sentence, who
 from submissions.lifecycle import retention
 from submissions.models import Submission
-from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
+from tests.unit.webhooks.dispatching import dispatch_all
+from tests.unit.webhooks.rows import GONE, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
 from webhooks.channels.trail import record_disabled, record_named
 from webhooks.models import Webhook
+from webhooks.outbox.record import record as record_results
 
 pytestmark = pytest.mark.django_db
 
@@ -79,3 +81,19 @@ def test_webhook__named_by_a_page__is_recorded_as_pending() -> None:
     (event,) = events("webhook.named")
     assert (event.actor, event.organization_ref) == ("The service", webhook.organization_id)
     assert event.changes == {"status": [None, "pending"]}
+
+
+def test_webhook__endpoint_is_gone__is_recorded_by_the_outbox() -> None:
+    (webhook,) = make_deliveries(1)
+    record_results([result(claim_one(), GONE)])
+    (event,) = events("webhook.disabled")
+    assert event.subject == f"{webhook.url} of {webhook.form}"
+
+
+def test_webhook__page_names_a_new_url_twice__is_recorded_by_dispatch_once() -> None:
+    form = make_form(name="Contact")
+    for _ in range(2):
+        make_submission(form, controls={"_webhook": "https://hooks.example.com/a"})
+        dispatch_all()
+    (event,) = events("webhook.named")
+    assert event.subject == "https://hooks.example.com/a of Contact"
