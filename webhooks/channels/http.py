@@ -1,206 +1,123 @@
 """
-Sends one webhook message (docs/contract.md 7, docs/adr/0014 and docs/adr/0027).
+Sends one webhook message (docs/contract.md 7, docs/adr/0014, docs/adr/0027 and docs/adr/0048).
 
-The guard sits at the socket, in urllib3's `_new_conn`: the host is resolved once, every answer is checked, and the
-connection goes to a checked address, while Host, SNI and the certificate keep the name. One connection for one attempt,
-without redirects, retries or proxies from the environment.
+Without redirects, retries or proxies from the environment. The connection may have carried earlier messages of the
+same endpoint.
 """
 
 import email.utils
 import http.client
-import io
 import logging
-import socket
 import ssl
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache, partial
-from typing import Any
 
-import urllib3
 from django.conf import settings
-from urllib3 import exceptions
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.util.ssl_ import create_urllib3_context
+from urllib3 import BaseHTTPResponse, exceptions
 
+from webhooks.channels import kept_connections
 from webhooks.channels.address_guard import (
     DNS_SECONDS,
     AddressRefused,
+    Destination,
     NameNotResolved,
-    SocketAddress,
     UrlRefused,
     check_url,
-    look_up,
     parse_url,
-    resolve,
 )
-from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, Outcome
+from webhooks.channels.connection import Answer, Connection
+from webhooks.channels.deadline import Deadline
+from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
+from webhooks.channels.proxy import send_through_proxy
 from webhooks.models import ErrorClass
 
 MAX_SECONDS = 15.0  # for everything: look-up, connect, send, answer
-MAX_ANSWER_BYTES = 64 * 1024  # status line and headers included
 MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60.0
+# How a connection ends that its peer closed while it was idle; the last two are TLS's.
+_CLOSED_BY_PEER = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 logger = logging.getLogger(__name__)
 
 
-def post(url: str, body: bytes, headers: dict[str, str]) -> Outcome:
+def post(url: str, body: bytes, headers: dict[str, str], *, endpoint: str = "") -> Outcome:
     """
     POST the body and return the outcome, after at most 15 seconds. Never raises.
 
+    `endpoint` names the receiver whose messages may share a connection; without it the connection is for this one only.
     A status whose headers arrived in time decides, even if the body after it is cut off: the receiver has the message,
     and the body is only for the log.
     """
     started = time.monotonic()
-    deadline = Deadline(MAX_SECONDS)
-    try:
-        response = _request(url, body, headers, deadline)
-        if deadline.is_over:  # http.client takes headers that we cut off for complete ones
-            response.close()
-            raise TimeoutError
-        excerpt = _excerpt(response)
-        return _judge(response.status, response.headers.get("Retry-After"), excerpt, _milliseconds_since(started))
-    except Exception as error:
-        return Outcome(False, None, _milliseconds_since(started), _error_class(error, deadline).value)
-    finally:
-        deadline.close()
-
-
-def _request(url: str, body: bytes, headers: dict[str, str], deadline: Deadline) -> urllib3.BaseHTTPResponse:
-    """Send the message and return the answer, its status and headers read. Raises what the guard and urllib3 raise."""
-    destination = parse_url(url)
-    manager: _GuardedManager
-    if settings.WEBHOOK_PROXY_URL:
-        # Then the proxy looks up the name and connects, so it must guard; we can only refuse beforehand.
-        check_url(url)
-        credentials = urllib3.util.parse_url(settings.WEBHOOK_PROXY_URL).auth
-        proxy_headers = urllib3.make_headers(proxy_basic_auth=credentials) if credentials else None
-        manager = _GuardedProxyManager(
-            deadline, settings.WEBHOOK_PROXY_URL, proxy_headers=proxy_headers, ssl_context=tls_context()
-        )
-    else:
-        manager = _GuardedManager(deadline, ssl_context=tls_context())
-    return manager.urlopen(
-        "POST",
-        destination.url,
-        body=body,
-        headers={**headers, "Connection": "close"},
-        redirect=False,
-        retries=False,
-        timeout=deadline.remaining,
-        preload_content=False,
-        decode_content=False,  # a compressed answer could be a thousand times its size
-    )
-
-
-@cache
-def tls_context() -> ssl.SSLContext:
-    """One for the process: reading the system's certificates takes longer than the handshake."""
-    context = create_urllib3_context()
-    context.load_default_certs()
-    return context
-
-
-class _BoundedReader(io.RawIOBase):
-    """Ends the answer after 64 KiB, so that neither endless headers nor an endless body fill the memory."""
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self._raw = raw
-        self._left = MAX_ANSWER_BYTES
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        count = self._raw.readinto(memoryview(buffer)[: self._left]) if self._left else 0
-        self._left -= count or 0
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _BoundedAnswer(http.client.HTTPResponse):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fp: io.BufferedReader = io.BufferedReader(_BoundedReader(self.fp.detach()))
-
-
-class _GuardedConnection(HTTPConnection):
-    response_class = _BoundedAnswer
-    deadline: Deadline
-
-    def _new_conn(self) -> socket.socket:
-        """Raises NameNotResolved and AddressRefused, which urllib3 lets pass, and its own errors of connecting."""
-        seconds = min(DNS_SECONDS, self.deadline.remaining)
-        find = look_up if self.proxy else resolve  # with a proxy this connects to it, and the operator chose it
-        line = self._connect_to_first(find(self._dns_host, self.port, seconds))
-        self.deadline.watch(line)
-        return line
-
-    def _connect_to_first(self, addresses: list[SocketAddress]) -> socket.socket:
-        """Try the addresses in turn; each gets its share of the time left, so that a dead one leaves some."""
-        for tried, address in enumerate(addresses):
-            try:
-                return self._connect_to(address, self.deadline.remaining / (len(addresses) - tried))
-            except OSError as error:
-                last = error
-        if isinstance(last, TimeoutError):
-            raise exceptions.ConnectTimeoutError(self, "no address answered in time") from last
-        raise exceptions.NewConnectionError(self, "no address took the connection") from last
-
-    def _connect_to(self, address: SocketAddress, seconds: float) -> socket.socket:
-        line = socket.socket(address.family, socket.SOCK_STREAM)
+    with closing(Deadline(MAX_SECONDS)) as deadline:
         try:
-            for option in self.socket_options or ():
-                line.setsockopt(*option)
-            line.settimeout(max(seconds, 0.001))  # 0 would mean "do not wait" and be another error
-            line.connect(address.sockaddr)
-            line.settimeout(max(self.deadline.remaining, 0.001))
-        except OSError:
-            line.close()
-            raise
-        return line
+            with _answer_to(url, body, headers, endpoint, deadline) as answer:
+                if deadline.is_over:  # http.client takes headers that we cut off for complete ones
+                    raise TimeoutError
+                excerpt = _excerpt(answer)
+                retry_after = answer.headers.get("Retry-After")
+                return _judge(answer.status, retry_after, excerpt, _milliseconds_since(started))
+        except Exception as error:
+            return Outcome(False, None, _milliseconds_since(started), _error_class(error, deadline).value)
 
 
-class _GuardedTLSConnection(HTTPSConnection, _GuardedConnection):
-    """urllib3's handshake over the guarded socket: HTTPSConnection asks `_new_conn` for it."""
+@contextmanager
+def _answer_to(
+    url: str, body: bytes, headers: dict[str, str], endpoint: str, deadline: Deadline
+) -> Iterator[Answer | BaseHTTPResponse]:
+    """Send the message and yield the answer, its status and headers read. Raises what the guard and clients raise."""
+    destination = parse_url(url)
+    if settings.WEBHOOK_PROXY_URL:
+        check_url(url)  # then the proxy connects; we can only refuse beforehand
+        with closing(send_through_proxy(destination, body, headers, deadline, DNS_SECONDS)) as response:
+            yield response
+        return
+    connection, answer = _send(destination, body, headers, endpoint, deadline)
+    try:
+        with closing(answer):
+            yield answer
+    finally:
+        deadline.close()  # from here on it does not touch the connection
+        if endpoint and not deadline.is_over and answer.leaves_a_clean_connection:
+            kept_connections.KEPT.keep(endpoint, connection)
+        else:
+            connection.close()
 
 
-def _connection(scheme: str, deadline: Deadline, **kwargs: Any) -> _GuardedConnection:
-    connection = (_GuardedTLSConnection if scheme == "https" else _GuardedConnection)(**kwargs)
-    connection.deadline = deadline
-    return connection
+def _send(
+    destination: Destination, body: bytes, headers: dict[str, str], endpoint: str, deadline: Deadline
+) -> tuple[Connection, Answer]:
+    """Send over a kept connection; if its peer had closed it, and otherwise, over a new one."""
+    origin = (destination.scheme, destination.host, destination.port)
+    kept = kept_connections.KEPT.take(endpoint, origin) if endpoint else None
+    if kept is not None:
+        try:
+            deadline.watch(kept.sock)
+            return kept, kept.exchange(destination.url, body, headers, deadline)
+        except BaseException as error:
+            kept.close()
+            was_idle = isinstance(error, _CLOSED_BY_PEER) and not kept.has_answer_begun
+            if not was_idle or deadline.is_over:
+                raise
+    connection = Connection(destination)
+    try:
+        connection.open(deadline, DNS_SECONDS)
+        if not endpoint:
+            headers = {**headers, "Connection": "close"}
+        return connection, connection.exchange(destination.url, body, headers, deadline)
+    except BaseException:
+        connection.close()
+        raise
 
 
-class _GuardedManager(urllib3.PoolManager):
-    """Makes guarded connections only; made for one attempt, so that no connection is ever shared."""
-
-    def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._deadline = deadline
-
-    def _new_pool(self, scheme: str, *args: Any, **kwargs: Any) -> urllib3.HTTPConnectionPool:
-        pool = super()._new_pool(scheme, *args, **kwargs)
-        # type: ignore, since urllib3 asks for a class and only calls it
-        pool.ConnectionCls = partial(_connection, scheme, self._deadline)  # type: ignore[assignment]
-        return pool
-
-
-class _GuardedProxyManager(_GuardedManager, urllib3.ProxyManager):
-    pass
-
-
-def _excerpt(response: urllib3.BaseHTTPResponse) -> str:
+def _excerpt(answer: Answer | BaseHTTPResponse) -> str:
     """Read the answer to its bounded end and return its first 4 KiB as text that PostgreSQL takes."""
     kept = bytearray()
     # Keep the part of an answer that breaks off.
     with suppress(exceptions.HTTPError, http.client.HTTPException, OSError):
-        while chunk := response.read1(EXCERPT_BYTES):
+        while chunk := answer.read1(EXCERPT_BYTES):
             kept += chunk[: EXCERPT_BYTES - len(kept)]
-    response.close()
     return kept.decode("utf-8", "replace").replace("\0", "")
 
 

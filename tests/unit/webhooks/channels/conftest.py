@@ -12,7 +12,7 @@ import pytest
 from pytest_django import Settings
 
 from tests.unit.webhooks.channels.raw_receiver import OPEN, Certificate, Names, RawReceiver, Receivers
-from webhooks.channels import http
+from webhooks.channels import connection, http, kept_connections
 
 REAL_GETADDRINFO = socket.getaddrinfo
 
@@ -27,13 +27,20 @@ def only_loopback(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_SECONDS", 5.0)
 
 
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    """No connection is left to the next test."""
+    yield
+    kept_connections.KEPT.close_all()
+
+
 @pytest.fixture
 def receivers() -> Iterator[Receivers]:
     """Make receivers that are closed after the test."""
     made: list[RawReceiver] = []
 
-    def make(*args: Any, **kwargs: Any) -> RawReceiver:
-        made.append(RawReceiver(*args, **kwargs))
+    def make(*args: Any, kind: type[RawReceiver] = RawReceiver, **kwargs: Any) -> RawReceiver:
+        made.append(kind(*args, **kwargs))
         return made[-1]
 
     yield make
@@ -87,3 +94,15 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
     return cert, context
+
+
+@pytest.fixture
+def trusted(certificate: Certificate, names: Names, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
+    """The context of a server with that certificate, which our side trusts; hooks.example leads to the server."""
+    path, context = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    connection.tls_context.cache_clear()
+    context.sni_callback = None
+    names["hooks.example"] = [[OPEN]]
+    yield context
+    connection.tls_context.cache_clear()

@@ -1,14 +1,17 @@
 """A receiver that can misbehave in every way that a real HTTP server cannot, and what the channel's tests share."""
 
+import re
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
 
+from tests.services.waiting import eventually
 from webhooks.channels.outcome import Outcome
 
 BODY = b'{"type":"submission.created"}'
@@ -16,17 +19,22 @@ HEADERS = {"Content-Type": "application/json", "webhook-id": "msg_1"}
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 OPEN = "127.0.0.1"  # the only address that the tests allow
 TRAP = "127.0.0.66"
+CLOSE = object()
 Behaviour = Callable[[socket.socket], Any]
 
 
 class RawReceiver:
     """A raw TCP server: keeps each request's bytes, answers with bytes, or lets a function do what it likes."""
 
-    def __init__(self, answer: bytes | Behaviour = OK, address: str = OPEN, context: SSLContext | None = None) -> None:
+    def __init__(
+        self, answer: bytes | Behaviour = OK, address: str = OPEN, context: SSLContext | None = None, port: int = 0
+    ) -> None:
         self.answer, self.context, self.connections = answer, context, 0
+        self.ended = 0  # connections
         self.requests: list[bytes] = []
         self.names: list[str | None] = []  # of the server, as TLS clients asked for it
-        self.listener = socket.create_server((address, 0))
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.create_server((address, port), family=family)
         self.port: int = self.listener.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
 
@@ -44,6 +52,7 @@ class RawReceiver:
             else:
                 with self.context.wrap_socket(connection, server_side=True) as secure:
                     self.handle(secure)
+        self.ended += 1
 
     def handle(self, connection: socket.socket) -> None:
         self.requests.append(read_request(connection))
@@ -52,8 +61,40 @@ class RawReceiver:
         else:
             connection.sendall(self.answer)
 
+    def wait_until_idle(self) -> None:
+        """Return once every connection until now has ended."""
+        eventually(lambda: self.connections == self.ended, 2, "every connection has ended")
+
     def url(self, host: str = OPEN, scheme: str = "http", path: str = "/hook") -> str:
         return f"{scheme}://{host}:{self.port}{path}"
+
+
+class KeepingReceiver(RawReceiver):
+    """
+    Answers every request of a connection with its `webhook-id`, until the sender hangs up.
+
+    `behaviours` are for the first requests, one each: bytes to send, or a function to call. A connection ends where its
+    behaviour returns `CLOSE`.
+    """
+
+    def __init__(self, *behaviours: bytes | Behaviour, **kwargs: Any) -> None:
+        self.behaviours = deque(behaviours)
+        super().__init__(**kwargs)
+
+    def handle(self, connection: socket.socket) -> None:
+        is_open = True
+        while is_open:
+            request = read_request(connection)
+            self.requests.append(request)
+            behaviour = self.behaviours.popleft() if self.behaviours else own_answer(request)
+            if isinstance(behaviour, bytes):
+                connection.sendall(behaviour)
+            else:
+                is_open = behaviour(connection) is not CLOSE
+
+
+def own_answer(request: bytes) -> bytes:
+    return status("200 OK", body=re.findall(rb"webhook-id: (\w+)", request)[0])
 
 
 Receivers = Callable[..., RawReceiver]

@@ -1,6 +1,6 @@
 """The HTTP channel over TLS: the socket goes to a checked address, everything else keeps the name."""
 
-from collections.abc import Iterator
+from ssl import SSLContext
 
 import pytest
 
@@ -9,7 +9,6 @@ from tests.unit.webhooks.channels.raw_receiver import (
     HEADERS,
     OK,
     OPEN,
-    Certificate,
     Names,
     RawReceiver,
     Receivers,
@@ -17,26 +16,19 @@ from tests.unit.webhooks.channels.raw_receiver import (
     failed_with,
     silent,
 )
-from webhooks.channels import http
+from webhooks.channels import connection, http
 from webhooks.channels.http import post
 
 pytestmark = pytest.mark.usefixtures("only_loopback")
 
 
 @pytest.fixture
-def secure_receiver(
-    certificate: Certificate, receivers: Receivers, names: Names, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RawReceiver]:
-    """A receiver with that certificate, which our side trusts; `.names` are the server names it was asked for."""
-    cert, context = certificate
-    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
-    http.tls_context.cache_clear()
-    names["hooks.example"] = [[OPEN]]
-    receiver = receivers(context=context)
+def secure_receiver(trusted: SSLContext, receivers: Receivers) -> RawReceiver:
+    """A receiver with that certificate; `.names` are the server names it was asked for."""
+    receiver = receivers(context=trusted)
     receiver.names = []
-    context.sni_callback = lambda connection, name, _: receiver.names.append(name)
-    yield receiver
-    http.tls_context.cache_clear()
+    trusted.sni_callback = lambda connection, name, _: receiver.names.append(name)
+    return receiver
 
 
 def test_post__https__keeps_the_name_for_sni_certificate_and_host(secure_receiver: RawReceiver) -> None:
@@ -57,7 +49,7 @@ def test_post__certificate_of_nobody_we_trust__tls_failure(
     secure_receiver: RawReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
-    http.tls_context.cache_clear()
+    connection.tls_context.cache_clear()
     assert failed_with(post(secure_receiver.url("hooks.example", "https"), BODY, HEADERS)) == "tls_failure"
     assert secure_receiver.requests == []
 
