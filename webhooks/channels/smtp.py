@@ -26,7 +26,8 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 
-from webhooks.channels.outcome import EXCERPT_BYTES, Deadline, Outcome
+from webhooks.channels.deadline import Deadline
+from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
 
 MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts again at every socket operation
@@ -34,6 +35,8 @@ QUIT_SECONDS = 1.0  # the mail is accepted by then, so there is no reason to wai
 MAX_SUBJECT_CHARACTERS = 200
 # 5xx about our own login, not about the mail (RFC 4954, section 6): the operator fixes it, and the mail stays pending.
 LOGIN_CODES = frozenset({530, 534, 535, 538})
+# To RCPT: a full mailbox, or too many recipients. RFC 5321, section 4.5.3.1.10: to be read as 452.
+FULL_MAILBOX_CODES = frozenset({552})
 # Controls, line and paragraph separators, marks that reverse the reading direction, lone surrogates.
 _UNFIT_FOR_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]')
@@ -74,10 +77,13 @@ def send(mail: Mail) -> Outcome:
     started = time.monotonic()
     deadline = Deadline(MAX_SECONDS)
     result: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-    thread = threading.Thread(target=lambda: result.put(_submit(mail, deadline)), name="mail", daemon=True)
+    thread = threading.Thread(target=_submit, args=(mail, deadline, result), name="mail", daemon=True)
     try:
         thread.start()
         outcome = result.get(timeout=deadline.remaining)
+        thread.join(deadline.remaining)  # it says goodbye; the outcome is known
+        if thread.is_alive():
+            deadline.cut()
     except queue.Empty:
         deadline.cut()
         outcome = _failed(ErrorClass.TIMEOUT)
@@ -87,16 +93,25 @@ def send(mail: Mail) -> Outcome:
     return replace(outcome, duration_ms=round((time.monotonic() - started) * 1000))
 
 
-def _submit(mail: Mail, deadline: Deadline) -> Outcome:
-    """Return the outcome without its duration."""
+def _submit(mail: Mail, deadline: Deadline, result: queue.SimpleQueue[Outcome]) -> None:
+    """Put the outcome, without its duration, as soon as it is known: a server that hangs at QUIT has the mail."""
     try:
         message = _message(mail)
         message.message()  # fails here for text that a header cannot hold: the mail's fault, not the server's
     except ValueError:  # BadHeaderError, a bad address, text that cannot be encoded
-        return _failed(ErrorClass.MAIL_REFUSED, permanent=True)
+        result.put(_failed(ErrorClass.MAIL_REFUSED, permanent=True))
+        return
     try:
-        with closing(_connection(deadline)) as message.connection:  # Django leaves it open after a refused login
-            sent = message.send()
+        with closing(_connection(deadline)) as connection:  # Django leaves it open after a refused login
+            result.put(_outcome_of(message, connection, deadline))
+    except Exception as error:  # after the dialogue the first outcome counts
+        result.put(_failure_of(error, deadline))
+
+
+def _outcome_of(message: EmailMultiAlternatives, connection: BaseEmailBackend, deadline: Deadline) -> Outcome:
+    try:
+        connection.open()  # or send_messages would close it
+        sent = connection.send_messages([message])
     except Exception as error:
         return _failure_of(error, deadline)
     return Outcome(True, None, 0, "") if sent != 0 else _failed(ErrorClass.MAIL_FAILED)
@@ -148,24 +163,30 @@ def _failed(error: ErrorClass, status: int | None = None, excerpt: str = "", *, 
 
 
 def _failure_of(error: Exception, deadline: Deadline) -> Outcome:
+    """
+    Only replies to MAIL, RCPT and DATA are about the mail.
+
+    Those to the connection, EHLO, STARTTLS and AUTH are about the server or our account, whatever their code.
+    """
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return _refusal(*next(iter(error.recipients.values())), passing=FULL_MAILBOX_CODES)
+    if isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError):
+        return _refusal(error.smtp_code, error.smtp_error)
     # smtplib reports a timeout while it reads as a lost connection.
     if deadline.is_over or isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return _failed(ErrorClass.TIMEOUT)
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return _refusal(*next(iter(error.recipients.values())))
-    if isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError):
-        return _refusal(error.smtp_code, error.smtp_error)
     if not isinstance(error, OSError):  # SMTPException is one
         logger.error("a mail failed with an unexpected error", exc_info=error)
     return _failed(ErrorClass.MAIL_FAILED)
 
 
-def _refusal(code: int, reply: bytes | str) -> Outcome:
-    """5xx means never, 4xx means not now (RFC 5321, section 4.2.1)."""
+def _refusal(code: int, reply: bytes | str, passing: frozenset[int] = frozenset()) -> Outcome:
+    """5xx means never, 4xx means not now (RFC 5321, section 4.2.1). smtplib gives -1 for a reply without a code."""
     text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
-    permanent = 500 <= code < 600 and code not in LOGIN_CODES
+    permanent = 500 <= code < 600 and code not in LOGIN_CODES | passing
     error = ErrorClass.MAIL_REFUSED if permanent else ErrorClass.MAIL_FAILED
-    return _failed(error, code, text.replace("\0", "")[:EXCERPT_BYTES], permanent=permanent)
+    status = code if 200 <= code < 600 else None
+    return _failed(error, status, text.replace("\0", "")[:EXCERPT_BYTES], permanent=permanent)
 
 
 def _connection(deadline: Deadline) -> BaseEmailBackend:
@@ -181,6 +202,9 @@ class _WatchedSMTP(smtplib.SMTP):
     def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
         self._deadline = deadline
         super().__init__(*args, **kwargs)
+
+    def _rset(self) -> None:
+        """Send no RSET after a refusal: QUIT follows, and a server that is slow to answer would hide its verdict."""
 
     def _get_socket(self, *args: Any) -> socket.socket:
         line: socket.socket = super()._get_socket(*args)  # type: ignore[misc]  # smtplib's hook, not in the stubs

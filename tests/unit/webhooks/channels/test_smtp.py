@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from email.message import EmailMessage
 from email.utils import getaddresses
 from io import BufferedRWPair
+from ssl import SSLContext
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from pytest_django import Settings
 
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
-from tests.unit.webhooks.channels.raw_receiver import Behaviour, Certificate, Names, RawReceiver, drip
+from tests.unit.webhooks.channels.raw_receiver import Behaviour, RawReceiver, drip
 from webhooks.channels import smtp
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.smtp import Mail, message_id_for, send
@@ -123,7 +124,31 @@ def test_send__refused_on_sender_recipient_or_data__5xx_is_for_good(
     assert (outcome.status, outcome.response_excerpt) == (code, "because")
 
 
-@pytest.mark.parametrize("reply", ["554 not today", "421 busy"])
+@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA", "END"])
+@pytest.mark.parametrize("reply", ["hello", "-1 odd", "999 odd", "2 50"])
+def test_send__reply_without_a_code__is_tried_again_and_has_no_status(
+    server: ScriptedServer, verb: str, reply: str
+) -> None:
+    server.replies[verb] = reply
+    outcome = send(MAIL)
+    assert (outcome.succeeded, outcome.error, outcome.permanent) == (False, "mail_failed", False)
+    assert outcome.status is None
+
+
+@pytest.mark.parametrize("reply", ["454 TLS not available", "501 what", "502 no", "554 go away"])
+def test_send__starttls_is_refused__nothing_is_sent_in_the_clear(
+    server: ScriptedServer, smtp_settings: Settings, reply: str
+) -> None:
+    smtp_settings.EMAIL_USE_TLS = True
+    server.replies |= {"EHLO": "250-me\r\n250 STARTTLS", "STARTTLS": reply}
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent) == ("mail_failed", False)
+    assert not {"MAIL", "AUTH", "DATA"} & set(server.verbs)
+
+
+@pytest.mark.parametrize(
+    "reply", ["554 not today", "421 busy", "521 no mail here", "550 your address is blocked", "hello"]
+)
 def test_send__server_refuses_everybody__is_not_the_mails_fault(server: ScriptedServer, reply: str | None) -> None:
     server.converse = lambda connection: say(connection.makefile("rwb"), reply)
     outcome = send(MAIL)
@@ -198,6 +223,16 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
     assert server.verbs == []
 
 
+def test_send__server_is_silent_after_its_refusal__the_refusal_counts(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.5)
+    server.replies |= {"RCPT": "550 no such user", "RSET": None, "QUIT": None}
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent, outcome.status) == ("mail_refused", True, 550)
+    assert "RSET" not in server.verbs
+
+
 @pytest.mark.parametrize("goodbye", [None, "500 no", "221 " + "x" * 9_000])
 def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, goodbye: str | None
@@ -209,19 +244,9 @@ def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(
 
 
 @pytest.fixture
-def tls_server(
-    server: ScriptedServer,
-    certificate: Certificate,
-    names: Names,
-    smtp_settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-) -> ScriptedServer:
-    cert, context = certificate
-    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
-    names["hooks.example"] = [["127.0.0.1"]]
+def tls_server(server: ScriptedServer, trusted: SSLContext, smtp_settings: Settings) -> ScriptedServer:
     smtp_settings.EMAIL_HOST, smtp_settings.EMAIL_USE_SSL = "hooks.example", True
-    context.sni_callback = None
-    server.context = context
+    server.context = trusted
     return server
 
 
