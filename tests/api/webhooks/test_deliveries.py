@@ -79,7 +79,6 @@ def test_submission__one_active_webhook__sends_exactly_one_message_within_3_seco
     assert message.headers == {
         "host": f"127.0.0.1:{receiver.port}",
         "accept-encoding": "identity",
-        "connection": "close",
         "content-type": "application/json",
         "content-length": str(len(message.body)),
         "user-agent": "Fieldpost-Webhooks/1.0",

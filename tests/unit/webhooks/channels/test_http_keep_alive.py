@@ -30,6 +30,7 @@ from tests.unit.webhooks.channels.raw_receiver import (
     status,
 )
 from webhooks.channels import http, kept_connections
+from webhooks.channels.connection import BoundedReader
 from webhooks.channels.http import post
 from webhooks.channels.outcome import Outcome
 
@@ -199,15 +200,23 @@ def test_post__peer_closes_the_new_connection_as_well__the_attempt_has_failed(
 )
 @pytest.mark.parametrize("end", [hang_up, reset])
 def test_post__kept_connection_breaks_within_an_answer__is_not_sent_again(
-    receivers: Receivers, part: bytes, error: str, end: Behaviour
+    receivers: Receivers, monkeypatch: pytest.MonkeyPatch, part: bytes, error: str, end: Behaviour
 ) -> None:
+    is_read, real = threading.Event(), BoundedReader.readinto
+
+    def readinto(reader: BoundedReader, buffer: Any) -> int | None:
+        count = real(reader, buffer)
+        is_read.set()
+        return count
+
     def break_off(line: socket.socket) -> object:
         line.sendall(part)
-        time.sleep(0.05)  # so that the part is read before a reset discards it
+        assert is_read.wait(5)  # or a reset could discard the part
         return end(line)
 
     receiver = receivers(status("200 OK"), break_off, kind=KeepingReceiver)
     assert send(receiver.url()).succeeded
+    monkeypatch.setattr(BoundedReader, "readinto", readinto)
     assert send(receiver.url(), 2).error in ({error} if end is hang_up else {"connection_failed", error})
     assert (receiver.connections, len(receiver.requests)) == (1, 2)
 
@@ -293,10 +302,10 @@ def test_post__silence_on_a_kept_connection__timeout_at_the_deadline_without_ano
 def test_post__deadline_of_the_message_before__does_not_cut_the_next_one(
     receivers: Receivers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "MAX_SECONDS", 0.3)
+    monkeypatch.setattr(http, "MAX_SECONDS", 1.0)
 
     def answer_late(line: socket.socket) -> None:
-        time.sleep(0.2)  # the delay of a receiver; nothing is waited for
+        time.sleep(0.6)  # the delay of a receiver; nothing is waited for
         line.sendall(status("200 OK", body=b"late"))
 
     receiver = receivers(answer_late, answer_late, kind=KeepingReceiver)
@@ -321,7 +330,7 @@ def test_post__in_a_fork__does_not_use_the_connections_of_its_parent_and_has_a_d
     child = os.fork()
     if child == 0:
         is_right = False
-        signal.alarm(5)
+        signal.alarm(10)
         try:
             is_right = len(kept_connections.KEPT) == 0 and send(receiver.url(), 2).response_excerpt == "msg_2"
             http.MAX_SECONDS = 0.5
