@@ -1,4 +1,4 @@
-"""The outcome and the deadline of one attempt, the same for every channel."""
+"""The outcome of one attempt, the same for every channel."""
 
 from dataclasses import dataclass
 

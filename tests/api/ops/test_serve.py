@@ -69,7 +69,11 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def children_of(pid: int) -> dict[int, str]:
     """Return the processes that this one started: `{pid: command}`."""
     pids = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-    return {pid: Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in pids}
+    commands = {}
+    for child in pids:
+        with suppress(OSError):  # it has ended meanwhile
+            commands[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+    return commands
 
 
 @pytest.mark.on_sqlite

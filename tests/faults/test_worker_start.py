@@ -1,0 +1,64 @@
+"""A Celery worker that starts while Redis is down, and whose children die meanwhile."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.services.application import CELERY, Application
+from tests.services.environment import POSTGRESQL, service_environment
+from tests.services.processes import ROOT
+from tests.services.redis_server import RedisServer
+from tests.services.waiting import eventually
+
+START_SECONDS = 60.0
+TASK = "webhooks.tasks.deliver_due"
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    """Yield a Redis that is not started."""
+    server = RedisServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def application(redis_server: RedisServer, tmp_path: Path) -> Iterator[Application]:
+    """Yield a service of which nothing runs. Its database is SQLite: only the worker's start is of interest."""
+    environment = service_environment(data_dir=tmp_path, backend=POSTGRESQL, redis_url=redis_server.url)
+    made = Application(environment, tmp_path / "service", backend=POSTGRESQL)
+    made.directory.mkdir()
+    made.manage("migrate", "--verbosity", "0")
+    yield made
+    made.stop()
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def celery(application: Application, *arguments: str) -> str:
+    command = [*CELERY, *arguments]
+    ended = subprocess.run(command, env=application.environment, cwd=ROOT, capture_output=True, text=True)
+    return ended.stdout + ended.stderr
+
+
+def test_worker__started_without_redis_and_its_children_killed__works_when_redis_comes(
+    application: Application, redis_server: RedisServer
+) -> None:
+    worker = application.start_role("worker")
+    assert worker.log is not None
+    log = worker.log
+    eventually(lambda: "Cannot connect to redis" in log.read_text(), START_SECONDS)
+    killed = eventually(lambda: len(found := children_of(worker.popen.pid)) == 2 and found, START_SECONDS)
+    for child in killed:
+        os.kill(child, signal.SIGKILL)
+    redis_server.start()
+    worker.wait_until(lambda: len(set(children_of(worker.popen.pid)) - set(killed)) == 2, START_SECONDS)
+    celery(application, "call", TASK)
+    # Counted when a child has begun it.
+    eventually(lambda: f'"total": {{"{TASK}": 1}}' in celery(application, "inspect", "--json", "stats"), START_SECONDS)
