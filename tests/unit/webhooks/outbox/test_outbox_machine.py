@@ -235,7 +235,7 @@ class Outbox(RuleBasedStateMachine):
 
     @rule(outcome=st.sampled_from([OK, FAILED, REFUSED]))
     def freeze(self, outcome: Any) -> None:
-        """Stand still for longer than a lease and a sweep with new claims, and then record their results."""
+        """Freeze for longer than a lease and a sweep with new claims, and then record their results."""
         before = len(self.claims)
         self.claim(3)
         self.crash()

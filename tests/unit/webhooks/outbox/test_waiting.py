@@ -26,7 +26,7 @@ MANY = 1000
 
 
 def webhooks(count: int) -> list[Webhook]:
-    """Return webhooks, each of its own organization."""
+    """Return webhooks, each of a separate organization."""
     return [make_webhook(make_form()) for _ in range(count)]
 
 
@@ -153,7 +153,7 @@ def test_queries__of_a_claim_and_its_record__do_not_grow_with_rows() -> None:
         of_record, _ = queries_of(lambda: record([result(claim, OK) for claim in claims]) or [])  # noqa: B023 - called here
         counts.append((len(claims), of_claim))
         assert len(claims) == number
-        # Each webhook that is not proven yet has an UPDATE of its own: its limit grows.
+        # Each webhook that is not proven yet has its own UPDATE, because its limit grows.
         counts[-1] += (of_record - number,)
     assert counts[0][1:] == counts[1][1:]
 
