@@ -391,4 +391,4 @@ def test_outbox__any_order_of_events__keeps_to_the_model(settings: Settings) -> 
         phases=[hypothesis.Phase.generate],  # shrinking takes minutes; add Phase.shrink to look into a failure
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    run_state_machine_as_test(Outbox, settings=bounds)  # type: ignore[no-untyped-call]  # Hypothesis has no types here
+    run_state_machine_as_test(Outbox, settings=bounds)
