@@ -55,7 +55,7 @@ def claim_until_none_is_due(limit: int) -> list[uuid.UUID]:
 
 
 def claim_abandoned() -> list[Claim]:
-    """Claim what is sent alone, after its first claim ended without a result."""
+    """Claim deliveries whose first claim ended without a result."""
     free_abandoned()
     return Claimer(alone=True).claim(Slots(10, 10))
 

@@ -18,7 +18,7 @@ def make_backlog(to: Webhook | str, count: int, *, age: dt.timedelta = AN_HOUR, 
     message = Message.objects.create(event="submission.created", body="{}")
     rows = [target.delivery(message, organization) for _ in range(count)]  # type: ignore[arg-type]  # an id
     for row in rows:
-        row.next_attempt_at = Now() - age  # type: ignore[assignment]  # the database's time
+        row.next_attempt_at = Now() - age
         for name, value in values.items():
             setattr(row, name, value)
     return Delivery.objects.bulk_create(rows)

@@ -1,5 +1,7 @@
 """Fair shares of the slots (docs/adr/0045): pure, no database."""
 
+import copy
+import dataclasses
 import itertools
 import uuid
 from collections import Counter
@@ -77,6 +79,7 @@ def test_reserve__another_holds_all_the_rest__is_for_those_that_hold_none() -> N
     busy = InFlight()
     busy.add("a", (WEBHOOK, "target of a"), "host", NO_LIMIT, UNRESERVED)
     waiting = candidates("a", 10) + [each for name in "bcdef" for each in candidates(name, 2)]
+    assert choose(waiting[:10], in_flight=busy) == []
     chosen = choose(waiting, in_flight=busy)
     assert by_owner(chosen) == {"b": 1, "c": 1, "d": 1, "e": 1}  # one each, and then no slot is left
 
@@ -178,72 +181,92 @@ def test_cost__of_10_000_candidates__grows_with_their_number_only(monkeypatch: p
     assert steps_of(monkeypatch, owners, 10_000 // owners) <= 3 * 10_000 + owners
 
 
-OWNERS, TARGETS, HOSTS = ("a", "b", "c", "d", "e"), ("t0", "t1"), ("", "h0", "h1")
+OWNERS, TARGETS, HOSTS = ("a", "b", "c"), ("t0", "t1", "t2"), ("", "h0", "h1", "h2")
 PLACES = {(owner, target): (WEBHOOK, f"{owner} {target}") for owner in OWNERS for target in TARGETS}
 
 
+@dataclasses.dataclass
+class Situation:
+    """The input of a choice."""
+
+    slots: int
+    room: int
+    in_flight: InFlight
+    limits: dict[Place, Limit]
+    waiting: list[Candidate]
+
+    def limit_of(self, each: Candidate) -> int:
+        return self.limits.get(each.place, NO_LIMIT).in_flight
+
+
 @st.composite
-def situations(draw: st.DrawFn) -> tuple[int, int, InFlight, dict[Place, Limit], list[Candidate]]:
+def situations(draw: st.DrawFn) -> Situation:
     """Draw slots, room, deliveries in flight, limits and candidates; a target has one host."""
-    host_of = {place: draw(st.sampled_from(HOSTS)) for place in PLACES.values()}
-    numbers, proven = st.integers(0, 8), st.booleans()
-    limited = draw(st.sets(st.sampled_from(sorted(PLACES.values()))))
-    limits = {place: Limit(draw(numbers), draw(proven)) for place in sorted(limited)}
-    slots, busy = draw(st.integers(1, 44)), InFlight()
+    slots, busy = draw(st.sampled_from([1, 4, 10, 20, 40])), InFlight()
+    limits: dict[Place, Limit] = {}
+    waiting: list[Candidate] = []
     for (owner, _), place in PLACES.items():
+        host = draw(st.sampled_from(HOSTS))
+        if draw(st.booleans()):
+            limits[place] = Limit(draw(st.integers(0, 8)), draw(st.booleans()))
         if count := min(draw(st.integers(0, 3)), slots - busy.total):
-            busy.add(owner, place, host_of[place], limits.get(place, NO_LIMIT), count)
-    chosen_from = st.tuples(st.sampled_from(sorted(PLACES)), st.sampled_from([False, False, False, True]))
-    waiting = [
-        Candidate(uuid.UUID(int=number), key[0], PLACES[key], host_of[PLACES[key]], is_urgent)
-        for number, (key, is_urgent) in enumerate(draw(st.lists(chosen_from, max_size=60)))
-    ]
-    return slots, draw(st.integers(0, 44)), busy, limits, waiting
-
-
-def copy_of(busy: InFlight) -> InFlight:
-    return InFlight(Counter(busy.owners), Counter(busy.doubted), Counter(busy.hosts), Counter(busy.places), busy.total)
+            busy.add(owner, place, host, limits.get(place, NO_LIMIT), count)
+        urgent = draw(st.sampled_from([0, 0, 0, 2]))
+        numbers = range(draw(st.sampled_from([0, 1, 3, 40])) + urgent)
+        waiting += [Candidate(uuid.uuid4(), owner, place, host, number < urgent) for number in numbers]
+    return Situation(slots, draw(st.sampled_from([0, 3, 40, 40])), busy, limits, waiting)
 
 
 @settings(max_examples=300)
 @given(situations())
-def test_invariants__of_any_choice(situation: tuple[int, int, InFlight, dict[Place, Limit], list[Candidate]]) -> None:
-    slots, room, before, limits, waiting = situation
-    after = copy_of(before)
-    chosen = choose(waiting, slots=slots, room=room, in_flight=after, limits=limits)
-    share, reserve = max(1, slots // 4), slots // 10
-    # Never the same one twice, nothing that did not wait, and exactly those counted as in flight.
-    assert len(chosen) == len({each.pk for each in chosen})
-    assert {each.pk for each in chosen} <= {each.pk for each in waiting}
+def test_invariants__of_any_choice(now: Situation) -> None:
+    before, after = now.in_flight, copy.deepcopy(now.in_flight)
+    chosen = choose(now.waiting, slots=now.slots, room=now.room, in_flight=after, limits=now.limits)
+    taken = {each.pk for each in chosen}
+    left = [each for each in now.waiting if each.pk not in taken and not each.is_urgent]
+    # Nothing twice, nothing that did not wait, and exactly those are counted as in flight.
+    assert len(chosen) == len(taken)
+    assert taken <= {each.pk for each in now.waiting}
     assert after.total == before.total + len(chosen)
     # Never more than room, slots and limits.
-    assert len(chosen) <= room
-    assert not chosen or after.total <= slots
-    for place, count in Counter(each.place for each in chosen).items():
-        assert before.places[place] + count <= limits.get(place, NO_LIMIT).in_flight
-    # Without urgent ones, the last tenth goes only to organizations that held none.
-    usual = [each for each in chosen if not each.is_urgent]
-    if not any(each.is_urgent for each in waiting):
-        first_ones = len({each.owner for each in usual if not before.owners[each.owner]})
-        assert after.total <= max(slots - reserve, before.total) + first_ones
-    left = [each for each in waiting if each not in chosen and not each.is_urgent]
-    could_start = [
-        each
-        for each in left
-        if after.places[each.place] < limits.get(each.place, NO_LIMIT).in_flight
-        and after.total < (slots if not after.owners[each.owner] else slots - reserve)
-    ]
-    # No organization got more than its quarter while another one still waits that could start, and no host either.
-    if len(chosen) < room:
-        for owner, count in Counter(each.owner for each in usual).items():
-            if any(each.owner != owner for each in could_start):
-                assert before.owners[owner] + count <= max(share, before.owners[owner]), owner
-        for host, count in Counter(each.host for each in usual if each.host).items():
-            if any(each.host != host for each in could_start):
-                assert before.hosts[host] + count <= max(share, before.hosts[host]), host
-    # One that holds nothing, and whose target and host have room, is not refused while anybody else gets a slot.
-    for each in could_start:
-        has_host = not each.host or after.hosts[each.host] < share
-        if usual and has_host and not after.owners[each.owner]:
-            assert len(chosen) == room, each
-            assert all(before.owners[other.owner] == 0 for other in usual), each
+    assert len(chosen) <= now.room
+    assert not chosen or after.total <= now.slots
+    for each in chosen:
+        assert after.places[each.place] <= now.limit_of(each)
+    check_reserve(now, chosen)
+    check_shares(now, after, chosen, left)
+    # One that holds nothing, and could start, is not refused while another one gets more than a first slot.
+    for each in left:
+        is_crowded = each.host and after.hosts[each.host] >= max(1, now.slots // 4)
+        if not after.owners[each.owner] and not is_crowded and could_start(now, after, each, after.total):
+            assert len(chosen) == now.room
+            assert not any(before.owners[other.owner] for other in chosen if not other.is_urgent)
+
+
+def could_start(now: Situation, after: InFlight, each: Candidate, total: int) -> bool:
+    """Return whether its target has room and so many slots in flight leave one for it, without regard to shares."""
+    slots = now.slots - (now.slots // 10 if after.owners[each.owner] else 0)
+    return total < slots and after.places[each.place] < now.limit_of(each)
+
+
+def check_reserve(now: Situation, chosen: Sequence[Candidate]) -> None:
+    """Check that the last tenth is only for first slots of organizations that held none."""
+    if not any(each.is_urgent for each in chosen):
+        first_ones = {each.owner for each in chosen if not now.in_flight.owners[each.owner]}
+        unreserved = max(now.slots - now.slots // 10, now.in_flight.total)
+        assert now.in_flight.total + len(chosen) <= unreserved + len(first_ones)
+
+
+def check_shares(now: Situation, after: InFlight, chosen: Sequence[Candidate], left: Sequence[Candidate]) -> None:
+    """Check that one has more than a quarter only where no other one could start without that."""
+    share = max(1, now.slots // 4)
+    urgent = [each for each in chosen if each.is_urgent]
+    for owner in OWNERS:
+        extra = after.owners[owner] - max(share, now.in_flight.owners[owner] + by_owner(urgent)[owner])
+        others = [each for each in left if each.owner != owner]
+        assert extra <= 0 or not any(could_start(now, after, each, after.total - extra) for each in others)
+    for host in filter(None, HOSTS):
+        urgent_ones = sum(each.host == host for each in urgent)
+        extra = after.hosts[host] - max(share, now.in_flight.hosts[host] + urgent_ones)
+        others = [each for each in left if each.host != host]
+        assert extra <= 0 or not any(could_start(now, after, each, after.total - extra) for each in others)

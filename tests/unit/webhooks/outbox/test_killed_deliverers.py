@@ -1,0 +1,157 @@
+"""Real processes of `manage.py deliver`, killed with SIGKILL or by the delivery that they send (docs/adr/0046)."""
+
+import dataclasses
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from tests.services.processes import Process
+from tests.services.receivers import Receiver, Reply
+from tests.services.waiting import eventually
+from tests.support.poison import POISON
+from tests.unit.webhooks.dispatching import dispatch_all
+from tests.unit.webhooks.outbox.backlogs import make_backlog
+from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
+from tests.unit.webhooks.side_by_side import shared_database
+from webhooks.models import Attempt, Delivery, Message, Webhook
+from webhooks.outbox.retry_schedule import DELAYS
+
+LEASE_SECONDS = 2.0
+SWEEP_SECONDS = LEASE_SECONDS / 5
+BUSY_SECONDS = 10.0  # in which a machine that runs other suites gets round to a sweep
+PATIENCE = 90.0  # for everything that is not measured
+ATTEMPTS = len(DELAYS) + 1
+
+
+@dataclasses.dataclass
+class Deliverers:
+    """Starts `manage.py deliver` over the test's database."""
+
+    directory: Path
+    started: list[Process] = dataclasses.field(default_factory=list)
+
+    def start(self, *options: str, settings: str = "config.settings") -> Process:
+        environment = {
+            **os.environ,
+            "DATABASE_URL": _database_url(),
+            "DJANGO_SETTINGS_MODULE": settings,
+            "DELIVERY_LEASE_SECONDS": str(LEASE_SECONDS),
+            "DELIVERY_CONCURRENCY": "16",
+        }
+        log = self.directory / f"deliverer-{len(self.started)}.log"
+        command = [sys.executable, "manage.py", "deliver", *options]
+        self.started.append(Process("deliverer", command, log=log, env=environment))
+        return self.started[-1]
+
+    def stop(self) -> None:
+        for process in self.started:
+            process.stop()
+
+
+def _database_url() -> str:
+    settings = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{settings['NAME']}"
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{settings['NAME']}").geturl()
+
+
+@pytest.fixture
+def deliverers(transactional_db: None, tmp_path: Path) -> Iterator[Deliverers]:  # noqa: ARG001  # open before it is copied
+    with shared_database(tmp_path):
+        made = Deliverers(tmp_path)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+def owe(receiver: Receiver, webhooks: int, of_each: int) -> int:
+    """Store submissions with due deliveries to several webhooks of one receiver; return the number of deliveries."""
+    for number in range(webhooks):
+        form = make_form()
+        make_webhook(form, url=receiver.url(f"/{number}"))
+        for _ in range(of_each):
+            make_submission(form)
+    dispatch_all()
+    return webhooks * of_each
+
+
+def are_delivered(count: int) -> bool:
+    return Delivery.objects.filter(status="delivered").count() == count
+
+
+def test_deliverer__killed_while_a_receiver_is_slow__another_delivers_everything_after_lease_and_sweep(
+    deliverers: Deliverers, receiver: Receiver
+) -> None:
+    receiver.reply = Reply(delay=120)
+    count = owe(receiver, 4, 2)
+    first = deliverers.start()
+    receiver.wait_for(count, PATIENCE)
+    with Receiver() as quick:
+        owe(quick, 1, 1)
+        second = deliverers.start()
+        quick.wait_for(1, PATIENCE)  # so it is running
+    eventually(lambda: are_delivered(1), PATIENCE, "and has recorded that")
+    receiver.reply = Reply()
+    first.kill()
+    killed = time.monotonic()
+    held = Delivery.objects.filter(lost_claims=0, status="pending")
+    eventually(lambda: not held.exists(), PATIENCE, "all that it held is free")
+    assert time.monotonic() - killed < LEASE_SECONDS + SWEEP_SECONDS + BUSY_SECONDS
+    eventually(lambda: are_delivered(count + 1), PATIENCE, "everything is delivered")
+    ids = Counter(one.headers["webhook-id"] for one in receiver.requests)
+    assert set(ids.values()) == {2}  # by the dead process, which recorded nothing, and by the other one
+    assert len(ids) == count
+    assert set(Delivery.objects.values_list("attempt_count", "lost_claims")) == {(1, 0)}
+    assert (Attempt.objects.count(), totals()["delivered"]) == (count + 1, count + 1)
+    assert second.running
+
+
+def test_deliver_alone__sends_what_a_dead_process_held_and_ends(deliverers: Deliverers, receiver: Receiver) -> None:
+    count = owe(receiver, 3, 1)
+    Delivery.objects.update(lost_claims=1)
+    normal = deliverers.start("--once")
+    lone = deliverers.start("--alone")
+    eventually(lambda: are_delivered(count), PATIENCE, "everything is delivered")
+    eventually(lambda: not lone.running and not normal.running, PATIENCE, "both have ended")
+    assert (lone.popen.returncode, normal.popen.returncode) == (0, 0)
+    assert len(receiver.requests) == count
+    assert not Delivery.objects.exclude(lost_claims=0).exists()
+
+
+def test_poison__kills_whatever_sends_it__fails_in_the_end_and_its_neighbors_are_delivered(
+    deliverers: Deliverers, receiver: Receiver
+) -> None:
+    form = make_form()
+    bad, good = (make_webhook(form, url=receiver.url(path)) for path in ("/bad", "/good"))
+    (poison,) = make_backlog(bad, 1, attempt_count=ATTEMPTS - 2)
+    Message.objects.update(body=f'{{"text": "{POISON}"}}')
+    neighbors = make_backlog(good, 3)
+    first = deliverers.start(settings="tests.support.poison")
+    first.popen.wait(PATIENCE)
+    assert first.popen.returncode == -signal.SIGKILL
+    assert Delivery.objects.get(pk=poison.pk).attempt_count == ATTEMPTS - 2
+    second = deliverers.start(settings="tests.support.poison")
+
+    def has_failed() -> bool:
+        Delivery.objects.filter(status="pending", next_attempt_at__gt=Now()).update(next_attempt_at=Now())
+        Webhook.objects.update(probe_at=None)
+        return Delivery.objects.get(pk=poison.pk).status == "failed"
+
+    eventually(has_failed, PATIENCE, "the poisonous delivery has failed")
+    own = Delivery.objects.filter(pk__in=[each.pk for each in neighbors])
+    eventually(lambda: not own.exclude(status="delivered").exists(), PATIENCE, "the others are delivered")
+    assert set(own.values_list("attempt_count", "lost_claims")) == {(1, 0)}
+    assert {one.path for one in receiver.requests} == {"/good"}
+    errors = Attempt.objects.filter(delivery=poison.pk).values_list("error", flat=True)
+    assert list(errors) == ["internal_error"] * 2
+    assert second.running  # a separate process sends it
