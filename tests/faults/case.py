@@ -264,10 +264,10 @@ class Run:
 
     def recovery_bound(self, world: World) -> float:
         """
-        Return lease, sweep, a supervisor's pause and twice the time in which the roles start on this machine now, with
-        whatever else it does.
+        Return lease, sweep, a supervisor's pause and three times the time in which the roles start on this machine,
+        with whatever else it does now.
         """
-        return LEASE_SECONDS + SWEEP_SECONDS + RESTART_SECONDS + 2 * world.start_seconds
+        return LEASE_SECONDS + SWEEP_SECONDS + RESTART_SECONDS + 3 * world.start_seconds
 
     def forget(self, world: World, tenant: Tenant) -> None:
         """Delete the organization, so that its retries do not meet the next fault."""
