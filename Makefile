@@ -51,7 +51,7 @@ fix: .venv/.dev build/node/.installed
 	$(NPM_BIN)/biome check --write
 
 bench: .venv/.dev
-	@$(BIN)/python -m tests.load.bench
+	@$(BIN)/python -m tests.load.bench $(if $(ONLY),--only $(ONLY))
 
 faults: .venv/.dev
 	@$(BIN)/python -m tests.faults.run

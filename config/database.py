@@ -2,22 +2,49 @@
 Database helpers of every app: snapshots, ids in the form of the driver, and recovery from broken connections.
 """
 
+import datetime as dt
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, connections, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, connections, transaction
 
-DATABASE_AWAY = (OperationalError, InterfaceError)
+from config.times import now
+
+# The classes of errors that can mean an unavailable database; `is_away` decides. A read-only PostgreSQL raises
+# InternalError.
+DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
 LIMIT_EXCEEDED = "54"  # class of SQLSTATEs: an OperationalError in psycopg, but caused by the row, so permanent
+READ_ONLY = "25006"  # a standby, or a primary after a fail-over
+SESSION_ENDED = ("25P03", "25P04")  # the server ended the session: too long idle in a transaction, or too long in all
+BUSY = ("40", "55P03", "57014")  # deadlocks, and limits of a lock or a statement: the next request may well succeed
+DRAIN_PAUSE_SECONDS = 1.0
+
+_drained: dict[int, float] = {}  # pool: when
 
 
 def is_away(error: BaseException) -> bool:
-    """Return whether an error means that the database is unavailable or busy, so that a retry can succeed."""
-    state = str(getattr(error.__cause__, "sqlstate", None) or "")
-    return isinstance(error, DATABASE_AWAY) and not state.startswith(LIMIT_EXCEEDED)
+    """
+    Return whether an error means that the database is unavailable, read-only, full or busy, so a retry can succeed.
+
+    Takes any exception; those of the drivers count only as Django raises them.
+    """
+    if isinstance(error, InternalError):
+        return sqlstate(error) in (READ_ONLY, *SESSION_ENDED)
+    return isinstance(error, DATABASE_AWAY) and not sqlstate(error).startswith(LIMIT_EXCEEDED)
+
+
+def is_busy(error: BaseException) -> bool:
+    """Return whether an `is_away` error is about one statement that waited too long: no outage."""
+    return sqlstate(error).startswith(BUSY) or "database is locked" in str(error)
+
+
+def sqlstate(error: BaseException) -> str:
+    """Return PostgreSQL's code, empty for errors of SQLite and of the connection."""
+    return str(getattr(error.__cause__, "sqlstate", None) or "")
 
 
 @contextmanager
@@ -44,15 +71,41 @@ def now_in_sql() -> str:
     return "statement_timestamp()"
 
 
-def drop_broken_connections() -> None:
+def database_now() -> dt.datetime:
+    """
+    Return the time by the database's clock.
+
+    For rows that are inserted in bulk: with an expression such as `Now()` Django cannot send them as arrays.
+    """
+    if connection.vendor == "sqlite":
+        return now()  # the same host
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {now_in_sql()}")
+        moment: dt.datetime = cursor.fetchone()[0]
+    return moment
+
+
+def drop_broken_connections(error: BaseException | None = None) -> None:
     """
     Close this thread's connections, and the dead ones of the pools, so that the next query gets a working one.
 
-    A restart of PostgreSQL breaks every pooled connection; without this each of them would fail one request.
+    A restart of PostgreSQL breaks every pooled connection; without this each of them would fail one request. Those to a
+    read-only server work, but after a fail-over new ones lead to the server that takes writes.
     """
     for each in connections.all(initialized_only=True):
         if not each.in_atomic_block:
             each.close()
         pool: Any = getattr(each, "pool", None)  # only PostgreSQL has one
-        if pool is not None:
-            pool.check()
+        if pool is None:
+            continue
+        pool.check()
+        if error is not None and sqlstate(error) == READ_ONLY:
+            _drain(pool)
+
+
+def _drain(pool: Any) -> None:
+    """Replace every connection of a pool, at most once a second."""
+    moment = time.monotonic()
+    if moment - _drained.get(id(pool), 0.0) >= DRAIN_PAUSE_SECONDS:
+        _drained[id(pool)] = moment
+        pool.drain()

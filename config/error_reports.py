@@ -38,12 +38,17 @@ def start_error_reports(dsn: str) -> None:
     )
 
 
-def harmless(event: dict[str, Any], _hint: object) -> dict[str, Any]:
+def harmless(event: dict[str, Any], hint: dict[str, Any]) -> dict[str, Any] | None:
     """
     Return the report without keys, cookies, addresses, queries, bodies and rows of the database.
 
-    Of the request remain method, path and HARMLESS_HEADERS.
+    Of the request remain method, path and HARMLESS_HEADERS. None for errors of an unavailable database, which
+    config.outage reports once for all requests.
     """
+    from config.database import is_away  # reads settings, which import this module
+
+    if "exc_info" in hint and is_away(hint["exc_info"][1]):
+        return None
     for name in ("user", "breadcrumbs", "extra"):
         event.pop(name, None)
     if "request" in event:

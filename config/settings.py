@@ -87,7 +87,7 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 
-MIDDLEWARE = [
+MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: config/web_server/short_handler.py
     "config.api.middleware.RequestIdMiddleware",
     "config.api.middleware.CorsMiddleware",
     "config.api.middleware.UnavailableMiddleware",
@@ -106,17 +106,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
 ]
-# Of these, the ones that need a session or serve only pages: `/api/` and `/f/` run without them (docs/adr/0032).
-SESSION_MIDDLEWARE = {
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "allauth.account.middleware.AccountMiddleware",
-    "dashboard.accounts.session_list.SessionWatch",
-    "django_htmx.middleware.HtmxMiddleware",
-}
 
 TEMPLATES = [
     {
@@ -252,6 +241,7 @@ ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after a login in which sensiti
 # Of a second step, `key` is the account: only someone with the password gets there. Of passwords, the adapter makes it
 # client and account, so that strangers cannot lock somebody out. Beyond a "doubt", a login needs a proof.
 ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",  # an office behind one address; wrong passwords have the limits below
     "login_failed": "10/5m/key",
     "login_doubt_address": "10/m/ip",
     "login_doubt_account": "20/h/key",
@@ -267,6 +257,7 @@ ACCOUNT_FORMS = {
     "change_password": "dashboard.html_forms.account.ChangePasswordForm",
     "set_password": "dashboard.html_forms.account.SetPasswordForm",
 }
+USERSESSIONS_ADAPTER = "dashboard.allauth_adapters.UserSessionsAdapter"
 MFA_ADAPTER = "dashboard.allauth_adapters.MFAAdapter"
 MFA_FORMS = {
     "authenticate": "dashboard.html_forms.account.AuthenticateForm",
@@ -354,7 +345,8 @@ DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # perio
 HELD_POLL_SECONDS = env.float("HELD_POLL_SECONDS", default=10)  # how often held submissions are released into the hour
 DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # pause of `manage.py deliver` when idle
 DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=128)  # requests in flight per process
-MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per process, beside those requests
+DELIVERY_PROCESSES = env.int("DELIVERY_PROCESSES", default=1)  # `manage.py deliver` that `serve` starts
+MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per process, besides those requests
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
 vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimited

@@ -10,12 +10,10 @@ from django.core.wsgi import get_wsgi_application
 
 from config.api.parsing import drop_long_media_types
 from config.postgresql.sessions import ROLE_VARIABLE
-from config.supervision.parent_watch import end_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py serve`
 os.environ.setdefault("DATABASE_POOL_SIZE", "8")  # connections to PostgreSQL for each web process: one per thread
-end_with_parent()
 _django = get_wsgi_application()
 
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup

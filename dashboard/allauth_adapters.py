@@ -4,6 +4,7 @@ allauth's adapters for this project: the client's address, mails, redirects, nam
 https://docs.allauth.org/en/latest/account/adapter.html
 """
 
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 
@@ -11,6 +12,8 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.adapter import DefaultUserSessionsAdapter
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sites.shortcuts import get_current_site
 from django.http import HttpRequest, HttpResponse
@@ -23,6 +26,7 @@ from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
 from keys.models import User
+from keys.trail.accounts import note_ended_sessions
 
 
 def _client_and_account(request: HttpRequest, email: str) -> str:
@@ -118,3 +122,13 @@ class MFAAdapter(DefaultMFAAdapter):
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """Return the WebAuthn relying party: this service under its public host name."""
         return {**super().get_public_key_credential_rp_entity(), "name": "Fieldpost"}
+
+
+class UserSessionsAdapter(DefaultUserSessionsAdapter):
+    """Records in the audit trail that a person ended other sessions."""
+
+    def end_sessions(self, sessions: Sequence[UserSession]) -> None:
+        """End sessions of the request's user."""
+        super().end_sessions(sessions)
+        if sessions:
+            note_ended_sessions(context.request.user, [session.user_agent for session in sessions])

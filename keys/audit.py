@@ -7,7 +7,7 @@ from typing import Final
 from config.api.current_request import current_request
 from config.client_address import client_address
 from keys.models import AccessKey, AuditEvent, Organization, User
-from keys.trail.actions import VISITOR
+from keys.trail.actions import ITSELF, VISITOR
 from keys.trail.changes import Changes
 
 Actor = User | AccessKey | None  # None: a management command, run by an operator
@@ -15,9 +15,11 @@ Actor = User | AccessKey | None  # None: a management command, run by an operato
 
 class _Caller(enum.Enum):
     CALLER = "the key or the user of the request"
+    SERVICE = "the service itself, without anyone's request"
 
 
 CALLER: Final = _Caller.CALLER
+SERVICE: Final = _Caller.SERVICE
 
 
 def record_event(
@@ -32,10 +34,11 @@ def record_event(
     Record an action from `keys/trail/actions.py`; `subject` names its object, such as a key with its hint.
 
     `organization`: None for a person's own account. `by`: by default the key or the user of the request, outside of one
-    an operator. `changes`: old and new values, from `changes()`. The client's address is that of the request.
+    an operator; SERVICE for a change without anyone's request. `changes`: old and new values, from `changes()`. The
+    client's address is that of the request.
     """
     request = current_request()
-    actor = caller() if by is CALLER else by
+    actor = None if by is SERVICE else caller() if by is CALLER else by
     if isinstance(organization, uuid.UUID):
         organization = Organization.objects.get(pk=organization)
     return AuditEvent.objects.create(
@@ -45,12 +48,19 @@ def record_event(
         organization_slug=organization.slug if organization else "",
         user=actor if isinstance(actor, User) else None,
         access_key=actor if isinstance(actor, AccessKey) else None,
-        actor=str(actor or (VISITOR if by is CALLER and request is not None else ""))[:254],
+        actor=str(actor or _nameless(by, is_in_request=request is not None))[:254],
         action=action,
         subject=subject[:300],
         changes=changes or None,
         address=client_address(request)[:45] if request is not None else "",
     )
+
+
+def _nameless(by: Actor | _Caller, *, is_in_request: bool) -> str:
+    """Return the name of an actor who is neither a user nor a key; "" is an operator's command."""
+    if by is SERVICE:
+        return ITSELF
+    return VISITOR if by is CALLER and is_in_request else ""
 
 
 def caller() -> Actor:

@@ -55,6 +55,8 @@ class Submission(models.Model):
         NOT = "", "Not held"
         QUOTA = "quota", "Until the organization's hour has room"
 
+    REQUEST_ID = "request_id"  # in `controls`, whose other names are those of control fields: the X-Request-Id
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # Without a constraint: the form's is enough, and a second one would cost every INSERT a row lock.
     organization = models.ForeignKey(

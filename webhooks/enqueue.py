@@ -48,8 +48,7 @@ class Target:
             target=self.name,
             host=self.host,
             webhook=self.webhook,
-            next_attempt_at=Now(),
-            **values,
+            **{"next_attempt_at": Now(), **values},
         )
 
 

@@ -17,7 +17,7 @@ from webhooks.signing import new_secret
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
 MAX_URL = 2048  # characters
-IN_FLIGHT = 4  # requests at once to a webhook that has not shown that it answers quickly
+IN_FLIGHT = 4  # requests in flight to a webhook that has not shown that it answers quickly
 MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
 
@@ -64,7 +64,7 @@ class Webhook(models.Model):
         default=0, db_default=0, editable=False, help_text="Failures since the last success."
     )
     in_flight_limit = models.PositiveSmallIntegerField(
-        default=IN_FLIGHT, db_default=IN_FLIGHT, editable=False, help_text="Requests at once, over all hosts."
+        default=IN_FLIGHT, db_default=IN_FLIGHT, editable=False, help_text="Requests in flight, over all hosts."
     )
     probe_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="Set while its circuit is open: the time of the next attempt."
@@ -153,7 +153,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__lte=Now()).not_leased()
 
     def claimable(self, *, alone: bool = False) -> "DeliveryQuerySet":
-        """Keep due deliveries that no claim holds: those to be sent in a process of their own, or the others."""
+        """Keep due deliveries that no claim holds: those to be sent by a separate process, or the others."""
         wanted = models.Q(lost_claims__gt=0) if alone else models.Q(lost_claims=0)
         return self.filter(wanted, status=Delivery.Status.PENDING, next_attempt_at__lte=Now(), lease_token__isnull=True)
 
@@ -173,7 +173,7 @@ class Delivery(models.Model):
     `target` names the receiver within its channel: a webhook's public id, a mail address, a destination's id. `host` is
     the receiving host, where there is one. `attempt_count` counts the present round; retry and replay start a new one.
     `key` keeps an event without a submission from being queued twice. `lost_claims` counts claims that ended without a
-    result, since the last one that had one: above 0 it is sent in a process of its own (docs/adr/0046).
+    result, since the last one that had one: above 0 it is sent by a separate process (docs/adr/0046).
     """
 
     class Status(models.TextChoices):

@@ -1,10 +1,13 @@
 """Django's error handlers: the envelope for programs, a page for people (docs/contract.md 1)."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.csrf import csrf_failure as djangos_csrf_failure
 
 from config.api import errors
+from config.database import is_away
 
 PAGES = ("/dashboard", "/account", "/admin")  # for people; every other path is for programs and other sites
 
@@ -37,7 +40,13 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def internal_error(request: HttpRequest) -> HttpResponse:
-    """`handler500`; Django has logged the traceback. The page uses no database, which may be what failed."""
+    """
+    `handler500`, for errors outside views too. The page uses no database, which may have failed.
+
+    Django logs the traceback, except of an unavailable database: sessions and signed-in users are read by middleware.
+    """
+    if (error := sys.exception()) is not None and is_away(error):
+        return errors.error_response(error)
     if _is_page(request):
         return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)
     return errors.internal_error()

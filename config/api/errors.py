@@ -15,6 +15,8 @@ from rest_framework.response import Response
 
 from config.api.current_request import current_request
 from config.database import drop_broken_connections, is_away
+from config.outage import OUTAGE
+from config.postgresql.watch import WATCH
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer", bound=HttpResponseBase)
@@ -196,8 +198,9 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, drf.UnsupportedMediaType):
         return UnsupportedMediaType()
     if is_away(error):
-        logger.warning("database unavailable: %s", error, extra=_request_line())
-        drop_broken_connections()
+        OUTAGE.note(error, refused=1, request=_request_line())
+        if not WATCH.is_frozen:
+            drop_broken_connections(error)
         return _logged(ServiceUnavailable())
     logger.error("internal error", exc_info=error, extra=_request_line())
     return _logged(InternalError())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 import structlog
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid4
 
@@ -18,9 +19,11 @@ from config.api.errors import error_response
 from config.api.ratelimit import HEADERS
 from config.database import is_away
 from config.pages.policies import PERMISSIONS
+from config.postgresql.watch import FAILURE, WATCH
 
 REQUEST_ID = "X-Request-Id"
 OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
+NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/")  # how such paths begin
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
 CHALLENGE = "/f/challenge"  # besides posts to /f/, the path below /f/ that scripts of any origin may read
@@ -40,8 +43,7 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.META.get("HTTP_X_REQUEST_ID", "")
-        request_id = given if _ACCEPTABLE_ID.fullmatch(given) else uuid4().hex
+        request_id = request_id_for(request.META.get("HTTP_X_REQUEST_ID", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         before = CURRENT.set(request)
@@ -53,6 +55,11 @@ class RequestIdMiddleware:
         if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
             response.headers["Connection"] = "close"  # the rest of this body would be read as the next request
         return response
+
+
+def request_id_for(given: str) -> str:
+    """Return the caller's own id if its characters are safe, else a new one."""
+    return given if _ACCEPTABLE_ID.fullmatch(given) else uuid4().hex
 
 
 def body_was_read(request: HttpRequest) -> bool:
@@ -93,12 +100,18 @@ def _shows_a_page(request: HttpRequest) -> bool:
 
 
 class UnavailableMiddleware:
-    """Turns an unavailable or overloaded database into 503 with Retry-After, also outside the API's views."""
+    """
+    Turns an unavailable or overloaded database into 503 with Retry-After, also outside the API's views.
+
+    While PostgreSQL does not answer at all, the request is refused before it waits for a connection.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if WATCH.is_frozen and not request.path_info.startswith(NEEDS_NO_DATABASE):
+            return error_response(OperationalError(FAILURE))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

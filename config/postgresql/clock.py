@@ -31,6 +31,7 @@ class _Difference:
         self.seconds = 0.0
         self._measures = measures
         self._until = 0.0
+        self._has_failed = False
         self._lock = threading.Lock()
 
     def is_stale(self) -> bool:
@@ -50,8 +51,11 @@ class _Difference:
             measured = measure()
         except Error as error:
             self._until = time.monotonic() + RETRY_SECONDS
-            logger.warning("the database's clock could not be read: %s", error)
+            if not self._has_failed:  # one line for an outage
+                logger.warning("the database's clock could not be read: %s", error)
+            self._has_failed = True
             return
+        self._has_failed = False
         self.seconds = measured if abs(measured) >= TOLERATED_SECONDS else 0.0
         self._until = time.monotonic() + MEASURED_FOR_SECONDS
 

@@ -15,6 +15,7 @@ from django.conf import settings
 
 RESTART_PAUSE_SECONDS = 1.0
 POLL_SECONDS = 0.1
+LAUNCHER = settings.BASE_DIR / "config" / "supervision" / "child.py"
 logger = logging.getLogger(__name__)
 
 
@@ -22,9 +23,13 @@ class Child:
     """A `manage.py` command that is restarted when it dies."""
 
     _defaults: ClassVar[dict[str, str]] = {}  # of its environment
+    _lifeline: ClassVar[tuple[int, int]] = (-1, -1)  # a pipe; every child ends when its writing end is closed
 
     def __init__(self, *command: str) -> None:
-        self._command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
+        if Child._lifeline[0] < 0:
+            Child._lifeline = os.pipe()
+        self._command = [sys.executable, str(LAUNCHER), str(self._lifeline[0])]
+        self._command += [str(settings.BASE_DIR / "manage.py"), *command]
         self._ending = threading.Event()
         self._lock = threading.Lock()  # held while one process takes the place of another
         self._process = self._start()
@@ -56,7 +61,10 @@ class Child:
         # In a new session, so that Ctrl-C reaches only the parent, which then ends its children in order.
         command = [*self._command, *arguments]
         return subprocess.Popen(  # noqa: S603 - our own command line
-            command, start_new_session=True, pass_fds=files, env={**self._defaults, **os.environ}
+            command,
+            start_new_session=True,
+            pass_fds=(*files, self._lifeline[0]),
+            env={**self._defaults, **os.environ},
         )
 
     def _watch(self) -> None:

@@ -7,6 +7,7 @@ different lengths, with 400.
 """
 
 import contextlib
+import select
 import socket
 import struct
 import time
@@ -24,6 +25,8 @@ MAX_HEADERS = 100
 MAX_PIPELINED = 16  # requests that wait on one connection
 LINGER_SECONDS = 1.0  # for which a refused client may go on to send
 MIN_PROGRESS_BYTES = 16 * 1024  # that a reader takes within READER_SECONDS
+IDLE_SECONDS = 0.3  # for which an ending process still answers on a connection without a request
+END_SECONDS = 0.2  # for which the client may then close it; together less than Ctrl-C gives a process
 
 
 class Connection(HttpToolsProtocol):
@@ -33,6 +36,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self.body: Body | None = None
         self._is_refused = False
+        self._idle_since: float | None = None  # set while the process ends
         self._head_bytes = 0
         self._head_since: float | None = time.monotonic()  # None while no head is being read
         self._unread = 0  # bytes that waited for the client at `_unread_since`
@@ -87,8 +91,35 @@ class Connection(HttpToolsProtocol):
             raise HttpParserError("too many pipelined requests")
         super().on_headers_complete()
         self.scope["extensions"][CYCLE] = self.cycle  # type: ignore[assignment]  # typed for what ASGI names
-        if self.parser.should_upgrade():
+        if self.parser.should_upgrade() or self._idle_since is not None:
             self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """
+        End the connection, because the process ends; called until it is closed.
+
+        The next answer says `Connection: close`. Without a request for IDLE_SECONDS the connection is closed by halves:
+        a close with unread bytes would be a reset, and a request may be on its way.
+        """
+        now = time.monotonic()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._idle_since = now
+            if not self.cycle.response_started:  # else its head has promised to keep the connection
+                self.cycle.keep_alive = False
+        elif self._idle_since is None:
+            self._idle_since = now
+        elif now - self._idle_since > IDLE_SECONDS and not (self._is_refused or self._head_bytes or self._has_unread()):
+            self._is_refused = True
+            self.transport.write_eof()
+            self.loop.call_later(END_SECONDS, self.transport.close)
+
+    def _has_unread(self) -> bool:
+        """Return whether the system has bytes that the event loop has not read yet."""
+        with contextlib.suppress(OSError, ValueError):  # it is closed already
+            poll = select.poll()
+            poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+            return bool(poll.poll(0))
+        return False
 
     def resume_writing(self) -> None:
         """Note that the client has taken nearly everything that waited for it."""

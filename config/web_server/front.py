@@ -16,6 +16,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from config.web_server import wsgi_bridge
 from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooSlow
 from config.web_server.connection import CONNECTION, CYCLE
+from config.web_server.health import Health
 from config.web_server.short_handler import PATHS
 from config.web_server.threads import Threads
 from config.web_server.wsgi_bridge import Answer, Application
@@ -41,17 +42,22 @@ class Front:
         self._short = short
         self._may_wait = may_wait
         self._bodies = Bodies(self._ask)
+        self._health: Health
         self._threads: Threads
         self._stream_threads: Threads
 
     def start(self) -> None:
         """Start the threads. Call it in the event loop."""
+        self._health = Health(self._application)
         self._threads = Threads(THREADS, "web")
         self._stream_threads = Threads(STREAM_THREADS, "stream")
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
+            return
+        if health := self._health.answer(scope):
+            await _send_whole(send, health)
             return
         try:
             body = await self._read(scope, receive)
@@ -67,11 +73,11 @@ class Front:
         answer = await self._threads.call(wsgi_bridge.call, application, scope, body)
         if scope["extensions"][CYCLE].more_body:
             answer.headers.append((b"connection", b"close"))  # the rest of the body is not read
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         if answer.body is None:
+            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
             await self._stream(scope, answer, send)
         else:
-            await send({"type": "http.response.body", "body": answer.body})
+            await _send_whole(send, answer)
 
     async def _read(self, scope: Any, receive: Any) -> bytes:
         """Return the body, which usually has arrived with the head. Raises TooSlow and Disconnected."""
@@ -116,3 +122,8 @@ class Front:
         headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+async def _send_whole(send: Send, answer: Answer) -> None:
+    await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+    await send({"type": "http.response.body", "body": answer.body})

@@ -17,6 +17,7 @@ from config.web_server.connection import Connection
 
 SPARE_FILES = 500  # besides the connections: database, Redis, files
 SWEEP_SECONDS = 1.0
+END_POLL_SECONDS = 0.05  # while connections are ended
 MAX_UNREAD_BYTES = 256 * 1024 * 1024  # of responses, in one process
 KEEP_ALIVE_SECONDS = 75  # longer than a proxy keeps an idle connection (nginx: 60 s), so the proxy closes it first
 
@@ -70,8 +71,18 @@ async def _serve(
     on_ready()
     sweep = loop.create_task(_sweep(server))
     await server.main_loop()
+    ending = loop.create_task(_end_connections(server))
     await server.shutdown(sockets=[listener])
-    sweep.cancel()
+    for task in (sweep, ending):
+        task.cancel()
+
+
+async def _end_connections(server: uvicorn.Server) -> None:
+    """End the connections, those too that were accepted at the last moment."""
+    while True:
+        for connection in list(server.server_state.connections):
+            connection.shutdown()
+        await asyncio.sleep(END_POLL_SECONDS)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:

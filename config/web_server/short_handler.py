@@ -4,6 +4,17 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 
 PATHS = ("/api/", "/f/")
+# Middleware that needs a session or serves only pages: these paths run without it (docs/adr/0032).
+SESSION_MIDDLEWARE = {
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "dashboard.accounts.session_list.SessionWatch",
+    "django_htmx.middleware.HtmxMiddleware",
+}
 
 
 class ShortHandler(WSGIHandler):
@@ -12,7 +23,7 @@ class ShortHandler(WSGIHandler):
     def load_middleware(self, is_async: bool = False) -> None:
         """Load the shorter list. Django reads the setting, so make one before requests are answered."""
         whole = settings.MIDDLEWARE
-        settings.MIDDLEWARE = [name for name in whole if name not in settings.SESSION_MIDDLEWARE]
+        settings.MIDDLEWARE = [name for name in whole if name not in SESSION_MIDDLEWARE]
         try:
             super().load_middleware(is_async)
         finally:

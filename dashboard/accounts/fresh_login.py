@@ -49,6 +49,8 @@ def _guarded(view: View[R, P], *, but: tuple[str, ...]) -> View[R, P]:
     @wraps(view)
     def guarded(request: R, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.method not in but and not is_fresh(request):
+            if request.method not in SAFE_METHODS and request.GET:
+                request.META["QUERY_STRING"] = ""  # allauth keeps GET, but resumes only an address without a query
             raise ReauthenticationRequired  # AccountMiddleware keeps the request and redirects to the question
         return view(request, *args, **kwargs)
 

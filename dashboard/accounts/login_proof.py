@@ -25,6 +25,7 @@ BY_ADDRESS, BY_ACCOUNT, MAILED = "login_doubt_address", "login_doubt_account", "
 CODE = "proof_code"  # the field of the mailed code
 MAIL_CODE = "mail_code"  # the button that asks for one
 CODE_LASTS = 900  # seconds
+PURPOSE = "login"  # of the challenge: work for a form is no work for a login
 
 
 def needs_proof(request: HttpRequest, email: str) -> bool:
@@ -62,7 +63,7 @@ def has_proof(values: Mapping[str, str], email: str) -> bool:
             cache.delete(_name(email))
         return is_right
     try:
-        require_proof({FIELD: values.get(FIELD, "")}, used_by="")
+        require_proof({FIELD: values.get(FIELD, "")}, purposes=(PURPOSE,), used_by="")
     except ApiError:
         return False
     return True

@@ -69,6 +69,12 @@ def state(value: str, label: str = "") -> dict[str, str]:
     return {"look": LOOKS.get(value, ""), "label": label or value.capitalize()}
 
 
+@register.inclusion_tag("dashboard/parts/columns.html")
+def columns(*labels: str) -> dict[str, Any]:
+    """Show the head of a table: a column of numbers is labeled `#Count`, one of buttons has an empty label."""
+    return {"columns": [(label.removeprefix("#"), label.startswith("#")) for label in labels]}
+
+
 @register.inclusion_tag("dashboard/parts/snippet.html")
 def snippet(text: str | list[str], label: str, wraps: bool = False) -> dict[str, Any]:
     """Show a text, or lines, with a button that copies it."""

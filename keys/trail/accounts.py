@@ -76,6 +76,11 @@ def note_reset(user: User, **_: Any) -> None:
     _note(user, "account.password_reset")
 
 
+def note_ended_sessions(user: User, browsers: list[str | None]) -> None:
+    """Record that a person ended other sessions of the account, by the name that each browser gave itself."""
+    _note(user, "account.sessions_ended", browsers=browsers)
+
+
 def note_address(user: User, from_email_address: Any, to_email_address: Any, **_: Any) -> None:
     old, new = getattr(from_email_address, "email", None), to_email_address.email
     _note(user, "account.email_changed", f"to {new}", old={"email": old}, email=new)

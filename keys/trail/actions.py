@@ -8,6 +8,7 @@ import dataclasses
 
 from django.db import models
 
+ITSELF = "The service"  # the actor of what happens by itself, such as retention
 VISITOR = "A visitor"  # the actor who is not logged in, such as a recipient with a link
 
 
@@ -81,10 +82,13 @@ ACTIONS = [
     Action("form.erased", "erased the form", Kind.FORM),
     Action("submissions.exported", "exported submissions as", Kind.SUBMISSION),
     Action("submissions.deleted", "deleted", Kind.SUBMISSION),
+    Action("submissions.expired", "deleted at the end of their retention", Kind.SUBMISSION),
     Action("submissions.marked_spam", "marked as spam", Kind.SUBMISSION),
     Action("submissions.marked_not_spam", "marked as not spam", Kind.SUBMISSION),
     Action("submissions.released", "released", Kind.SUBMISSION),
     Action("webhook.created", "created the webhook", Kind.WEBHOOK),
+    Action("webhook.named", "added, inactive, because a page named it, the webhook", Kind.WEBHOOK),
+    Action("webhook.disabled", "disabled the webhook", Kind.WEBHOOK),
     Action("webhook.changed", "changed the webhook", Kind.WEBHOOK),
     Action("webhook.secret_rotated", "rotated the secret of the webhook", Kind.WEBHOOK),
     Action("webhook.replayed", "sent again to the webhook", Kind.WEBHOOK),

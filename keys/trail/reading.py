@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from config.ids import Prefix, encode_id
 from config.times import day_start, format_time
 from keys.models import AuditEvent, Membership, Organization, User
-from keys.trail.actions import BY_NAME, VISITOR, names_of, words_of
+from keys.trail.actions import BY_NAME, ITSELF, VISITOR, names_of, words_of
 
 PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization
 COLUMNS = ("createdAt", "actor", "actorKind", "action", "kind", "subject", "changes", "address")
@@ -59,7 +59,8 @@ def sentence(event: AuditEvent) -> tuple[str, str]:
 def record(event: AuditEvent) -> dict[str, Any]:
     """Return an event as files have it, its members in the order of COLUMNS."""
     action = BY_NAME.get(event.action)
-    kinds = {"key": event.access_key_id, "visitor": event.actor == VISITOR, "person": event.user_id or event.actor}
+    nameless = {"visitor": event.actor == VISITOR, "service": event.actor == ITSELF}
+    kinds = {"key": event.access_key_id, **nameless, "person": event.user_id or event.actor}
     return {
         "createdAt": format_time(event.created_at),
         "actor": encode_id(Prefix.ACCESS_KEY, event.access_key_id) if event.access_key_id else who(event),

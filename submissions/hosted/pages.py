@@ -118,4 +118,6 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
         "base-uri 'none'",
         f"frame-ancestors {' '.join(form.allowed_origins if form else []) or NOBODY}",
     ]
+    if captcha is None:  # a provider's script writes HTML
+        directives[-1:-1] = ["require-trusted-types-for 'script'", "trusted-types fieldpost"]  # hosted.js has this one
     return "; ".join(directives)

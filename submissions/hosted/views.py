@@ -32,7 +32,7 @@ from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, submit_form_of
 from submissions.receiving.page_limits import is_allowed_page
 from submissions.receiving.parse_body import NOTHING, Post, idempotency_key, take_in
-from submissions.receiving.proof_of_work import new_challenge
+from submissions.receiving.proof_of_work import PURPOSE, new_challenge
 
 
 @csrf_exempt  # a POST answers 405 and is not asked for a token
@@ -47,9 +47,9 @@ def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
 
 @csrf_exempt  # a POST answers 405 and is not asked for a token
 @require_safe
-def challenge(_request: HttpRequest) -> HttpResponse:
-    """Return a proof-of-work challenge: `{parameters, signature}`, as ALTCHA's widget reads it too."""
-    response = JsonResponse(new_challenge())
+def challenge(request: HttpRequest) -> HttpResponse:
+    """Return a proof-of-work challenge for `?formId=`: `{parameters, signature}`, as ALTCHA's widget reads it too."""
+    response = JsonResponse(new_challenge(request.GET.get(PURPOSE, "")))
     response.headers["Cache-Control"] = "no-store"
     return response
 

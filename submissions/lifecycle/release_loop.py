@@ -12,7 +12,8 @@ import time
 from django.conf import settings
 from django.db import connection
 
-from config.database import DATABASE_AWAY, drop_broken_connections
+from config.database import drop_broken_connections, is_away
+from config.outage import OUTAGE
 from submissions.lifecycle.held import release_due
 
 logger = logging.getLogger(__name__)
@@ -38,10 +39,11 @@ def release_once() -> None:
     """Release due submissions. A failure is left to the next poll."""
     try:
         release_due()
-    except DATABASE_AWAY as error:
-        logger.warning("held submissions wait, the database is unavailable: %s", error)
-        drop_broken_connections()
-    except Exception:  # the thread must survive any error
-        logger.exception("held submissions could not be released")
+    except Exception as error:  # the thread must survive any error
+        if is_away(error):
+            OUTAGE.note(error)
+            drop_broken_connections(error)
+        else:
+            logger.exception("held submissions could not be released")
     finally:
         connection.close()  # back to the pool: this thread needs it for milliseconds per poll

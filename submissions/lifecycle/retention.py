@@ -2,9 +2,14 @@
 
 import datetime as dt
 
+from django.db import transaction
+from django.template.defaultfilters import pluralize
+
 from config.ids import first_id_of
 from config.times import now
 from forms_app.models import Form
+from keys.audit import SERVICE, record_event
+from keys.models import AuditEvent
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission
 
@@ -16,16 +21,33 @@ def purge_submissions() -> int:
     """
     Delete submissions older than their form's `retention_days`; return how many. Each batch is one transaction.
 
-    Those of suspended organizations are kept until the organization is resumed.
+    Those of suspended organizations are kept until the organization is resumed. Each form has one event in the trail.
     """
-    purged = 0
     limited = Form.objects.filter(retention_days__isnull=False, organization__suspended_at=None)
-    for form_id, days in limited.values_list("id", "retention_days"):
-        oldest_kept = first_id_of(now() - dt.timedelta(days=days or 0))
-        expired = Submission.objects.filter(form_id=form_id, id__lt=oldest_kept).order_by("id")
-        while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):
-            purged += delete_submissions(list(batch))
+    return sum(_purge_form(form) for form in limited.only("name", "organization_id", "retention_days"))
+
+
+def _purge_form(form: Form) -> int:
+    purged, event = 0, None
+    oldest_kept = first_id_of(now() - dt.timedelta(days=form.retention_days or 0))
+    expired = Submission.objects.filter(form_id=form.pk, id__lt=oldest_kept).order_by("id")
+    while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):
+        with transaction.atomic():
+            purged += delete_submissions(batch)
+            event = _record(form, purged, event)
     return purged
+
+
+def _record(form: Form, purged: int, event: AuditEvent | None) -> AuditEvent:
+    """Record a run's deletions of a form in one event, which counts the batches so far."""
+    subject = f"{purged:,} submission{pluralize(purged)} of {form}"
+    if event is None:
+        return record_event(
+            organization=form.organization_id, by=SERVICE, action="submissions.expired", subject=subject
+        )
+    event.subject = subject
+    event.save(update_fields=["subject"])
+    return event
 
 
 def purge_idempotency_keys() -> int:

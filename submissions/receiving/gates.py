@@ -29,6 +29,7 @@ from config.api.errors import (
     logged_once,
 )
 from config.client_address import client_address
+from config.ids import Prefix, encode_id
 from config.nudge import DELIVER, nudge
 from config.text import clean_text
 from forms_app.models import Form
@@ -262,8 +263,9 @@ def require_human(candidate: Candidate) -> Candidate:
         doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
         candidate = dataclasses.replace(candidate, doubts=doubts)
     if protection.proof_of_work:
-        again = f"{candidate.own_form().id} {post.idempotency_key}" if post.idempotency_key else ""
-        proof_of_work.require_proof(post.intake.proofs, used_by=again)
+        form = candidate.own_form().id
+        again = f"{form} {post.idempotency_key}" if post.idempotency_key else ""
+        proof_of_work.require_proof(post.intake.proofs, purposes=(encode_id(Prefix.FORM, form), ""), used_by=again)
     return candidate
 
 

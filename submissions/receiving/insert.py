@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import structlog
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -171,13 +172,19 @@ def _row(
         database_id(form.id),
         dump_json(intake.values),
         search_text(list(intake.values.values())),
-        dump_json(intake.controls),
+        dump_json(intake.controls | _request_id()),
         dump_json(meta),
         bool(spam_reasons),
         dump_json(spam_reasons),
         _moment(made_at(pk)),
         "",
     ]
+
+
+def _request_id() -> dict[str, str]:
+    """Return the id of the present request, for the log lines of failed deliveries."""
+    given = structlog.contextvars.get_contextvars().get("request_id")
+    return {Submission.REQUEST_ID: given} if given else {}
 
 
 def _moment(value: dt.datetime) -> Any:

@@ -5,10 +5,11 @@ import json
 import uuid
 from typing import Any
 
-from django.db import connection
+from django.db import Error, connection
 
 from config.api.errors import InvalidAccessKey
-from config.database import DATABASE_AWAY, as_uuid, database_id, drop_broken_connections
+from config.database import as_uuid, database_id, drop_broken_connections, is_away
+from config.postgresql.watch import WATCH
 from config.times import now
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
@@ -103,10 +104,11 @@ def _fetch(sql: str, parameters: list[Any]) -> Any:
     """Run the look-up. If a restart of the database has broken the connection, try again over a new one."""
     try:
         return _fetch_once(sql, parameters)
-    except DATABASE_AWAY:
-        if connection.connection is None:  # there was none to break: the database itself is unavailable
+    except Error as error:
+        had_none = connection.connection is None  # to break: the database itself is unavailable
+        if not is_away(error) or had_none or WATCH.is_frozen:
             raise
-        drop_broken_connections()
+        drop_broken_connections(error)
         return _fetch_once(sql, parameters)
 
 

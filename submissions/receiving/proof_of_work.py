@@ -2,13 +2,14 @@
 Proof of work by ALTCHA, version 2 of its protocol, hosted by ourselves: https://altcha.org/docs/v2/
 
 A challenge is signed, not stored, and valid for one submission: a solution is remembered until it expires, with the
-form and the idempotency key that it came with, so that a retry of the same request passes, and nothing else.
+form and the idempotency key that it came with, so that a retry of the same request passes, and nothing else. Its signed
+data name the form, or the page, that it is for. Those of older builds of forms.js name none and hold for any form.
 """
 
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import altcha
@@ -22,20 +23,29 @@ GOOD_FOR = 600  # seconds between challenge and submission
 FIELD = "_altcha"
 WIDGET_FIELD = "altcha"  # the name that ALTCHA's own widget gives its input
 MAX_PAYLOAD = 4096  # characters; a solved challenge has about 600
+MAX_PURPOSE = 64  # characters; longer than the id of a form
+PURPOSE = "formId"  # in the signed data, and in the address of the challenge
 
 
-def new_challenge() -> dict[str, Any]:
-    """Return `{parameters, signature}`: find the counter whose hash begins with the prefix."""
+def new_challenge(purpose: str) -> dict[str, Any]:
+    """
+    Return `{parameters, signature}`: find the counter whose hash begins with the prefix.
+
+    `purpose`: the id of the form that it is for, or the name of a page; "" for any form.
+    """
     most: int = settings.PROOF_OF_WORK_HASHES
     counter = most // 2 + secrets.randbelow(most // 2 + 1)  # a minimum of work, and a bound on it
     expires_at = int(time.time()) + GOOD_FOR
-    made = altcha.create_challenge(ALGORITHM, 1, counter=counter, expires_at=expires_at, hmac_secret=_secret())
+    data = {PURPOSE: purpose[:MAX_PURPOSE]} if purpose else None
+    made = altcha.create_challenge(
+        ALGORITHM, 1, counter=counter, expires_at=expires_at, data=data, hmac_secret=_secret()
+    )
     return made.to_dict()
 
 
-def require_proof(proofs: Mapping[str, str], *, used_by: str) -> None:
+def require_proof(proofs: Mapping[str, str], *, purposes: Collection[str], used_by: str) -> None:
     """
-    Raise ValidationFailed unless a proof solves a challenge of ours that has not been used yet.
+    Raise ValidationFailed unless a proof solves a challenge of ours for one of `purposes` that is not used yet.
 
     `used_by`: the form and the idempotency key of the request, which may use it again; "" for none.
     """
@@ -44,7 +54,10 @@ def require_proof(proofs: Mapping[str, str], *, used_by: str) -> None:
         raise _refusal("proof_of_work_required", "This form requires a proof of work. GET /f/challenge, solve it")
     if len(payload) > MAX_PAYLOAD or not altcha.verify_solution(payload, _secret()).verified:
         raise _refusal("proof_of_work_required", "The proof of work is wrong or has expired. Solve a new challenge")
-    if not _is_first_use(payload, used_by):
+    challenge = altcha.Payload.from_base64(payload).challenge
+    if (challenge.parameters.data or {}).get(PURPOSE, "") not in purposes:
+        raise _refusal("proof_of_work_required", "This proof of work is for another form. Solve one for this form")
+    if not _is_first_use(challenge, used_by):
         raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
 
 
@@ -52,10 +65,9 @@ def _refusal(code: str, problem: str) -> Exception:
     return invalid(FIELD, code, f"{problem} and send the solution as {FIELD}.", has_subject=True)
 
 
-def _is_first_use(payload: str, used_by: str) -> bool:
+def _is_first_use(challenge: altcha.Challenge, used_by: str) -> bool:
     # By the signature, not by the payload's text: the same JSON can be written in many ways.
-    signature = altcha.Payload.from_base64(payload).challenge.signature or ""
-    key = f"proof-of-work {hashlib.sha256(signature.encode()).hexdigest()}"
+    key = f"proof-of-work {hashlib.sha256((challenge.signature or '').encode()).hexdigest()}"
     user = used_by or secrets.token_hex(8)
     return cache.add(key, user, GOOD_FOR) or cache.get(key) == user
 

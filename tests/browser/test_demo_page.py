@@ -11,10 +11,10 @@ from tests.support.chromium.accessibility import SCHEMES, violations
 
 @pytest.mark.parametrize("context_options", SCHEMES, indirect=True)
 def test_demo_page__both_forms__are_sent_and_appear(
-    clean_context: BrowserContext, start_service: Callable[..., Application]
+    clean_context: BrowserContext, shared_service: Callable[..., Application]
 ) -> None:
     page = clean_context.new_page()
-    page.goto(f"{start_service(DEMO='1').base_url}/demo/")
+    page.goto(f"{shared_service(DEMO='1').base_url}/demo/")
     contact, news = page.get_by_role("region", name="Contact"), page.get_by_role("region", name="Newsletter")
     contact.get_by_label("Name").fill("Grace")
     contact.get_by_label("Email").fill("grace")

@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Error, expect
 
 from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 
 PROTECTED: dict[str, Any] = {"spam_protection": {"proof_of_work": True}}
+
+
+def challenge_of(visitor: Visitor, form_id: str) -> str:
+    return f"{visitor.service_url}/f/challenge?formId={form_id}"
 
 
 def test_form_that_asks__gets_its_proof__and_only_then_the_solver(visitor: Visitor) -> None:
@@ -23,6 +28,7 @@ def test_form_that_asks__gets_its_proof__and_only_then_the_solver(visitor: Visit
     expect(visitor.thanks).to_be_visible()
     assert visitor.stored() == [{"name": "second", "email": ""}]
     assert sum("forms.proof." in url for url in loaded) == 1
+    assert [url for url in loaded if "challenge" in url] == [challenge_of(visitor, visitor.form_id)]
 
 
 def test_solver_that_cannot_be_loaded__the_submission_is_kept__and_sent_with_a_proof_later(visitor: Visitor) -> None:
@@ -55,7 +61,9 @@ def test_hosted_page_that_asks__computes_it_when_it_is_sent(plain_visitor: Visit
     page = plain_visitor.page
     page.goto(f"{plain_visitor.service_url}/f/{form_id}")
     page.get_by_label("Message").fill("Hello")
-    page.get_by_role("button", name="Send").click()
+    with page.expect_request("**/f/challenge*") as asked:
+        page.get_by_role("button", name="Send").click()
+    assert asked.value.url == challenge_of(plain_visitor, form_id)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert plain_visitor.stored(form_id) == [{"email": "", "message": "Hello"}]
     page.go_back()
@@ -63,6 +71,18 @@ def test_hosted_page_that_asks__computes_it_when_it_is_sent(plain_visitor: Visit
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert len(plain_visitor.stored(form_id)) == 2
+
+
+def test_hosted_page__requires_trusted_types(plain_visitor: Visitor) -> None:
+    form_id = plain_visitor.tenant.form(**PROTECTED)
+    plain_visitor.forgives = ["Trusted"]
+    page = plain_visitor.page
+    page.goto(f"{plain_visitor.service_url}/f/{form_id}")
+    for sink in ("document.body.innerHTML = '<b>x</b>'", "document.createElement('script').src = '/x.js'"):
+        with pytest.raises(Error, match="Trusted"):
+            page.evaluate(sink)
+    with pytest.raises(Error, match="disallowed"):
+        page.evaluate("trustedTypes.createPolicy('mine', {})")
 
 
 def test_hosted_page__without_a_solver__keeps_what_was_typed(plain_visitor: Visitor) -> None:

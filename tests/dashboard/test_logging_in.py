@@ -121,13 +121,16 @@ def test_log_in__many_accounts_from_one_address__are_limited_together(service: A
     assert "Too many tries" in answers[-1]
 
 
-def test_log_in__thirtieth_time_and_more__is_a_page_that_says_what_to_do(service: Application) -> None:
+def test_log_in__of_an_office_behind_one_address__has_120_posts_a_minute(service: Application) -> None:
     person = person_of(make_tenant())
-    with Client(service.port) as client:
-        answers = [log_in(Browser(client), person) for _ in range(31)]
-    assert [answer.status for answer in answers] == [302] * 30 + [429]
-    assert "Wait a minute" in text_of(answers[-1])
-    assert answers[-1].headers["Retry-After"] == "60"
+    with Client(service.port) as office:
+        some = Browser(office)
+        posts = [some.send(LOGIN, login="", password="").status for _ in range(119)]  # nothing to hash: quick
+        last, over = (log_in(Browser(office), person) for _ in range(2))
+    assert posts == [200] * 119
+    assert (last.status, over.status) == (302, 429)
+    assert "Wait a minute" in text_of(over)
+    assert over.headers["Retry-After"] == "60"
 
 
 def test_password__person_made_by_a_command__sets_one_by_mail_and_gets_in(

@@ -77,6 +77,17 @@ def test_sign_up__asking_for_new_codes__gets_two_and_the_last_one_works(api: Cli
     assert browser.get("/dashboard/").headers["Location"].startswith("/dashboard/o/acme")
 
 
+def test_sign_up__earlier_of_two_codes__is_refused_and_the_later_one_works(api: Client, smtp: MailReceiver) -> None:
+    browser, email = Browser(api), new_email()
+    sign_up(browser, email)
+    earlier = mailed_code(smtp, email)
+    browser.send(CONFIRM, action="resend")
+    later = mailed_code(smtp, email, count=2)
+    refused = verify(browser, earlier)
+    assert (refused.status, "That code is not correct" in refused.text) == (200, True)
+    assert verify(browser, later).status == 302
+
+
 def test_sign_up__address_that_has_an_account__answers_the_same_and_tells_its_owner(
     api: Client, service: Application, smtp: MailReceiver
 ) -> None:

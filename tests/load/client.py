@@ -59,13 +59,9 @@ def drive(port: int, request: bytes, *, clients: int, processes: int, seconds: f
 
 def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tuple[list[float], float, float]:
     """Drive one process. Return latencies, seconds from first request to last answer, seconds of processor time."""
-    epoll = select.epoll()
-    connections = {}
-    for _ in range(clients):
-        connection = socket.create_connection(("127.0.0.1", port), LONGEST_ANSWER_SECONDS)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        epoll.register(connection, select.EPOLLIN)
-        connections[connection.fileno()] = connection
+    connections, epoll = connect(port, clients), select.epoll()
+    for number in connections:
+        epoll.register(number, select.EPOLLIN)
     latencies: list[float] = []
     sent: dict[int, float] = {}
     start, cpu = time.perf_counter(), time.process_time()
@@ -77,7 +73,7 @@ def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tupl
         if not ready:
             raise WrongAnswer(f"no answer within {LONGEST_ANSWER_SECONDS:.0f} s")
         for number, _ in ready:
-            _read_answer(connections[number])
+            read_answer(connections[number])
             arrived = time.perf_counter()
             latencies.append(arrived - sent.pop(number))
             if arrived - start < seconds:
@@ -86,7 +82,18 @@ def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tupl
     return latencies, time.perf_counter() - start, time.process_time() - cpu
 
 
-def _read_answer(connection: socket.socket) -> None:
+def connect(port: int, clients: int) -> dict[int, socket.socket]:
+    """Return so many open connections by their file numbers."""
+    connections = {}
+    for _ in range(clients):
+        connection = socket.create_connection(("127.0.0.1", port), LONGEST_ANSWER_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connections[connection.fileno()] = connection
+    return connections
+
+
+def read_answer(connection: socket.socket) -> None:
+    """Read one answer. Raises WrongAnswer unless it is a 201."""
     answer = connection.recv(65_536)
     while not _is_whole(answer):
         part = connection.recv(65_536)

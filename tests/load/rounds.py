@@ -52,7 +52,7 @@ class Bench:
 
     def submit(self, seconds: float) -> Round:
         """Run one round. Raise WrongAnswer at the first answer but 201, AssertionError when a row is missing."""
-        self._empty()
+        self.empty()
         before = self._cpu()
         load = drive(self.application.port, self._request, clients=CLIENTS, processes=GENERATORS, seconds=seconds)
         after = self._cpu()
@@ -63,14 +63,14 @@ class Bench:
 
     def pgbench(self, seconds: float) -> float:
         """Return transactions a second."""
-        self._empty()
+        self.empty()
         return run_pgbench(self.url, self._script, clients=CLIENTS, seconds=seconds)
 
     def start_celery(self) -> None:
         """Start Celery. Return when a submission has been dispatched."""
         for role in ("worker", "beat"):
             self.application.start_role(role)
-        self._empty()
+        self.empty()
         with Client(self.application.port) as client:
             answer = client.post(self.path, self.key, data=BODY, headers={"Content-Type": "application/json"})
         assert answer.status == 201, answer.text
@@ -82,7 +82,7 @@ class Bench:
         with psycopg.connect(self.url, autocommit=True) as connection:
             return connection.execute(sql.encode()).fetchone()
 
-    def _empty(self) -> None:
+    def empty(self) -> None:
         """Reset the database, for rounds of both kinds: no rows, known statistics, the log written out."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("TRUNCATE submissions_submission CASCADE")

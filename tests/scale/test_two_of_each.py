@@ -45,7 +45,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
 @pytest.fixture
 def ports(service: Application, start_service: Callable[..., Application]) -> list[int]:
     """Return the ports of the two web processes."""
-    return [service.port, start_service(streams=True).port]
+    return [service.port, start_service("serve", streams=True).port]
 
 
 def submit_many(ports: list[int], tenant: Tenant, form_ids: list[str], count: int) -> list[str]:

@@ -1,26 +1,31 @@
 """The service under test, as it runs for real: `manage.py serve`, and on PostgreSQL Celery's worker and beat."""
 
 import http.client
+import os
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
 
+from config.supervision.ports import BACKLOG
 from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.processes import ROOT, Process
 from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
+LAUNCHER = "config/supervision/child.py"  # as `serve` starts its children
+_LIFELINE = os.pipe()  # closed when this process ends, and then its roles end
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
 
 class Application:
     """
-    The roles of one running service. Its environment has its addresses and its database.
+    The roles of one running service. Its environment has its addresses and its database. Its settings are the
+    project's own, but for quick passwords (`tests/services/settings.py`).
 
     On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after. With
@@ -37,7 +42,7 @@ class Application:
         streams: bool = True,
         migrates: bool = True,
     ) -> None:
-        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "tests.services.settings"}
         self.directory = directory
         self.backend = backend
         self.delivers = delivers
@@ -64,7 +69,7 @@ class Application:
                 self.manage("migrate", "--verbosity", "0")
             for role in self.roles():
                 self.start_role(role)
-            self.processes["web"].wait_until(self.is_ready, READY_SECONDS)
+            self.processes[self.roles()[0]].wait_until(self.is_ready, READY_SECONDS)
             if "worker" in self.processes:
                 self.processes["worker"].wait_until(self._worker_answers, READY_SECONDS)
         except BaseException:
@@ -136,6 +141,41 @@ class Application:
     def forget_logs(self) -> None:
         for process in self.processes.values():
             process.forget()
+
+
+class LoneRole(Application):
+    """
+    One web process, or the live stream, started as `serve` starts it, but without `serve`.
+
+    Each process takes a second of processor time to load Django. This one ends with the process that started it.
+    """
+
+    def __init__(self, environment: Mapping[str, str], directory: Path, *, role: str = "web", backend: str) -> None:
+        """`role` is `web` or `events`. The database must have its schema already."""
+        one = {**environment, "WEB_CONCURRENCY": "1"}
+        super().__init__(one, directory, backend=backend, delivers=False, migrates=False)
+        self.role = role
+
+    def roles(self) -> list[str]:
+        return [self.role]
+
+    def is_ready(self) -> bool:
+        """Return whether this role answers."""
+        return answers(self.port, "/readyz") if self.role == "web" else answers(self.events_port, "/healthz")
+
+    def start_role(self, role: str) -> Process:
+        command = [sys.executable, LAUNCHER, str(_LIFELINE[0]), "manage.py", role]
+        environment, log = self.environment, self.directory / f"{role}.log"
+        with ExitStack() as stack:
+            files: tuple[int, ...] = ()
+            if role == "web":
+                listener = stack.enter_context(socket.create_server(("127.0.0.1", self.port), backlog=BACKLOG))
+                told = stack.enter_context(Path(os.devnull).open("wb"))
+                files = (listener.fileno(), told.fileno())
+                command += ["--listener", str(files[0]), "--ready", str(files[1])]
+                environment = {"DATABASE_POOL_SIZE": "8"} | environment  # as `serve` sets it
+            self.processes[role] = Process(role, command, log=log, env=environment, files=(*files, _LIFELINE[0]))
+        return self.processes[role]
 
 
 def is_listened_to(port: int) -> bool:

@@ -15,9 +15,11 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import django
+from django.conf import settings
 from django.core.management import execute_from_command_line, get_commands, load_command_class
 
 from tests.services.processes import ROOT
@@ -64,6 +66,7 @@ def serve() -> None:
     for name, app in get_commands().items():
         if not app.startswith("django."):
             load_command_class(app, name)
+    import_module(settings.ROOT_URLCONF)  # system checks read it, and would load every view in each fork
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from tests.services.application import Application
+from tests.services.application import Application, LoneRole
 from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE
 from tests.services.processes import free_port
@@ -56,15 +56,16 @@ def service(
 @pytest.fixture
 def start_service(service: Application, tmp_path: Path) -> Iterator[Callable[..., Application]]:
     """
-    Yield `start_service(TRUSTED_PROXY_COUNT="1")`: it starts a web role with other settings over the same database.
+    Yield `start_service(TRUSTED_PROXY_COUNT="1")`: it starts a role with other settings over the same database.
 
-    It delivers nothing unless `delivers=True`, and has a live stream only with `streams=True`; the session's service
-    does both already. It stops with the test.
+    The role is one `web` process, the live stream with `role="events"`, or with `role="serve"` what the session's
+    service has: as many web processes and, with `streams=True` and `delivers=True`, the rest. It stops with the test.
     """
     with ExitStack() as stack:
 
-        def start(*, delivers: bool = False, streams: bool = False, **settings: str) -> Application:
-            return stack.enter_context(_another(service, tmp_path, settings, delivers=delivers, streams=streams))
+        def start(role: str = "web", *, delivers: bool = False, streams: bool = False, **settings: str) -> Application:
+            another = _another(service, tmp_path, settings, role=role, delivers=delivers, streams=streams)
+            return stack.enter_context(another)
 
         yield start
 
@@ -74,17 +75,17 @@ def shared_service(
     service: Application, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., Application]]:
     """
-    Yield the same, started once for all tests with the same settings, and stopped with the session.
+    Yield the same, started once for all tests with the same role and settings, and stopped with the session.
 
     Starting one takes seconds. For tests that only send requests: they must not change it.
     """
-    started: dict[frozenset[tuple[str, str]], Application] = {}
+    started: dict[tuple[str, frozenset[tuple[str, str]]], Application] = {}
     with ExitStack() as stack:
 
-        def share(**settings: str) -> Application:
-            key = frozenset(settings.items())
+        def share(role: str = "web", **settings: str) -> Application:
+            key = (role, frozenset(settings.items()))
             if key not in started:
-                another = _another(service, tmp_path_factory.mktemp("shared"), settings)
+                another = _another(service, tmp_path_factory.mktemp("shared"), settings, role=role)
                 started[key] = stack.enter_context(another)
             return started[key]
 
@@ -92,19 +93,21 @@ def shared_service(
 
 
 def _another(
-    service: Application, directory: Path, settings: Mapping[str, str], *, delivers: bool = False, streams: bool = False
+    service: Application,
+    directory: Path,
+    settings: Mapping[str, str],
+    *,
+    role: str,
+    delivers: bool = False,
+    streams: bool = False,
 ) -> Application:
     port, events_port = free_port(), free_port()
     addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
     addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
-    return Application(
-        {**service.environment, **addresses, **settings},
-        directory / f"service-{port}",
-        backend=service.backend,
-        delivers=delivers,
-        streams=streams,
-        migrates=False,
-    )
+    environment, place = {**service.environment, **addresses, **settings}, directory / f"service-{port}"
+    if role != "serve":
+        return LoneRole(environment, place, role=role, backend=service.backend)
+    return Application(environment, place, backend=service.backend, delivers=delivers, streams=streams, migrates=False)
 
 
 @pytest.fixture

@@ -17,6 +17,9 @@ PACKAGES = {
     "npm": "npm",
     "chromium": "chromium",
     "openssl": "openssl",
+    "go": "golang-go",
+    "php": "php-cli",
+    "ruby": "ruby",
     "faketime": "faketime",
 }
 

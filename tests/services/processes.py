@@ -38,8 +38,12 @@ class Process:
         env: Mapping[str, str] | None = None,
         cwd: Path = ROOT,
         user: str | None = None,
+        files: Sequence[int] = (),
     ) -> None:
-        """Start `command`, as `user` if given (that needs root). Without `log` it prints where we print."""
+        """
+        Start `command`, as `user` if given (that needs root). Without `log` it prints where we print. It inherits the
+        descriptors `files`.
+        """
         self.name = name
         self.log = log
         self._shown = 0
@@ -53,6 +57,7 @@ class Process:
                 stderr=subprocess.STDOUT if output else None,
                 env=dict(env) if env is not None else None,
                 cwd=cwd,
+                pass_fds=files,
                 start_new_session=True,  # Ctrl-C reaches only us, and we stop things in their order
                 user=user,
                 group=user,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.services.application import Application, answers
+from tests.services.application import Application, LoneRole, answers
 from tests.services.processes import free_port
 
 
-class AwayApplication(Application):
+class AwayApplication(LoneRole):
     """Never ready, because /readyz needs the database: it counts as started once /healthz answers."""
 
     def is_ready(self) -> bool:
@@ -26,5 +26,5 @@ def service_without_database(like: Application, directory: Path) -> Iterator[App
         "DATABASE_URL": f"postgresql://nobody@127.0.0.1:{free_port()}/nothing",
     }
     environment = like.environment | settings
-    with AwayApplication(environment, directory, backend=like.backend, delivers=False, migrates=False) as application:
+    with AwayApplication(environment, directory, backend=like.backend) as application:
         yield application

@@ -261,7 +261,7 @@ PARSERS: dict[str, Row] = {
     "tokens": Row(is_well_formed, PROSE, texts("fp_", "pub_", "a", "_")),
     "stamps": Row(lambda text: stamps.read("frm_x", text), PROSE, texts(":", ".", "a", "=", "-", ".a:")),
     "proofs of work": Row(
-        lambda text: require_proof({"_altcha": text}, used_by=""), PROSE, texts("a", "=", "e30", "A" * 4)
+        lambda text: require_proof({"_altcha": text}, purposes=[""], used_by=""), PROSE, texts("a", "=", "e30", "A" * 4)
     ),
     "logged errors": Row(without_detail, PROSE, texts("DETAIL:", "\nCONTEXT", "\n\nThe abov", "\nHINT")),
     "Retry-After": Row(

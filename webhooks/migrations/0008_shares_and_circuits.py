@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             "webhook",
             "in_flight_limit",
             models.PositiveSmallIntegerField(
-                db_default=4, default=4, editable=False, help_text="Requests at once, over all hosts."
+                db_default=4, default=4, editable=False, help_text="Requests in flight, over all hosts."
             ),
         ),
         migrations.AddField(

@@ -1,9 +1,9 @@
 """
-Deliveries whose claim ended without a result: their deliverer died, or stood still for longer than a lease
+Deliveries whose claim ended without a result: their deliverer died, or was stopped for longer than a lease
 (docs/adr/0046).
 
-One of them may have killed it. So each of them is sent by a process of its own the next time (`alone.py`), and only
-such a claim counts as an attempt: what was claimed beside a poisonous delivery loses nothing, and the poisonous one
+One of them may have killed it. So each of them is sent by a separate process the next time (`isolated.py`), and only
+such a claim counts as an attempt: deliveries that were claimed with a poisonous one lose nothing, and the poisonous one
 fails after its attempts.
 """
 
@@ -22,7 +22,7 @@ CRASHED = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.
 
 
 def free_abandoned() -> int:
-    """End the leases of deliverers that are gone; return how many. Records an attempt for each that was sent alone."""
+    """End the leases of deliverers that are gone; return how many. Record an attempt for each that was isolated."""
     freed = _free_first_losses()
     needed = ("message", "submission", "webhook", "organization")
     again = list(Delivery.objects.abandoned().filter(lost_claims__gt=0).select_related(*needed)[:ROWS_A_BATCH])

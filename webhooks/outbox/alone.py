@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.database import DATABASE_AWAY
-from config.supervision.parent_watch import SUPERVISOR_VARIABLE
+from config.outage import OUTAGE
 from config.times import now
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import MAIL
@@ -34,30 +34,40 @@ from webhooks.outbox.shares import Slots
 
 CHILDREN = Slots(others=16, mails=4)
 IDLE_SECONDS = 5.0  # without work, then the process ends
+BLOCKED = 75  # its exit status when the due deliveries may not be sent now, such as to a full endpoint (EX_TEMPFAIL)
+BLOCKED_PAUSE_SECONDS = 30.0
 CHILD_SECONDS = 40.0  # the longest attempt takes 30
 POLL_SECONDS, IDLE_POLL_SECONDS = 0.02, 0.25
 
 logger = logging.getLogger(__name__)
 
 
+def is_needed() -> bool:
+    """Return whether a delivery is due that needs its own process."""
+    return Delivery.objects.claimable(alone=True).exists()
+
+
 class AloneProcess:
-    """The process, as the deliverer sees it that starts it."""
+    """The process, for the deliverer that starts it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._not_before = 0.0  # monotonic
 
-    def is_needed(self) -> bool:
-        """Return whether a delivery is due that has to be sent alone."""
-        return Delivery.objects.claimable(alone=True).exists()
+    def is_running(self) -> bool:
+        """Return whether it has something to do."""
+        if self._process is not None and (status := self._process.poll()) is not None:
+            self._process = None
+            self._not_before = time.monotonic() + (BLOCKED_PAUSE_SECONDS if status == BLOCKED else 0)
+        return self._process is not None
 
     def start_if_needed(self) -> None:
         """Start it, unless it is running or has nothing to do."""
-        is_running = self._process is not None and self._process.poll() is None
-        if is_running or not self.is_needed():
+        if self.is_running() or time.monotonic() < self._not_before or not is_needed():
             return
-        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "deliver", "--alone"]
-        environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid())}
-        self._process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603 - our own
+        manage = str(settings.BASE_DIR / "manage.py")
+        command = [sys.executable, manage, "deliver", "--alone", "--parent", str(os.getpid())]
+        self._process = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - our own
 
     def end(self) -> None:
         """Let it finish what it is sending, and no more."""
@@ -83,28 +93,29 @@ class _Child:
 class AloneDeliverer:
     """What runs in that process."""
 
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-        self._supervisor = int(os.environ.get(SUPERVISOR_VARIABLE) or 0)
+    def __init__(self, stop: threading.Event, *, parent: int | None = None) -> None:
+        """`parent`: the process id of the deliverer that started this, if one did."""
+        self._stop, self._parent = stop, parent
         self._claimer = Claimer(alone=True)
         self._heartbeat = Heartbeat(CHILDREN)
         self._children: dict[int, _Child] = {}
         self._finished: list[Result] = []
         self._next_beat = 0.0
 
-    def run(self) -> None:
-        """Send what has to be sent alone, until there is none, or the deliverer that started this has ended."""
+    def run(self) -> int:
+        """Send until nothing is due, or the deliverer that started this has ended. Return the exit status."""
         idle_since = time.monotonic()
-        while not self._stop.is_set() and self._has_supervisor() and time.monotonic() - idle_since < IDLE_SECONDS:
+        while not self._stop.is_set() and self._has_parent() and time.monotonic() - idle_since < IDLE_SECONDS:
             if self._step():
                 idle_since = time.monotonic()
             time.sleep(POLL_SECONDS if self._children else IDLE_POLL_SECONDS)
         while self._children:
             self._step(claims=False)
             time.sleep(POLL_SECONDS)
+        return BLOCKED if is_needed() else 0
 
-    def _has_supervisor(self) -> bool:
-        return self._supervisor in (0, os.getppid())
+    def _has_parent(self) -> bool:
+        return self._parent in (None, os.getppid())
 
     def _step(self, *, claims: bool = True) -> bool:
         """Record what has ended, and start what is due. Return whether there was anything to do."""
@@ -120,7 +131,7 @@ class AloneDeliverer:
             for claim in self._claimer.claim(self._room()) if claims else ():
                 self._fork(claim)
         except DATABASE_AWAY as error:
-            logger.warning("database unavailable, trying again: %s", error)
+            OUTAGE.note(error)
             connection.close()
             time.sleep(1)
             return True

@@ -5,6 +5,7 @@ A row without `dispatched_at` is not dispatched yet. One short transaction creat
 and sets the mark, so a crash leaves either all of it or none. No network call happens here.
 """
 
+import datetime as dt
 import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -13,6 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from config.database import database_now
 from config.ids import new_id
 from forms_app.models import Form
 from submissions.models import Submission
@@ -96,7 +98,8 @@ def _deliveries_of(event: Event, rows: Sequence[Submission]) -> list[Delivery]:
             if targets and channel.uses_body:
                 with_body.add(pk)
     messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body)
-    return [_delivery(row, messages[row.pk], target) for row in rows for target in wanted[row.pk]]
+    moment = database_now()
+    return [_delivery(row, messages[row.pk], target, moment) for row in rows for target in wanted[row.pk]]
 
 
 def _messages_of(
@@ -122,13 +125,13 @@ def _messages_of(
     return messages
 
 
-def _delivery(row: Submission, message: Message, target: Target) -> Delivery:
-    delivery = target.delivery(message, row.organization_id)
+def _delivery(row: Submission, message: Message, target: Target, moment: dt.datetime) -> Delivery:
+    delivery = target.delivery(message, row.organization_id, next_attempt_at=moment)
     delivery.submission = row
     status = CHANNELS[target.channel].gate(delivery)
     if status != PENDING:
         delivery.status, delivery.next_attempt_at = status, None
-        delivery.finished_at = Now() if status == CANCELED else None
+        delivery.finished_at = moment if status == CANCELED else None
     return delivery
 
 

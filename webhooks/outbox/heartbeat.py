@@ -1,12 +1,11 @@
 """
 The heartbeat of a process that delivers (docs/adr/0046).
 
-It renews the leases of what is in flight, so that a lease can be short: the deliveries of a process that died are free
-within one lease. It also tells the other processes how many slots this one has.
+It renews the leases of the deliveries in flight, so that a lease can be short: the deliveries of a process that died
+are free within one lease. It also says how many slots this process has.
 """
 
 import datetime as dt
-import logging
 import os
 import socket
 import threading
@@ -19,18 +18,17 @@ from django.db import Error, connection
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from config.outage import OUTAGE
 from webhooks.models import DelivererSlots, Delivery
 from webhooks.outbox.shares import Slots
 
 BEATS = 4  # in the time of a lease
 FORGET_AFTER = dt.timedelta(hours=1)  # a process that was killed
 
-logger = logging.getLogger(__name__)
-
 
 class Heartbeat:
     """
-    Renews the leases of `hold` until `release`, in a thread with a connection of its own.
+    Renews the leases of `hold` until `release`, in a thread with its own connection.
 
     A slow transaction of the main thread must not end the leases of requests that are still in flight.
     """
@@ -76,11 +74,11 @@ class Heartbeat:
         try:
             action()
         except Error as error:
-            logger.warning("leases could not be renewed, trying again: %s", error)
+            OUTAGE.note(error)
             connection.close()
 
     def renew(self) -> None:
-        """Renew what is in flight. Without anything in flight nobody has to know about this process."""
+        """Renew the leases. Without any, no other process has to know about this one."""
         with self._lock:
             tokens = list(self._held)
         if not tokens:

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.database import DATABASE_AWAY, is_away
+from config.outage import OUTAGE
 from webhooks.enqueue import MAIL
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.alone import AloneProcess
@@ -30,7 +31,7 @@ from webhooks.outbox.shares import Slots
 
 DATABASE_PAUSE_SECONDS = 1.0
 LINGER_SECONDS = 0.02  # after a first result, for others to be recorded with it
-BATCH = 64  # results that are worth a transaction at once
+BATCH = 64  # results that are worth a transaction
 LONGEST_ATTEMPT_SECONDS = 35  # a mail has 30
 
 logger = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Deliverer:
         return not self.stop.is_set()
 
     def _is_idle(self) -> bool:
-        return not (any(self._in_flight.values()) or self._finished or self._alone.is_needed())
+        return not (any(self._in_flight.values()) or self._finished or self._alone.is_running())
 
     def _step(self, pool: ThreadPoolExecutor) -> bool:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""
@@ -81,7 +82,7 @@ class Deliverer:
             dispatched = dispatch_batch() + self._dispatch_notices()
             claims = self._claimer.claim(self._room())
         except DATABASE_AWAY as error:
-            logger.warning("database unavailable, trying again: %s", error)
+            OUTAGE.note(error)
             connection.close()
             self.stop.wait(DATABASE_PAUSE_SECONDS)
             return True
@@ -96,7 +97,7 @@ class Deliverer:
         return dispatch_notices()
 
     def _sweep(self) -> None:
-        """From time to time, free what dead processes held, and have it sent by a process of its own."""
+        """From time to time, free the deliveries of dead processes, and have them sent by a separate one."""
         if time.monotonic() >= self._next_sweep:
             free_abandoned()
             self._alone.start_if_needed()

@@ -9,7 +9,7 @@ import datetime as dt
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F
@@ -24,6 +24,7 @@ from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
 from webhooks.models import Attempt, Delivery, ErrorClass, Message, Webhook
+from webhooks.outbox.failures_log import log_failed
 from webhooks.outbox.retry_schedule import delay_after
 from webhooks.outbox.send import Result
 
@@ -60,8 +61,10 @@ def _record_made(made: Sequence[Result]) -> None:
         for name, own in _by_channel(valid).items():
             CHANNELS[name].note(_noted(own), locked[name])
         _drop_secrets(there)
-        _count(valid, after)
+        _count(after)
         note_usage(mails=_mails_of(valid))
+    failed = (r for r, each in zip(valid, after, strict=True) if each.status == FAILED)
+    log_failed({result.claim.delivery.pk: result.outcome.error for result in failed})
 
 
 def _by_channel(results: Sequence[Result]) -> dict[str, list[Result]]:
@@ -84,36 +87,48 @@ def _lock_deliveries(results: Sequence[Result]) -> dict[uuid.UUID, uuid.UUID | N
     return dict(rows.values_list("pk", "lease_token"))
 
 
-def _end_claims(valid: Sequence[Result]) -> list[Delivery]:
-    """Write the outcomes to their deliveries, all successes by one statement; return the rows as they are now."""
+class _After(NamedTuple):
+    """A delivery after an attempt. `delay`: until the next attempt, None after the last one."""
+
+    delivery: Delivery  # as it was claimed
+    status: str
+    counted_as: str
+    delay: dt.timedelta | None
+    has_crashed: bool
+
+    def row(self) -> Delivery:
+        """Return the row with its changed columns."""
+        return Delivery(
+            pk=self.delivery.pk,
+            status=self.status,
+            attempt_count=self.delivery.attempt_count + 1,
+            next_attempt_at=None if self.delay is None else Now() + self.delay,
+            finished_at=Now() if self.delay is None else None,
+            counted_as=self.counted_as,
+            lost_claims=self.delivery.lost_claims + 1 if self.has_crashed else 0,
+        )
+
+
+def _end_claims(valid: Sequence[Result]) -> list[_After]:
+    """Write the outcomes to their deliveries, all successes by one statement; return the states after them."""
     after = [_after(result.claim.delivery, result.outcome) for result in valid]
     delivered: dict[str, list[uuid.UUID]] = defaultdict(list)
-    for row in after:
-        if row.status == DELIVERED:
-            delivered[row.counted_as].append(row.pk)
+    for each in after:
+        if each.status == DELIVERED:
+            delivered[each.counted_as].append(each.delivery.pk)
     ended: dict[str, Any] = {"lease_token": None, "lease_until": None, "lost_claims": 0, "next_attempt_at": None}
     for counted_as, ids in delivered.items():
         changes = {"status": DELIVERED, "attempt_count": F("attempt_count") + 1, "counted_as": counted_as}
         Delivery.objects.filter(pk__in=ids).update(**changes, **ended, finished_at=Now())
-    Delivery.objects.bulk_update([row for row in after if row.status != DELIVERED], CHANGED)
+    Delivery.objects.bulk_update([each.row() for each in after if each.status != DELIVERED], CHANGED)
     return after
 
 
-def _after(delivery: Delivery, outcome: Outcome) -> Delivery:
-    """Return the changed columns of a delivery after an attempt."""
-    attempts = delivery.attempt_count + 1
-    delay = None if outcome.succeeded else _delay_after(delivery, outcome, attempts)
+def _after(delivery: Delivery, outcome: Outcome) -> _After:
+    delay = None if outcome.succeeded else _delay_after(delivery, outcome, delivery.attempt_count + 1)
     status = DELIVERED if outcome.succeeded else FAILED if delay is None else PENDING
     is_counted = delivery.submission_id is not None and status != PENDING and delivery.counted_as != DELIVERED
-    return Delivery(
-        pk=delivery.pk,
-        status=status,
-        attempt_count=attempts,
-        next_attempt_at=None if delay is None else Now() + delay,
-        finished_at=Now() if delay is None else None,
-        counted_as=status if is_counted else delivery.counted_as,
-        lost_claims=delivery.lost_claims + 1 if outcome.crashed else 0,
-    )
+    return _After(delivery, status, status if is_counted else delivery.counted_as, delay, outcome.crashed)
 
 
 def _delay_after(delivery: Delivery, outcome: Outcome, failures: int) -> dt.timedelta | None:
@@ -127,13 +142,13 @@ def _delay_after(delivery: Delivery, outcome: Outcome, failures: int) -> dt.time
     return None if is_late else delay
 
 
-def _count(valid: Sequence[Result], after: Sequence[Delivery]) -> None:
+def _count(after: Sequence[_After]) -> None:
     """Count each delivery once, by its final status; a failed one that a replay delivers is moved."""
     moves = new_moves()
-    for result, row in zip(valid, after, strict=True):
-        before, submission = result.claim.delivery.counted_as, result.claim.delivery.submission
-        if submission is not None and row.counted_as != before:
-            change = {row.counted_as: 1} | ({before: -1} if before else {})
+    for each in after:
+        before, submission = each.delivery.counted_as, each.delivery.submission
+        if submission is not None and each.counted_as != before:
+            change = {each.counted_as: 1} | ({before: -1} if before else {})
             moves[key_of(submission.form_id, submission.created_at)].update(change)
     apply_moves(moves)
 

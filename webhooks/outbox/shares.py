@@ -1,10 +1,10 @@
 """
 Fair shares of the slots (docs/adr/0045): which of the waiting deliveries start now. No query.
 
-A slot is one request in flight. Slots are counted over all hosts, and mails have slots of their own. While others wait,
-an organization and a receiving host hold at most a quarter of them. A tenth is kept for organizations that hold none.
-Alone, an organization may use the rest. Targets that have not shown that they answer quickly hold at most half of what
-their organization may hold.
+A slot is one request in flight. Slots are counted over all hosts, and mails have separate ones. While others wait, an
+organization and a receiving host hold at most a quarter of them. A tenth is kept for organizations that hold none.
+While nobody else waits, an organization may use the rest. Targets that have not shown that they answer quickly hold at
+most half of what their organization may hold.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ DOUBTED_SHARE = 2  # one part in two of an organization's share is for targets t
 
 
 class Slots(NamedTuple):
-    """Numbers of requests in flight: mails have slots of their own."""
+    """Numbers of requests in flight: mails have separate slots."""
 
     others: int
     mails: int
@@ -104,7 +104,7 @@ class Shares:
         chosen += self._in_turn(waiting, self._share, self._share)
         taken = {each.pk for each in chosen}
         left = [each for each in waiting if each.pk not in taken and self._can_start(each)]
-        # Whoever is alone now, since all others have what they may have, uses the rest.
+        # One that waits while all others have all that they may have uses the rest.
         is_alone = len({each.owner for each in left}) == 1
         has_one_host = len({each.host for each in left}) == 1
         if left and self._room > 0 and (is_alone or has_one_host):

@@ -18,7 +18,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
 from config.supervision.children import Child, WebChild
-from config.supervision.parent_watch import SUPERVISOR_VARIABLE
 from config.supervision.ports import listen, refuse_busy_port
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
@@ -109,7 +108,7 @@ def _has_terminal() -> bool:
 
 
 class Roles:
-    """The children: web processes, the live stream, the deliverer."""
+    """The children: web processes, the live stream, deliverers."""
 
     def __init__(self) -> None:
         self._web: list[WebChild] = []
@@ -118,10 +117,9 @@ class Roles:
 
     def start(self, *, host: str, events: bool, deliver: bool) -> None:
         """Start all but the web."""
-        os.environ[SUPERVISOR_VARIABLE] = str(os.getpid())
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         self._others = [Child("events", "--host", host)] if events else []
-        self._deliver = [Child("deliver")] if deliver else []
+        self._deliver = [Child("deliver") for _ in range(settings.DELIVERY_PROCESSES if deliver else 0)]
 
     def serve_web(self, listener: socket.socket, is_stopped: Callable[[], bool]) -> bool:
         """Start the web. Return True when it answers, False if stopped; raise CommandError if it does not start."""

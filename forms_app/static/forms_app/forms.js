@@ -87,11 +87,11 @@
       await new Promise((done) => setTimeout(done, answer.wait));
     }
   };
-  /** Loads the solver, only for a form that needs it, and returns a solution of a fresh challenge. */
-  const prove = () =>
+  /** Loads the solver, only for a form that needs it, and returns the solution of a fresh challenge for its id. */
+  const prove = ({ url }) =>
     new Promise((done, failed) => {
       const tag = document.createElement("script");
-      tag.onload = () => tag.solve(address("f/challenge")).then(done, failed);
+      tag.onload = () => tag.solve(address(`f/challenge${new URL(url).search}`)).then(done, failed);
       tag.onerror = failed;
       const checked = { integrity: PROOF_INTEGRITY, crossOrigin: "anonymous" };
       document.head.append(Object.assign(tag, checked, { src: address(PROOF_FILE) }));
@@ -101,7 +101,7 @@
     try {
       const answer = await sendWithPatience(item);
       if (answer.details?.[0].code !== "proof_of_work_required") return answer;
-      item.body = JSON.stringify({ ...JSON.parse(item.body), _altcha: await prove() });
+      item.body = JSON.stringify({ ...JSON.parse(item.body), _altcha: await prove(item) });
       proven.set(item.id, item.body);
       keep(item); // before it is sent: a retry must be the same request
       return await sendWithPatience(item);

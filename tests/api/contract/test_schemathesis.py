@@ -53,7 +53,7 @@ def test_schema__fuzzed_with_every_check__holds(
     shared_service: Callable[..., Application], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Each request says that it comes from another address, and an hour has room for every test event and replay.
-    service = shared_service(TRUSTED_PROXY_COUNT="1", TEST_EVENTS="10000/h", REPLAYS="10000/h")
+    service = shared_service("serve", TRUSTED_PROXY_COUNT="1", TEST_EVENTS="10000/h", REPLAYS="10000/h")
     tenant = make_tenant()
     set_plan(tenant.organization, Plan.ENTERPRISE, by=None, rate_limit=REQUESTS_AN_HOUR)
     command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / "schemathesis.toml")]

@@ -51,7 +51,7 @@ def test_pages__limit_of_one__have_no_room_at_all(api: Client) -> None:
 
 
 def test_pages__many_at_the_same_time__never_pass_their_share(shared_service: Callable[..., Application]) -> None:
-    port = shared_service(**NO_BURSTS).port
+    port = shared_service("serve", **NO_BURSTS).port
     with Client(port) as first:
         tenant = lasting_tenant(first, rate_limit=20)
 
@@ -108,7 +108,7 @@ def test_page__replayed__is_counted_once(api: Client) -> None:
 
 
 def test_address__that_sent_a_hundred_times_spam__is_refused_more(shared_service: Callable[..., Application]) -> None:
-    port = shared_service(**NO_BURSTS).port
+    port = shared_service("serve", **NO_BURSTS).port
     with lasting_client(port) as stranger:
         tenant = make_tenant()
         answers = [submit(stranger, tenant.publishable, values=SPAM, **PAGE) for _ in range(100)]

@@ -57,7 +57,7 @@ def lines_about_redis(service: Application) -> list[str]:
 def test_redis_away__requests_and_submissions__answer_in_time_and_the_log_says_so_once(
     fail: Callable[[RedisServer], None], own_redis: RedisServer, start_service: Callable[..., Application]
 ) -> None:
-    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="600", WEB_CONCURRENCY="1")
+    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="600")
     with Client(service.port) as api:
         tenant = lasting_tenant(api, rate_limit=50)
         assert lines_about_redis(service) == []
@@ -85,7 +85,7 @@ def test_redis_away__requests_and_submissions__answer_in_time_and_the_log_says_s
 def test_redis_away__organization_over_its_limit__is_refused_by_the_process_itself(
     own_redis: RedisServer, start_service: Callable[..., Application]
 ) -> None:
-    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="600", WEB_CONCURRENCY="1")
+    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="600")
     with Client(service.port) as api:
         tenant = lasting_tenant(api, rate_limit=3)
         kill(own_redis)
@@ -97,7 +97,7 @@ def test_redis_away__organization_over_its_limit__is_refused_by_the_process_itse
 def test_redis_back__after_a_while__counts_again(
     own_redis: RedisServer, start_service: Callable[..., Application]
 ) -> None:
-    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="1", WEB_CONCURRENCY="1")
+    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="1")
     with Client(service.port) as api, redis.Redis.from_url(own_redis.url) as inside:
         tenant = lasting_tenant(api)
         own_redis.stop(signal.SIGKILL)
@@ -115,7 +115,7 @@ def test_redis_back__after_a_while__counts_again(
 def test_redis_frozen_and_thawed__counting_goes_on_where_it_was(
     own_redis: RedisServer, start_service: Callable[..., Application]
 ) -> None:
-    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="1", WEB_CONCURRENCY="1")
+    service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="1")
     with Client(service.port) as api:
         tenant = lasting_tenant(api, rate_limit=1000)
         spent = [api.get("/api/forms", tenant.key) for _ in range(20)]
@@ -131,7 +131,7 @@ def test_redis_frozen_and_thawed__counting_goes_on_where_it_was(
 def test_counters__vanished_in_the_middle_of_an_hour__start_anew_without_a_failure(
     own_redis: RedisServer, start_service: Callable[..., Application]
 ) -> None:
-    service = start_service(REDIS_URL=own_redis.url, WEB_CONCURRENCY="1")
+    service = start_service(REDIS_URL=own_redis.url)
     with Client(service.port) as api, redis.Redis.from_url(own_redis.url) as inside:
         tenant = lasting_tenant(api, rate_limit=2)
         inside.flushall()

@@ -18,6 +18,7 @@ from tests.support.command_line import complaint, output
 from tests.support.deliveries import make_delivery
 from tests.support.hosted_posts import ask, post, refused_json
 from tests.support.live_stream import Stream
+from tests.support.mail_links import text_part
 from tests.support.replies import failure
 from tests.support.submitting import submit, submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
@@ -106,6 +107,23 @@ def test_resume__by_command__undoes_it_on_the_next_request(api: Client, service:
     trail = AuditEvent.objects.filter(organization=tenant.organization, action__startswith="organization.")
     found = list(trail.order_by("pk").values_list("action", "subject"))[1:]
     assert found == [("organization.suspended", "Unpaid"), ("organization.resumed", "")]
+
+
+@pytest.mark.usefixtures("service")
+def test_owners__of_a_suspended_organization__are_mailed_then_and_on_resume(smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    admin = member_of(tenant.organization, "admin")
+    suspend_organization(tenant.organization, reason="Phishing was reported", by=None)
+    suspend_organization(tenant.organization, reason="Phishing was reported", by=None)  # changes nothing
+    (first,) = smtp.wait_for(tenant.owner.email)
+    assert first.message["Subject"] == f"{tenant.organization.name} is suspended"
+    assert "Reason: Phishing was reported" in text_part(first)
+    for _ in range(2):
+        resume_organization(tenant.organization, by=None)
+    _, second = smtp.wait_for(tenant.owner.email, count=2)
+    assert second.message["Subject"] == f"{tenant.organization.name} is no longer suspended"
+    assert "the waiting deliveries are sent now" in text_part(second)
+    assert smtp.to(admin.email) == []
 
 
 @pytest.mark.on_sqlite

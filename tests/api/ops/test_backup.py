@@ -15,11 +15,12 @@ from tests.services.environment import service_environment
 pytestmark = pytest.mark.on_sqlite
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[Application]:
-    """Yield a service over its own database."""
-    environment = service_environment(data_dir=tmp_path / "data")
-    with Application(environment, tmp_path / "service", delivers=False, streams=False) as running:
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    """Yield a service over its own database. Each test leaves it running."""
+    directory = tmp_path_factory.mktemp("own")
+    environment = service_environment(data_dir=directory / "data")
+    with Application(environment, directory / "service", delivers=False, streams=False) as running:
         running.manage("create_organization", "Acme", "--plan", "pro", "--owner", "ada@example.com")
         yield running
 
@@ -59,7 +60,7 @@ def test_backup__while_it_serves__is_restored_after_a_kill(own: Application, tmp
     kill_and_restart(own, ("restore", str(backup), "--replace"), ("migrate",))
     assert count(own, key) == 3
     submit(own, key, 1)
-    with closing(sqlite3.connect(tmp_path / "data" / "fieldpost.sqlite3")) as database:
+    with closing(sqlite3.connect(Path(own.environment["DATA_DIR"]) / "fieldpost.sqlite3")) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 

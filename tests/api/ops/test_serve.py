@@ -2,7 +2,9 @@
 
 import os
 import pty
+import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -22,6 +24,8 @@ from tests.services.waiting import eventually
 from tests.support.tenants import make_tenant
 
 SUBMITS = 300
+KEPT_CONNECTIONS = 60  # enough for requests before, during and after the process starts to end
+LEFT_SECONDS = 1.5  # for which children may survive a killed `serve`; loading Django takes longer
 SERVE = [sys.executable, "manage.py", "serve"]
 
 
@@ -69,24 +73,18 @@ def children_of(pid: int) -> dict[int, str]:
 
 
 @pytest.mark.on_sqlite
-def test_serve__ctrl_c_in_a_terminal__ends_it_without_a_complaint(tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
-        eventually(lambda: "Fieldpost is running" in shown.text, 60, "it is running")
-        before = len(shown.text)
-        shown.type(b"\x03")
-        assert shown.process.wait(15) == 0
-        assert not any(word in shown.text[before:] for word in ("panic", "Traceback", "Error", "Kill"))
-
-
-@pytest.mark.on_sqlite
-def test_serve__new_database__is_readable_by_its_user_only(tmp_path: Path) -> None:
+def test_serve__over_a_new_database__keeps_it_to_its_user_and_ends_at_ctrl_c_without_a_complaint(
+    tmp_path: Path,
+) -> None:
     with terminal(tmp_path) as shown:
         eventually(lambda: "Fieldpost is running" in shown.text, 60, "it is running")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("fieldpost.sqlite3*")}
         assert modes["fieldpost.sqlite3"] == 0o600
         assert set(modes.values()) == {0o600}
+        before = len(shown.text)
         shown.type(b"\x03")
-        shown.process.wait(15)
+        assert shown.process.wait(15) == 0
+        assert not any(word in shown.text[before:] for word in ("panic", "Traceback", "Error", "Kill"))
 
 
 @pytest.mark.on_sqlite
@@ -113,7 +111,7 @@ def test_serve__port_taken__says_so_and_ends(service: Application, tmp_path: Pat
 def test_sighup__under_load__replaces_every_child_and_loses_no_submission(
     start_service: Callable[..., Application],
 ) -> None:
-    application = start_service(delivers=True)
+    application = start_service("serve", delivers=True)
     pid = application.processes["web"].popen.pid
     tenant, before = make_tenant(), children_of(pid)
     statuses: list[int] = []
@@ -133,3 +131,67 @@ def test_sighup__under_load__replaces_every_child_and_loses_no_submission(
     assert set(statuses) == {201}
     assert Submission.objects.filter(organization=tenant.organization).count() == len(statuses)
     assert not before.keys() & after.keys()
+
+
+class KeptConnection:
+    """A connection that has been used and is kept open."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        assert b"200 OK" in self.ask()
+
+    def ask(self) -> bytes:
+        """Return the head of an answer and the start of its body, empty if the connection was ended instead."""
+        self._socket.sendall(b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        return self._socket.recv(65_536)
+
+    def is_ended(self) -> bool:
+        """Return whether the service has closed its half, so that a client opens another connection."""
+        return bool(select.select([self._socket], [], [], 0)[0])
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.mark.on_sqlite
+def test_web_process__asked_to_end__answers_on_kept_connections_and_says_that_it_closes_them(
+    start_service: Callable[..., Application],
+) -> None:
+    """A close of idle connections would reset those on which a request is on its way."""
+    application = start_service()
+    (web,) = children_of(application.processes["web"].popen.pid)
+    kept = [KeptConnection(application.port) for _ in range(KEPT_CONNECTIONS)]
+    os.kill(web, signal.SIGTERM)
+    answers = []
+    for connection in kept:
+        if not connection.is_ended():
+            answers.append(connection.ask())
+            threading.Event().wait(0.005)
+        connection.close()
+    assert all(answer.startswith(b"HTTP/1.1 200 OK") for answer in answers)
+    assert sum(b"connection: close" in answer.lower() for answer in answers) > 0
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists and is no zombie, which nobody may collect here."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.on_sqlite
+def test_serve__killed_while_it_starts__leaves_no_child_and_starts_again(tmp_path: Path) -> None:
+    """A child that has not loaded Django yet must end too: it holds the port."""
+    application = Application(service_environment(data_dir=tmp_path), tmp_path / "service", migrates=False)
+    application.directory.mkdir()
+    application.manage("migrate", "--verbosity", "0")
+    for seconds in (0.0, 0.2, 0.6):  # for which the children load Django
+        serve = application.start_role("web").popen
+        eventually(lambda: len(children_of(serve.pid)) == 3, 60, "it starts its children")  # noqa: B023 - runs now
+        threading.Event().wait(seconds)
+        children = children_of(serve.pid)
+        os.kill(serve.pid, signal.SIGKILL)
+        eventually(lambda: not any(map(is_running, children)), LEFT_SECONDS, "they end")  # noqa: B023 - runs now
+        serve.wait()
+    with application:
+        assert application.is_ready()

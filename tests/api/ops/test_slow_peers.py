@@ -29,7 +29,7 @@ def full() -> Tenant:
 def test_slow_peers__2600_at_once__a_submit_and_healthz_are_answered(
     start_service: Callable[..., Application], full: Tenant
 ) -> None:
-    port = start_service(WEB_CONCURRENCY="1").port
+    port = start_service().port
     with slow_peers(port) as peers, Client(port) as api:
         exports = peers.exports(200, full.key)
         peers.bodies(100, f"/f/{full.default_form_id}")
@@ -45,7 +45,7 @@ def test_slow_peers__2600_at_once__a_submit_and_healthz_are_answered(
 @pytest.fixture(scope="module")
 def impatient(shared_service: Callable[..., Application]) -> Application:
     """Return a service whose patience with slow clients is one second."""
-    return shared_service(HEAD_SECONDS="1", BODY_SECONDS="1", READER_SECONDS="1", WEB_CONCURRENCY="1")
+    return shared_service(HEAD_SECONDS="1", BODY_SECONDS="1", READER_SECONDS="1")
 
 
 @pytest.mark.on_sqlite
@@ -102,7 +102,7 @@ def test_list__read_by_nobody__is_cut_and_the_connection_reset(impatient: Applic
 def test_exports__more_than_an_organization_may_run__are_429_with_retry_after(
     start_service: Callable[..., Application], full: Tenant
 ) -> None:
-    port = start_service(WEB_CONCURRENCY="1").port
+    port = start_service().port
     with slow_peers(port) as peers, Client(port) as api:
         assert {status_of(connection) for connection in peers.exports(2, full.key)} == {200}
         refused = api.get(EXPORT, full.key)
@@ -113,7 +113,7 @@ def test_exports__more_than_an_organization_may_run__are_429_with_retry_after(
 
 @pytest.mark.on_sqlite
 def test_exports__more_than_all_may_run__are_429(start_service: Callable[..., Application], full: Tenant) -> None:
-    port = start_service(WEB_CONCURRENCY="1", EXPORTS_AT_ONCE="1").port
+    port = start_service(EXPORTS_AT_ONCE="1").port
     other = make_tenant().key
     with Client(port) as api:
         with slow_peers(port) as peers:

@@ -23,7 +23,7 @@ def statuses_afterwards(port: int, tenant: Tenant) -> set[int]:
 
 
 def test_export__asked_for_with_head__leaves_every_thread_in_order(start_service: Callable[..., Application]) -> None:
-    port = start_service(WEB_CONCURRENCY="1").port
+    port = start_service().port
     tenant = make_tenant()
     with Client(port) as api:
         answers = {api.request("HEAD", EXPORT, tenant.key).status for _ in range(EXPORTS)}
@@ -34,7 +34,7 @@ def test_export__asked_for_with_head__leaves_every_thread_in_order(start_service
 def test_export__reader_gone_in_the_middle__leaves_every_thread_in_order(
     start_service: Callable[..., Application],
 ) -> None:
-    port = start_service(WEB_CONCURRENCY="1").port
+    port = start_service().port
     tenant = make_tenant()
     fill(tenant, megabytes=15)
     request = f"GET {EXPORT} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: {tenant.key}\r\n\r\n"

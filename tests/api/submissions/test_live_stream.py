@@ -151,7 +151,7 @@ def test_stream__for_one_that_comes_back__tells_the_others_nothing_again(
 def test_stream__of_one_too_many__is_told_to_come_back_until_another_leaves(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port, token = start_service(streams=True, EVENTS_MAX_VIEWERS="1").events_port, token_of(tenant)
+    port, token = start_service("events", EVENTS_MAX_VIEWERS="1").events_port, token_of(tenant)
     with Stream(port, token):
         status, headers, body = refusal(port, f"/events?token={token}")
         assert (status, json.loads(body)["error"]) == (503, "service_unavailable")
@@ -187,7 +187,7 @@ def test_stream__committed_late__is_told_all_the_same(api: Client, service: Appl
 def test_stream__at_its_token_s_end__says_so_and_closes(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port = start_service(streams=True, EVENTS_TOKEN_SECONDS="2").events_port
+    port = start_service("events", EVENTS_TOKEN_SECONDS="2").events_port
     watched = [str(tenant.organization.pk), "", str(tenant.owner.pk), int(time.time()) + 2]
     with Stream(port, signing.dumps(watched, salt=SALT)) as stream:
         assert [event.name for event in stream.wait_for(1)] == ["end"]
@@ -272,7 +272,7 @@ def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Appl
 def test_stream__of_more_than_a_thousand__leaves_the_process_answering(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port, token = start_service(streams=True).events_port, token_of(tenant)
+    port, token = start_service("events").events_port, token_of(tenant)
     allow_open_files(2 * BACKLOG)
     asked = f"GET /events?token={token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     with ExitStack() as stack:
@@ -328,7 +328,7 @@ def test_stream__more_than_ten_of_one_person__leaves_room_for_others(
 def test_stream__more_than_an_organizations_share__leaves_room_for_other_organizations(
     api: Client, start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
-    port = start_service(streams=True, EVENTS_PER_ORGANIZATION="2").events_port
+    port = start_service("events", EVENTS_PER_ORGANIZATION="2").events_port
     people = [person_of(tenant), *(member_of(tenant.organization, "member") for _ in range(2))]
     tokens = [issued_token(logged_in(api, person), tenant) for person in people]
     stranger = make_tenant()

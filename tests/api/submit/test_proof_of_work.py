@@ -16,9 +16,9 @@ PROTECTED = {"proof_of_work": True}
 PAGE = {"Origin": "https://shop.example"}
 
 
-def solve(api: Client) -> str:
+def solve(api: Client, purpose: str = "") -> str:
     """Return a fresh challenge's solution, by ALTCHA's own solver, as pages send it."""
-    challenge = altcha.Challenge.from_dict(api.get("/f/challenge").json())
+    challenge = altcha.Challenge.from_dict(api.get(f"/f/challenge?formId={purpose}").json())
     solution = altcha.solve_challenge(challenge)
     assert solution
     return altcha.Payload(challenge, solution).to_base64()
@@ -75,6 +75,36 @@ def test_proof_of_one_form__with_the_same_idempotency_key__is_used_up_for_others
 
     assert [answer.status for answer in answers] == [201, 400, 400]
     assert codes(answers[1]) == codes(answers[2]) == REQUIRED
+
+
+def test_challenge_of_one_form__solved__is_refused_by_others_and_not_used_up(api: Client) -> None:
+    tenant, other = make_tenant(), make_tenant()
+    (own, own_id), *others = ((one, one.form(spam_protection=PROTECTED)) for one in (tenant, tenant, other))
+    body = {"a": "1", "_altcha": solve(api, own_id)}
+
+    for owner, form_id in others:
+        refused = submit(api, owner.publishable, form_id, body)
+        assert codes(refused) == REQUIRED
+        assert "for another form" in refused.json()["details"][0]["message"]
+    assert submit(api, own.publishable, own_id, body).status == 201
+
+
+def test_challenge_with_a_changed_form__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    first, second = (tenant.form(spam_protection=PROTECTED) for _ in range(2))
+    proof = base64.b64decode(solve(api, first)).decode()
+    moved = base64.b64encode(proof.replace(first, second).encode()).decode()
+
+    assert first in proof
+    assert codes(submit(api, tenant.publishable, second, {"a": "1", "_altcha": moved})) == REQUIRED
+
+
+@pytest.mark.parametrize("purpose", ["login", "x" * 5000, "frm_none"])
+def test_challenge_of_no_form__is_refused_by_every_form(api: Client, purpose: str) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(spam_protection=PROTECTED)
+
+    assert codes(submit(api, tenant.publishable, form_id, {"a": "1", "_altcha": solve(api, purpose)})) == REQUIRED
 
 
 def test_server_with_a_secret_key__needs_no_proof(api: Client) -> None:

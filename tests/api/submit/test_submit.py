@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from config.ids import Prefix
+from submissions.models import Submission
 from tests.services.client import Client
 from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, invalid_id, unknown_id
 from tests.support.submitting import accepted, records, stored_data, submit_raw
@@ -261,3 +262,16 @@ def test_submit__answered__is_found_with_the_id_and_time_that_were_answered(api:
 
     assert made == {"id": an_id("sub"), "formId": tenant.default_form_id, "createdAt": TIME}
     assert {name: read[name] for name in made} == made
+
+
+@pytest.mark.parametrize("door", ["/api/submit?formId={form}", "/f/{form}"])
+def test_submit__request_id__is_kept_with_the_row_and_never_shown(api: Client, door: str) -> None:
+    """Log lines of failed deliveries have it."""
+    tenant = make_tenant()
+    form_id = tenant.form()
+    address = door.format(form=form_id)
+    answer = api.post(address, tenant.key, json={"a": "1"}, headers={"X-Request-Id": "trace-42"})
+    assert answer.headers["X-Request-Id"] == "trace-42"
+    (row,) = Submission.objects.filter(organization=tenant.organization)
+    assert row.controls == {"request_id": "trace-42"}
+    assert "trace-42" not in str(records(api, tenant, form_id))

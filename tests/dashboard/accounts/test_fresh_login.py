@@ -85,6 +85,15 @@ def test_form__sent_too_late__is_submitted_with_its_values_after_the_password(ap
     assert (made.email, made.role) == ("new@example.com", Role.ADMIN)
 
 
+def test_form__sent_too_late_to_an_address_with_a_query__keeps_its_values(api: Client) -> None:
+    tenant = make_tenant()
+    browser, path = stale(api, tenant), place(tenant, "members")
+    answer = browser.post(f"{path}?from=menu", form="/account/logout/", email="new@example.com", role="admin")
+    browser.send(answer.headers["Location"], password=PASSWORD)
+    made = Invitation.objects.get(organization=tenant.organization)
+    assert (made.email, made.role) == ("new@example.com", Role.ADMIN)
+
+
 def test_recipients__sent_too_late__are_saved_after_a_code_of_the_app(api: Client) -> None:
     tenant = make_tenant()
     secret, browser = with_authenticator_app(person_of(tenant)), stale(api, tenant)

@@ -16,8 +16,8 @@ WRONG, ASKED = "That address and password are not correct.", "proves that it is 
 LIMIT = 20  # wrong passwords of an account in an hour, over all addresses
 
 
-def solved(api: Client) -> str:
-    challenge = altcha.Challenge.from_dict(api.get("/f/challenge").json())
+def solved(api: Client, purpose: str = "login") -> str:
+    challenge = altcha.Challenge.from_dict(api.get(f"/f/challenge?formId={purpose}").json())
     solution = altcha.solve_challenge(challenge)
     assert solution is not None
     return str(altcha.Payload(challenge, solution).to_base64())
@@ -54,6 +54,12 @@ def test_log_in__twenty_guesses_from_two_addresses__ask_every_address_for_a_proo
     assert browser.get("/dashboard/account").status == 200
     again = log_in(Browser(api), doubted, _altcha=used)
     assert (again.status, ASKED in again.text) == (200, True)
+
+
+def test_log_in__work_for_a_form__is_no_proof(doubted: User, api: Client) -> None:
+    for purpose in ("", make_tenant().form()):
+        asked = log_in(Browser(api), doubted, _altcha=solved(api, purpose))
+        assert (asked.status, ASKED in asked.text) == (200, True)
 
 
 def test_log_in__after_guesses_without_scripts__works_with_a_mailed_code(

@@ -13,7 +13,7 @@ from config.times import now
 from dashboard.accounts.session_list import purge_sessions
 from dashboard.accounts.session_store import LOGGED_IN_AT
 from keys.invitations import purge_invitations
-from keys.models import Invitation, Notice, User
+from keys.models import AuditEvent, Invitation, Notice, User
 from tests.services.client import Client
 from tests.support.accounts import FORGOT, log_in, new_email
 from tests.support.browser import Browser, logged_in, member_of, person_of, text_of
@@ -130,6 +130,20 @@ def test_sessions__list__shows_mine_with_devices_and_ends_the_others(api: Client
     assert done.status == 302
     assert "All other sessions are ended" in text_of(mine.get(SESSIONS))
     assert [is_in(browser) for browser in (mine, other, stranger)] == [True, False, True]
+
+
+def test_sessions__others_ended__are_in_the_trail_once(api: Client) -> None:
+    person = person_of(make_tenant())
+    mine, other = logged_in(api, person), Browser(api)
+    log_in_with(other, person, FIREFOX)
+    for browser in (mine, other):
+        browser.get(ACCOUNT)
+    for _ in range(2):  # the second time there is no other
+        mine.send(SESSIONS)
+    event = AuditEvent.objects.get(user=person, action="account.sessions_ended")
+    assert (event.actor, event.address, event.organization) == (person.email, api.address, None)
+    assert event.changes == {"browsers": [None, [FIREFOX]]}
+    assert "Ended other sessions" in text_of(mine.get(ACCOUNT))
 
 
 def test_session__of_a_closed_account__stays_ended_when_it_is_opened_again(api: Client) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -9,7 +10,6 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from config.clean_up import clean_up
-from config.supervision.parent_watch import end_with_parent
 from webhooks.outbox.alone import AloneDeliverer
 from webhooks.outbox.loop import Deliverer
 
@@ -25,11 +25,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
-        parser.add_argument(
-            "--alone",
-            action="store_true",
-            help="send what may have killed its process; `deliver` starts this by itself",
-        )
+        alone_help = "send what may have killed its process; `deliver` starts this by itself"
+        parser.add_argument("--alone", action="store_true", help=alone_help)
+        parser.add_argument("--parent", type=int, help="with --alone: end when this process does")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the loop."""
@@ -37,9 +35,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         if options["alone"]:
-            AloneDeliverer(stop).run()
-            return
-        end_with_parent()
+            sys.exit(AloneDeliverer(stop, parent=options["parent"]).run())
         deliverer = Deliverer(stop=stop)
         if not options["once"]:
             threading.Thread(target=clean_up_hourly, args=(deliverer.stop,), daemon=True).start()

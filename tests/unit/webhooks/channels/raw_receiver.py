@@ -26,12 +26,15 @@ Behaviour = Callable[[socket.socket], Any]
 class RawReceiver:
     """A raw TCP server: keeps each request's bytes, answers with bytes, or lets a function do what it likes."""
 
-    def __init__(self, answer: bytes | Behaviour = OK, address: str = OPEN, context: SSLContext | None = None) -> None:
+    def __init__(
+        self, answer: bytes | Behaviour = OK, address: str = OPEN, context: SSLContext | None = None, port: int = 0
+    ) -> None:
         self.answer, self.context, self.connections = answer, context, 0
         self.ended = 0  # connections
         self.requests: list[bytes] = []
         self.names: list[str | None] = []  # of the server, as TLS clients asked for it
-        self.listener = socket.create_server((address, 0))
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.create_server((address, port), family=family)
         self.port: int = self.listener.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
 

@@ -1,6 +1,7 @@
 """Connections that carry several messages of one endpoint: when they are used again, and when not."""
 
 import os
+import signal
 import socket
 import struct
 import threading
@@ -234,7 +235,10 @@ NOT_TO_BE_KEPT = {
 
 
 @pytest.mark.parametrize("name", NOT_TO_BE_KEPT)
-def test_post__answer_without_a_clear_end__closes_its_connection(receivers: Receivers, name: str) -> None:
+def test_post__answer_without_a_clear_end__closes_its_connection(
+    receivers: Receivers, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)  # the end of an answer without a length
     receiver = receivers(NOT_TO_BE_KEPT[name], kind=KeepingReceiver)
     send(receiver.url())
     assert len(kept_connections.KEPT) == 0
@@ -309,13 +313,19 @@ def test_post__sixty_four_senders__each_message_gets_its_own_answer(receiver: Ra
     assert len(receiver.requests) == 600
 
 
-def test_post__in_a_fork__does_not_use_the_connections_of_its_parent(receiver: RawReceiver) -> None:
+def test_post__in_a_fork__does_not_use_the_connections_of_its_parent_and_has_a_deadline(
+    receivers: Receivers, receiver: RawReceiver
+) -> None:
+    slow = receivers(drip(first=b"HTTP/1.1 200 OK\r\na: "))
     assert send(receiver.url()).succeeded
     child = os.fork()
     if child == 0:
         is_right = False
+        signal.alarm(5)
         try:
             is_right = len(kept_connections.KEPT) == 0 and send(receiver.url(), 2).response_excerpt == "msg_2"
+            http.MAX_SECONDS = 0.5
+            is_right = is_right and send(slow.url(), endpoint="wh_2").error == "timeout"
         finally:
             os._exit(0 if is_right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

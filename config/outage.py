@@ -1,0 +1,92 @@
+"""
+Log lines about an unavailable database: one when the outage begins, one when it ends, none for each request.
+
+Every process writes its own two. An outage ends once nothing failed for QUIET_SECONDS and a test of the database
+succeeds: with a full disk, for instance, reads succeed between the submissions that fail.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from django.db import connection, transaction
+
+from config.database import is_busy, sqlstate
+
+POLL_SECONDS = 1.0
+QUIET_SECONDS = 3.0
+logger = logging.getLogger(__name__)
+
+
+class Outage:
+    """The present outage of this process, if any. `works`: whether the database can store something now."""
+
+    def __init__(self, works: Callable[[], bool], *, poll: float = POLL_SECONDS, quiet: float = QUIET_SECONDS) -> None:
+        self._works, self._poll, self._quiet = works, poll, quiet
+        self._lock = threading.Lock()
+        self._since: float | None = None  # monotonic, as `_last`
+        self._last = 0.0
+        self._refused = 0
+
+    def note(self, error: BaseException, *, refused: int = 0, request: Mapping[str, str] | None = None) -> None:
+        """
+        Note an `is_away` error, which refused so many requests. `request`: method and path, for the log.
+
+        One statement that waited too long is not an outage, and gets its own line.
+        """
+        if is_busy(error):
+            logger.warning("database busy: %s", _reason(error), extra=dict(request or {}))
+            return
+        with self._lock:
+            self._last = time.monotonic()
+            self._refused += refused
+            if self._since is not None:
+                return
+            self._since = self._last
+            threading.Thread(target=self._watch, daemon=True, name="outage").start()
+        code = {"sqlstate": sqlstate(error)} if sqlstate(error) else {}
+        logger.error("database unavailable: %s", _reason(error), extra={**(request or {}), **code})
+
+    def _watch(self) -> None:
+        while not self._ends():
+            time.sleep(self._poll)
+
+    def _ends(self) -> bool:
+        """End the outage if it is over."""
+        seen = self._last
+        if time.monotonic() - seen < self._quiet or not self._works():
+            return False
+        with self._lock:
+            if self._last != seen or self._since is None:  # failed again during the test
+                return False
+            numbers = {"seconds": round(seen - self._since, 1), "refused": self._refused}
+            self._since, self._refused = None, 0
+        logger.warning("database available again", extra=numbers)
+        return True
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def can_store() -> bool:
+    """Return whether the database commits a write now. The write changes nothing."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT current_setting('transaction_read_only'), pg_is_in_recovery()")
+                if cursor.fetchone() != ("off", False):
+                    return False
+                cursor.execute("SELECT pg_logical_emit_message(true, 'fieldpost', '')")
+            else:
+                cursor.execute("PRAGMA user_version")
+                cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
+    except Exception:  # of any kind: it is not over
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+OUTAGE = Outage(can_store)

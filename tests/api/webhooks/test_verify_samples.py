@@ -1,0 +1,50 @@
+"""The samples in `docs/verify/` for Python and Node; `make faults` runs those in other languages."""
+
+import pytest
+
+from tests.services.client import Client
+from tests.services.receivers import Receiver
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import make_tenant
+from tests.support.verifying.samples import CASES, OTHER_SECRET, received, wrong_verdicts
+from tests.support.webhooks import register
+
+LANGUAGES = ["python", "node"]
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sample__test_vector_and_forged_messages__judges_each_rightly(language: str) -> None:
+    assert wrong_verdicts(language, CASES) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sample__message_of_the_service__accepts_it_with_its_secret_only(
+    language: str, api: Client, receiver: Receiver
+) -> None:
+    tenant = make_tenant()
+    webhook = register(api, tenant, receiver.url())
+    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
+    (message,) = receiver.wait_for(1)
+    messages = {
+        "genuine": received(message, webhook["secret"]),
+        "forged": received(message, OTHER_SECRET, is_genuine=False),
+    }
+    assert wrong_verdicts(language, messages) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sample__message_after_a_rotation__accepts_it_with_the_old_and_the_new_secret(
+    language: str, api: Client, receiver: Receiver
+) -> None:
+    tenant = make_tenant()
+    webhook = register(api, tenant, receiver.url())
+    rotated = api.post(f"/api/webhooks/{webhook['id']}/rotate-secret", tenant.key).json()["data"]
+    submit_and_get_id(api, tenant, webhook["formId"])
+    (message,) = receiver.wait_for(1)
+    messages = {
+        "old": received(message, webhook["secret"]),
+        "new": received(message, rotated["secret"]),
+        "forged": received(message, OTHER_SECRET, is_genuine=False),
+    }
+    assert wrong_verdicts(language, messages) == []

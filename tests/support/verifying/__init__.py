@@ -1,0 +1,1 @@
+"""The samples of docs/delivery.md that verify a message, run in their languages."""

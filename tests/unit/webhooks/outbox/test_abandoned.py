@@ -1,0 +1,229 @@
+"""Claims that end without a result, and the heartbeat that keeps them (docs/adr/0046)."""
+
+import datetime as dt
+import uuid
+
+import pytest
+from django.db.models.functions import Now
+from pytest_django import Settings
+
+from tests.services.waiting import eventually
+from tests.unit.webhooks.outbox.backlogs import expire_leases, make_backlog
+from tests.unit.webhooks.rows import CANCELED, FAILED, OK, claim_due, make_deliveries, result, totals
+from webhooks.models import IN_FLIGHT, Attempt, DelivererSlots, Delivery, Webhook
+from webhooks.outbox.abandoned import free_abandoned
+from webhooks.outbox.claim import Claim, Claimer
+from webhooks.outbox.heartbeat import Heartbeat
+from webhooks.outbox.record import record
+from webhooks.outbox.retry_schedule import DELAYS
+from webhooks.outbox.shares import Slots
+
+pytestmark = pytest.mark.django_db
+ATTEMPTS = len(DELAYS) + 1
+
+
+def claim_alone() -> list[Claim]:
+    return Claimer(Slots(1000, 1000), alone=True).claim(Slots(100, 100))
+
+
+def lose() -> int:
+    """End all leases without a result, as a process that is killed does, and free them."""
+    expire_leases()
+    return free_abandoned()
+
+
+def make_due() -> None:
+    """Let the schedule and the circuit pass."""
+    Delivery.objects.filter(status="pending").update(next_attempt_at=Now())
+    Webhook.objects.update(probe_at=None)
+
+
+def test_first_loss__is_no_attempt_and_is_then_claimed_only_by_a_process_for_it() -> None:
+    make_deliveries(1)
+    before = Delivery.objects.values("status", "attempt_count", "next_attempt_at").get()
+    claim_due(1)
+    assert lose() == 1
+    row = Delivery.objects.get()
+    assert Delivery.objects.values("status", "attempt_count", "next_attempt_at").get() == before
+    assert (row.lost_claims, row.lease_token, row.lease_until) == (1, None, None)
+    assert not Attempt.objects.exists()
+    assert claim_due(10) == []
+    assert [claim.delivery.pk for claim in claim_alone()] == [row.pk]
+
+
+def test_free__leases_that_run__are_left_alone_and_so_are_rows_without_one() -> None:
+    make_deliveries(2, webhooks=2)
+    (claim,) = claim_due(1)
+    assert free_abandoned() == 0
+    assert Delivery.objects.get(lease_token__isnull=False).lease_token == claim.token
+    assert not Delivery.objects.exclude(lost_claims=0).exists()
+
+
+def test_second_loss__of_a_lone_claim__is_an_attempt_with_an_internal_error() -> None:
+    (webhook,) = make_deliveries(1)
+    claim_due(1)
+    lose()
+    claim_alone()
+    assert lose() == 1
+    row, attempt = Delivery.objects.get(), Attempt.objects.get()
+    assert (row.status, row.attempt_count, row.lost_claims, row.lease_token) == ("pending", 1, 2, None)
+    assert (attempt.status, attempt.error) == (None, "internal_error")
+    assert row.next_attempt_at is not None
+    assert Delivery.objects.filter(next_attempt_at__gt=Now()).exists()  # by the schedule
+    assert Webhook.objects.get(pk=webhook.pk).failure_count == 1
+    assert claim_due(10) == claim_alone() == []
+
+
+def test_poison__kills_each_process__ends_as_failed_after_all_attempts() -> None:
+    make_deliveries(1)
+    claim_due(1)
+    lose()
+    for count in range(1, ATTEMPTS + 1):
+        make_due()
+        assert Delivery.objects.get().status == "pending"
+        assert len(claim_alone()) == 1
+        lose()
+        assert Delivery.objects.get().attempt_count == count
+    row = Delivery.objects.get()
+    assert ATTEMPTS == 11
+    assert (row.status, row.attempt_count, row.next_attempt_at) == ("failed", ATTEMPTS, None)
+    assert Attempt.objects.count() == ATTEMPTS
+    assert totals()["failed"] == 1
+    make_due()
+    assert claim_due(10) == claim_alone() == []
+
+
+def test_neighbours__claimed_with_a_poisonous_one__lose_no_attempt() -> None:
+    make_deliveries(4, webhooks=4)
+    claims = claim_due(4)
+    assert len({claim.token for claim in claims}) == 1
+    poison = claims[0].delivery.pk
+    lose()
+    for claim in claim_alone():  # each in its own process: only that of the poisonous one dies
+        if claim.delivery.pk != poison:
+            record([result(claim, OK)])
+    lose()
+    others = Delivery.objects.exclude(pk=poison)
+    assert set(others.values_list("status", "attempt_count", "lost_claims")) == {("delivered", 1, 0)}
+    assert Delivery.objects.get(pk=poison).attempt_count == 1
+
+
+@pytest.mark.parametrize("outcome", [OK, FAILED, CANCELED])
+def test_result__of_a_lone_claim__resets_the_losses(outcome: object) -> None:
+    make_deliveries(1)
+    claim_due(1)
+    lose()
+    (claim,) = claim_alone()
+    record([result(claim, outcome)])  # type: ignore[arg-type]  # an outcome
+    assert Delivery.objects.get().lost_claims == 0
+    Delivery.objects.update(status="pending", next_attempt_at=Now())
+    assert claim_alone() == []
+    assert len(claim_due(1)) == 1
+
+
+def test_free__two_sweeps__count_a_loss_once() -> None:
+    make_deliveries(1)
+    claim_due(1)
+    assert (lose(), free_abandoned(), free_abandoned()) == (1, 0, 0)
+    claim_alone()
+    assert (lose(), free_abandoned()) == (1, 0)
+    assert (Delivery.objects.get().lost_claims, Attempt.objects.count()) == (2, 1)
+
+
+def test_leases_of_the_dead__take_no_place_of_an_endpoint_a_host_or_an_organization() -> None:
+    (webhook,) = make_deliveries(1)
+    make_backlog(webhook, 20)
+    assert len(claim_due(20)) == IN_FLIGHT
+    assert claim_due(20) == []
+    expire_leases()
+    # Before any sweep, and with so few slots that a share would show too.
+    assert len(Claimer(Slots(IN_FLIGHT * 2, 1)).claim(Slots(20, 1))) == IN_FLIGHT
+
+
+def test_process_that_stands_still__loses_its_result_and_its_successors_counts() -> None:
+    make_deliveries(1)
+    (frozen,) = claim_due(1)
+    lose()
+    (second,) = claim_alone()
+    record([result(frozen, OK)])
+    assert Delivery.objects.get().lease_token == second.token
+    assert totals()["delivered"] == 0
+    record([result(second, OK)])
+    record([result(frozen, FAILED)])
+    row = Delivery.objects.get()
+    assert (row.status, row.attempt_count) == ("delivered", 1)
+    assert (totals()["delivered"], totals()["failed"]) == (1, 0)
+
+
+def test_heartbeat__renews_what_it_holds_and_nothing_after_release(settings: Settings) -> None:
+    settings.DELIVERY_LEASE_SECONDS = 60
+    make_deliveries(2, webhooks=2)
+    (mine,), (other,) = claim_due(1), claim_due(1)
+    Delivery.objects.update(lease_until=Now() + dt.timedelta(seconds=5))
+    beat = Heartbeat(Slots(7, 3))
+    beat.hold([mine.token], in_background=False)
+    beat.renew()
+    soon = Now() + dt.timedelta(seconds=30)
+    assert set(Delivery.objects.filter(lease_until__gt=soon).values_list("pk", flat=True)) == {mine.delivery.pk}
+    assert DelivererSlots.objects.values_list("slots", "mail_slots").get() == (7, 3)
+    beat.release([mine.token])
+    Delivery.objects.update(lease_until=Now() + dt.timedelta(seconds=5))
+    beat.renew()
+    assert not Delivery.objects.filter(lease_until__gt=soon).exists()
+    assert Delivery.objects.filter(lease_token=other.token).exists()
+
+
+def test_heartbeat__of_a_claim_with_several__ends_with_the_last_of_them() -> None:
+    make_deliveries(3, webhooks=3)
+    claims = claim_due(3)
+    beat = Heartbeat(Slots(7, 3))
+    beat.hold([claim.token for claim in claims], in_background=False)
+    beat.release([claim.token for claim in claims[:2]])
+    record([result(claim, OK) for claim in claims[:2]])
+    expire_leases()
+    beat.renew()
+    assert free_abandoned() == 0
+    assert Delivery.objects.filter(lease_until__gt=Now()).get().pk == claims[2].delivery.pk
+
+
+def test_heartbeat__lease_that_was_freed_meanwhile__is_not_taken_back() -> None:
+    make_deliveries(1)
+    (claim,) = claim_due(1)
+    beat = Heartbeat(Slots(1, 1))
+    beat.hold([claim.token], in_background=False)
+    lose()
+    beat.renew()
+    assert Delivery.objects.values_list("lease_token", "lease_until").get() == (None, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_heartbeat__in_its_thread__keeps_a_short_lease_and_signs_off_at_its_end(settings: Settings) -> None:
+    settings.DELIVERY_LEASE_SECONDS = 1
+    make_deliveries(1)
+    (claim,) = claim_due(1)
+    first = Delivery.objects.get().lease_until
+    beat = Heartbeat(Slots(2, 1))
+    beat.hold([claim.token])
+    try:
+        eventually(lambda: (Delivery.objects.get().lease_until or first) != first, because="the lease is renewed")
+        eventually(DelivererSlots.objects.exists, because="the process is on the list")
+    finally:
+        beat.end()
+    assert not DelivererSlots.objects.exists()
+    expire_leases()
+    assert free_abandoned() == 1  # nobody renews it now
+
+
+def test_slots__of_living_processes__are_those_that_shares_are_parts_of() -> None:
+    (webhook,) = make_deliveries(1)
+    make_backlog(webhook, 20)
+    Webhook.objects.update(in_flight_limit=32)
+
+    def other_process(slots: int, *, seconds: int) -> None:
+        until = Now() + dt.timedelta(seconds=seconds)
+        DelivererSlots.objects.create(pk=uuid.uuid4(), name="another", slots=slots, mail_slots=1, alive_until=until)
+
+    other_process(1000, seconds=-1)
+    assert len(Claimer(Slots(4, 1)).claim(Slots(20, 1))) == 4
+    other_process(10, seconds=60)
+    assert len(Claimer(Slots(4, 1)).claim(Slots(20, 1))) == 5  # nine of ten, four of them in flight

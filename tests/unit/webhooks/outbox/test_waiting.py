@@ -1,0 +1,207 @@
+"""The candidates of a claim: no backlog hides others, and a claim costs the same for any number of rows."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from config.database import database_id, now_in_sql
+from keys.suspension import suspend_organization
+from tests.unit.webhooks.outbox.backlogs import AN_HOUR, make_backlog
+from tests.unit.webhooks.rows import OK, claim_due, make_form, make_webhook, result
+from webhooks.models import Delivery, Webhook
+from webhooks.outbox import waiting as module
+from webhooks.outbox.claim import Claim, Claimer
+from webhooks.outbox.record import record
+from webhooks.outbox.shares import Candidate, Slots
+from webhooks.outbox.waiting import OLDEST, Waiting
+
+pytestmark = pytest.mark.django_db
+ROOM = Slots(100, 100)
+A_MINUTE = dt.timedelta(minutes=1)
+MANY = 1000
+
+
+def webhooks(count: int) -> list[Webhook]:
+    """Return webhooks, each of its own organization."""
+    return [make_webhook(make_form()) for _ in range(count)]
+
+
+def targets(candidates: Sequence[Candidate]) -> Counter[str]:
+    return Counter(each.place[1] for each in candidates)
+
+
+def test_candidates__backlog_of_one_target__hides_no_other() -> None:
+    busy, *others = webhooks(4)
+    make_backlog(busy, MANY)
+    for other in others:
+        make_backlog(other, 3, age=A_MINUTE)
+    found = targets(Waiting().candidates(ROOM))
+    assert {other.public_id: found[other.public_id] for other in others} == {other.public_id: 3 for other in others}
+    assert found[busy.public_id] >= OLDEST
+
+
+def test_claim__backlog_of_one_endpoint_that_is_full__goes_to_the_others() -> None:
+    busy, other = webhooks(2)
+    make_backlog(busy, MANY)
+    claimer = Claimer(Slots(1000, 1000))
+    assert len(claimer.claim(ROOM)) == 4
+    make_backlog(other, 1, age=A_MINUTE)
+    assert [claim.delivery.webhook for claim in claimer.claim(ROOM)] == [other]
+
+
+def test_candidates__found_in_both_ways__are_there_once() -> None:
+    (busy,) = webhooks(1)
+    make_backlog(busy, OLDEST + 10)
+    found = Waiting().candidates(ROOM)
+    assert len(found) == len({each.pk for each in found})
+
+
+def test_walk__more_queues_than_one_reads__goes_on_behind_them_and_starts_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "QUEUES_READ", 2)
+    busy, *others = webhooks(5)
+    make_backlog(busy, OLDEST)
+    for other in others:
+        make_backlog(other, 1, age=A_MINUTE)
+    waiting = Waiting()
+    rounds = [set(targets(waiting.candidates(ROOM))) - {busy.public_id} for _ in range(6)]
+    assert all(len(found) <= 2 for found in rounds)
+    assert set.union(*rounds[:3]) == {other.public_id for other in others}
+    assert set.union(*rounds[3:]) == {other.public_id for other in others}
+
+
+def test_walk__queues_without_due_deliveries__are_passed_and_the_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "QUEUES_WALKED", 2)
+    *later, busy, other = sorted(webhooks(7), key=lambda each: each.organization_id)
+    make_backlog(busy, OLDEST)
+    for each in later:
+        make_backlog(each, 1, age=-AN_HOUR)
+    make_backlog(other, 1, age=A_MINUTE)
+    waiting = Waiting()
+    rounds = [targets(waiting.candidates(ROOM))[other.public_id] for _ in range(4)]
+    assert rounds == [0, 0, 0, 1]
+
+
+def test_walk__suspended_organization__is_left_out() -> None:
+    busy, suspended, other = webhooks(3)
+    make_backlog(busy, OLDEST)
+    make_backlog(suspended, 2, age=A_MINUTE)
+    make_backlog(other, 2, age=A_MINUTE)
+    suspend_organization(suspended.form.organization, by=None)
+    found = targets(Waiting().candidates(ROOM))
+    assert (found[suspended.public_id], found[other.public_id]) == (0, 2)
+
+
+def test_candidates__suspended_organization_is_among_the_oldest__is_noted() -> None:
+    (suspended,) = webhooks(1)
+    make_backlog(suspended, 2)
+    suspend_organization(suspended.form.organization, by=None)
+    waiting = Waiting()
+    assert waiting.candidates(ROOM) == []
+    assert waiting.suspended == {suspended.organization_id}
+
+
+@pytest.mark.parametrize(("room", "expected"), [(Slots(9, 0), {"webhook"}), (Slots(0, 9), {"mail"})])
+def test_candidates__no_room_for_a_channel__are_of_the_other(room: Slots, expected: set[str]) -> None:
+    busy, other = webhooks(2)
+    organization = busy.organization_id
+    make_backlog(busy, OLDEST)
+    make_backlog("ada@example.com", OLDEST, organization_id=organization)
+    make_backlog(other, 1, age=A_MINUTE)
+    make_backlog("eve@example.com", 1, age=A_MINUTE, organization_id=organization)
+    found = Waiting().candidates(room)
+    assert {each.place[0] for each in found} == expected
+    assert {other.public_id, "eve@example.com"} & set(targets(found)) != set()
+
+
+def test_candidates__urgent__are_first_behind_any_backlog() -> None:
+    busy, _ = webhooks(2)
+    make_backlog(busy, MANY)
+    urgent = make_backlog("ada@example.com", 2, age=A_MINUTE, organization_id=busy.organization_id, priority=10)
+    found = Waiting().candidates(ROOM)
+    assert {each.pk for each in found[:2]} == {each.pk for each in urgent}
+    assert [each.is_urgent for each in found[:3]] == [True, True, False]
+
+
+def test_candidates__claimed_and_abandoned_ones__are_left_out_of_queues_too() -> None:
+    busy, other = webhooks(2)
+    make_backlog(busy, OLDEST)
+    lost, _ = make_backlog(other, 2, age=A_MINUTE)
+    Delivery.objects.filter(pk=lost.pk).update(lost_claims=1)
+    waiting = Waiting()
+    assert targets(waiting.candidates(ROOM))[other.public_id] == 1
+    assert [each.pk for each in waiting.candidates(ROOM, alone=True)] == [lost.pk]
+
+
+def queries_of(work: Callable[[], list[Claim]]) -> tuple[int, list[Claim]]:
+    with CaptureQueriesContext(connection) as queries:
+        claims = work()
+    return len(queries), claims
+
+
+def test_queries__of_a_claim_and_its_record__do_not_grow_with_rows() -> None:
+    counts = []
+    for number in (8, 64):
+        for webhook in webhooks(number):
+            make_backlog(webhook, 1)
+        of_claim, claims = queries_of(lambda: claim_due(1000))
+        of_record, _ = queries_of(lambda: record([result(claim, OK) for claim in claims]) or [])  # noqa: B023 - called here
+        counts.append((len(claims), of_claim))
+        assert len(claims) == number
+        # Each webhook that is not proven yet has an UPDATE of its own: its limit grows.
+        counts[-1] += (of_record - number,)
+    assert counts[0][1:] == counts[1][1:]
+
+
+def test_queries__of_a_record__do_not_grow_with_rows_while_endpoints_are_proven() -> None:
+    counts = []
+    for number in (8, 64):
+        for webhook in webhooks(number // 8):
+            make_backlog(webhook, 8)
+        Webhook.objects.update(in_flight_limit=32)
+        claims = claim_due(1000)
+        assert len(claims) == number
+        of_record, _ = queries_of(lambda: record([result(claim, OK) for claim in claims]) or [])  # noqa: B023 - called here
+        counts.append(of_record)
+    assert counts[0] == counts[1]
+
+
+def test_queries__of_a_claim_behind_a_backlog__do_not_grow_with_rows_and_queues() -> None:
+    counts = []
+    for number in (8, 40):
+        for webhook in webhooks(number):
+            make_backlog(webhook, OLDEST // 8)
+        of_claim, claims = queries_of(lambda: Claimer(Slots(1000, 1000)).claim(Slots(8, 8)))
+        assert len(claims) == 8
+        counts.append(of_claim)
+    assert counts[0] == counts[1]
+
+
+def plan_of(sql: str, parameters: Sequence[object]) -> str:
+    """Return the plan of a query, by the statistics of now."""
+    explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        cursor.execute(f"{explain} {sql}", parameters)
+        return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+
+def test_plan__of_the_walk_and_of_a_queue__uses_the_index_of_queues() -> None:
+    made = webhooks(20)
+    for webhook in made:
+        make_backlog(webhook, 250)
+    start, one = module._START, made[7]
+    place = (database_id(one.organization_id), "webhook", one.public_id)
+    walk = plan_of(module._WALK.format(now=now_in_sql()), [database_id(start[0]), *start[1], module.QUEUES_WALKED])
+    queue = plan_of(module._OLDEST_OF_QUEUE.format(now=now_in_sql()), [*place, module.ROWS_OF_QUEUE])
+    assert walk.count("delivery_queues") == 2, walk
+    assert "delivery_queues" in queue, queue
+    for plan in (walk, queue):
+        assert "Seq Scan on webhooks_delivery" not in plan, plan
+        assert "SCAN d" not in plan, plan
+        assert "SCAN webhooks_delivery" not in plan, plan
