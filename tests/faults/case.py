@@ -1,6 +1,7 @@
 """A fault, one run of it over one database, and the result."""
 
 import random
+import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +18,10 @@ from tests.faults.standard_points import standard_points
 from tests.faults.tenant import Tenant
 from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECONDS, World
 from tests.services.environment import POSTGRESQL, SQLITE
+from tests.services.processes import ROOT
 
 BOTH = (SQLITE, POSTGRESQL)
+KEPT = ROOT / "build" / "faults"  # logs of failures
 P99_SECONDS = 3.0  # of submit; more on a machine that is so busy that the roles take long to start
 STUCK_SECONDS = SWEEP_SECONDS + 2  # a lease or a due time may be past by so much: a sweep, and slow cores
 
@@ -99,6 +102,13 @@ class Worlds:
     def new(self, backend: str, directory: Path, **options: Any) -> World:
         """Return a service that is not started yet, over a fresh database."""
         return World(backend, directory, **{"backing": self._backing, **options})
+
+    def keep_logs(self, name: str, backend: str) -> None:
+        """Copy the logs of all services on this database so far to build/faults, to look into a failure."""
+        for path in self._directory.glob(f"{backend}-*/**/*.log"):
+            target = KEPT / f"{name}-{backend}" / path.relative_to(self._directory)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
 
     def discard(self, backend: str) -> None:
         """Stop its services; the next fault gets fresh ones."""
@@ -264,10 +274,10 @@ class Run:
 
     def recovery_bound(self, world: World) -> float:
         """
-        Return lease, sweep, a supervisor's pause and twice the time in which the roles start on this machine now, with
-        whatever else it does.
+        Return lease, sweep, a supervisor's pause and three times the time in which the roles start on this machine,
+        with whatever else it does now.
         """
-        return LEASE_SECONDS + SWEEP_SECONDS + RESTART_SECONDS + 2 * world.start_seconds
+        return LEASE_SECONDS + SWEEP_SECONDS + RESTART_SECONDS + 3 * world.start_seconds
 
     def forget(self, world: World, tenant: Tenant) -> None:
         """Delete the organization, so that its retries do not meet the next fault."""
@@ -299,6 +309,7 @@ def run_fault(fault: Fault, backend: str, seed: int, worlds: Worlds, *, quick: b
         run.close()
     run.result.seconds = time.monotonic() - start
     if run.result.broken:
+        worlds.keep_logs(fault.id, backend)
         worlds.discard(backend)
     return run.result
 

@@ -22,7 +22,7 @@ from tests.faults import cases, many_kills, report
 from tests.faults.case import BOTH, FAULTS, Result, Worlds, run_fault
 from tests.services.packages import ensure
 
-PROGRAMS = ("postgres", "redis-server")
+PROGRAMS = ("postgres", "redis-server", "faketime")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -8,7 +8,6 @@ from tests.faults import processes
 from tests.faults.case import Run, fault
 from tests.faults.world import RESTART_SECONDS, SWEEP_SECONDS, World
 from tests.services.environment import POSTGRESQL
-from tests.services.packages import ensure
 from tests.services.waiting import eventually
 
 FREE_SECONDS = 10.0  # after which another process may have the claims of a dead one
@@ -17,7 +16,6 @@ HELD = 4  # deliveries in flight to one endpoint
 
 def wrong_clock(offset: str) -> dict[str, str]:
     """Return the variables for a wall clock that is wrong; the monotonic one is right."""
-    ensure(["faketime"])
     library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     return {"LD_PRELOAD": str(library), "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from tests.faults import processes
 from tests.faults.case import Run, fault
+from tests.faults.checker.promises import RECORD_SECONDS
 from tests.faults.checker.receiver_process import Arrival
 from tests.faults.points import point
 from tests.faults.standard_points import DELAYS
@@ -133,11 +134,12 @@ def check_schedule(run: Run, world: World, tenant: Tenant) -> None:
 
 
 def check_probes(run: Run, world: World, tenant: Tenant) -> None:
-    """After ten failures in a row, and those in flight at that moment, one request each thirty seconds."""
+    """After ten failures in a row, and requests that were claimed before the tenth was recorded, one each 30 s."""
     arrivals = world.receivers.log().of(tenant.prefix)
     most = max(one.in_flight for one in arrivals)
     run.expect(most <= CAP, f"{most} requests were in flight to one endpoint, at most {CAP}")
-    later = arrivals[MANY_FAILURES + CAP :]
+    tenth = sorted(one.answered for one in arrivals if one.answered)[MANY_FAILURES - 1]
+    later = [one for one in arrivals if one.arrived > tenth + RECORD_SECONDS]
     run.note(f"{len(later)} requests after ten failures in a row, {most} in flight")
     gaps = [after.arrived - before.arrived for before, after in pairwise(later)]
     run.expect(len(later) >= 1, "no probe was sent")

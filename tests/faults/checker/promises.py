@@ -122,6 +122,9 @@ def _healthy(evidence: Evidence) -> dict[tuple[str, str], list[Arrival]]:
 
 
 def duplicates(evidence: Evidence) -> int:
+    """Return the copies, not counting retries."""
+    if evidence.resends:
+        return 0
     return sum(len(arrivals) - 1 for arrivals in _healthy(evidence).values())
 
 
