@@ -24,6 +24,7 @@ OUR_NAMES = {
     *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),
     *("DJANGO_SETTINGS_MODULE", "FIELDPOST_ROLE"),
     *("PAGES_URL", "SECURITY_CONTACT"),
+    "PYTHONDONTWRITEBYTECODE",  # each of some two hundred processes would compile our modules again
 }
 OUR_PREFIXES = (
     *("BURST_", "DATABASE_", "DELIVERY_", "EMAIL_", "EVENTS_", "HCAPTCHA_", "PROOF_OF_WORK_", "REDIS_", "TURNSTILE_"),
