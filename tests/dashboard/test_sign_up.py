@@ -14,7 +14,7 @@ from tests.services.client import Client
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.accounts import CONFIRM, SIGN_UP, log_in, mailed_code, new_email, sign_up, verify
-from tests.support.browser import LOGIN, PASSWORD, Browser, person_of, text_of
+from tests.support.browser import LOGIN, PASSWORD, Browser, markup_of, person_of, text_of
 from tests.support.tenants import make_tenant
 from webhooks.models import Delivery
 
@@ -110,9 +110,14 @@ def test_sign_up__owner_of_the_account__is_told_how_to_leave_the_page_of_codes(a
     owner, browser = person_of(make_tenant()), Browser(api)
     sign_up(browser, owner.email)
     assert "This mail has no code" in smtp.wait_for(owner.email)[0].message.get_content()
-    assert (browser.get("/account/login/").status, "Cancel" in browser.get(CONFIRM).text) == (302, True)
-    browser.post("/account/logout/", form=CONFIRM, next="/account/login/")
-    assert browser.get("/account/login/").status == 200
+    assert browser.get(LOGIN).status == 302
+    forms = re.findall(r"<form .*?</form>", markup_of(browser.get(CONFIRM)))
+    (cancel,) = (form for form in forms if "Cancel" in form)
+    action, after = re.search(r'action="([^"]+)"', cancel), re.search(r'name="next" value="([^"]+)"', cancel)
+    assert action
+    assert after
+    done = browser.post(action[1], form=CONFIRM, next=after[1])
+    assert (done.status, done.headers["Location"], browser.get(LOGIN).status) == (302, LOGIN, 200)
 
 
 def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
