@@ -2,7 +2,7 @@
 Deliveries whose claim ended without a result: their deliverer died, or was stopped for longer than a lease
 (docs/adr/0046).
 
-One of them may have killed it. So each of them is sent by a separate process the next time (`isolated.py`), and only
+One of them may have killed it. So each of them is sent by a separate process the next time (`alone.py`), and only
 such a claim counts as an attempt: deliveries that were claimed with a poisonous one lose nothing, and the poisonous one
 fails after its attempts.
 """

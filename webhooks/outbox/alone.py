@@ -1,5 +1,5 @@
 """
-Sending deliveries that may have killed their process, each in a process of its own (docs/adr/0046).
+Sending deliveries that may have killed their process, each in a separate process (docs/adr/0046).
 
 A deliverer that finds such deliveries starts `manage.py deliver --alone`. That process forks a child for each of them,
 so that one that dies takes nothing with it, and is known by its exit. It has one thread, so that it can fork.
@@ -91,7 +91,7 @@ class _Child:
 
 
 class AloneDeliverer:
-    """What runs in that process."""
+    """The work of that process."""
 
     def __init__(self, stop: threading.Event, *, parent: int | None = None) -> None:
         """`parent`: the process id of the deliverer that started this, if one did."""
@@ -118,7 +118,7 @@ class AloneDeliverer:
         return self._parent in (None, os.getppid())
 
     def _step(self, *, claims: bool = True) -> bool:
-        """Record what has ended, and start what is due. Return whether there was anything to do."""
+        """Record outcomes, and start due deliveries. Return whether there was anything to do."""
         self._collect()
         try:
             if self._finished:

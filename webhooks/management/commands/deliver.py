@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
         alone_help = "send what may have killed its process; `deliver` starts this by itself"
         parser.add_argument("--alone", action="store_true", help=alone_help)
-        parser.add_argument("--parent", type=int, help="with --alone: end when this process does")
+        parser.add_argument("--parent", type=int, help="with `--alone`: end when this process does")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the loop."""
