@@ -17,9 +17,8 @@ import threading
 import time
 
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
 
-from config.database import DATABASE_AWAY
 from config.outage import OUTAGE
 from config.times import now
 from webhooks.channels.outcome import Outcome
@@ -130,7 +129,7 @@ class AloneDeliverer:
                 self._next_beat = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / BEATS
             for claim in self._claimer.claim(self._room()) if claims else ():
                 self._fork(claim)
-        except DATABASE_AWAY as error:
+        except Error as error:
             OUTAGE.note(error)
             connection.close()
             time.sleep(1)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
 
-from config.database import DATABASE_AWAY, is_away
+from config.database import is_away
 from config.outage import OUTAGE
 from webhooks.enqueue import MAIL
 from webhooks.outbox.abandoned import free_abandoned
@@ -81,8 +81,8 @@ class Deliverer:
             # One batch a round: results must be recorded soon.
             dispatched = dispatch_batch() + self._dispatch_notices()
             claims = self._claimer.claim(self._room())
-        except DATABASE_AWAY as error:
-            OUTAGE.note(error)
+        except Error as error:
+            _note(error)
             connection.close()
             self.stop.wait(DATABASE_PAUSE_SECONDS)
             return True
@@ -182,8 +182,16 @@ class Deliverer:
                 break
         try:
             self._record()
-        except DATABASE_AWAY as error:
+        except Error as error:
             logger.warning("results not recorded, their deliveries are sent again when the leases end: %s", error)
             connection.close()
         self._alone.end()
         self._heartbeat.end()
+
+
+def _note(error: Error) -> None:
+    """Log an outage once, and any other error of the database each time: the loop goes on after both."""
+    if is_away(error):
+        OUTAGE.note(error)
+    else:
+        logger.error("a round of deliveries failed; trying again", exc_info=error)

@@ -17,9 +17,9 @@ from django.db.models.functions import Now
 from tests.services.processes import Process
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.poison import POISON
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.outbox.backlogs import make_backlog
+from tests.unit.webhooks.outbox.poison import POISON
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import shared_database
 from webhooks.models import Attempt, Delivery, Message, Webhook
@@ -136,11 +136,11 @@ def test_poison__kills_whatever_sends_it__fails_in_the_end_and_its_neighbors_are
     (poison,) = make_backlog(bad, 1, attempt_count=ATTEMPTS - 2)
     Message.objects.update(body=f'{{"text": "{POISON}"}}')
     neighbors = make_backlog(good, 3)
-    first = deliverers.start(settings="tests.support.poison")
+    first = deliverers.start(settings="tests.unit.webhooks.outbox.poison")
     first.popen.wait(PATIENCE)
     assert first.popen.returncode == -signal.SIGKILL
     assert Delivery.objects.get(pk=poison.pk).attempt_count == ATTEMPTS - 2
-    second = deliverers.start(settings="tests.support.poison")
+    second = deliverers.start(settings="tests.unit.webhooks.outbox.poison")
 
     def has_failed() -> bool:
         Delivery.objects.filter(status="pending", next_attempt_at__gt=Now()).update(next_attempt_at=Now())

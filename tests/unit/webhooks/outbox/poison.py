@@ -14,7 +14,7 @@ from config.settings import *  # noqa: F403 - all of them
 from config.settings import INSTALLED_APPS as OUR_APPS
 
 POISON = "kills the process that sends it"
-INSTALLED_APPS = [*OUR_APPS, "tests.support.poison.Poison"]
+INSTALLED_APPS = [*OUR_APPS, "tests.unit.webhooks.outbox.poison.Poison"]
 
 
 class Poison(AppConfig):
