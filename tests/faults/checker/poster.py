@@ -14,7 +14,7 @@ from tests.services.client import Client
 
 UNKNOWN = 0  # no answer: the request may have been stored, or not
 RETRY_SECONDS = 0.2
-PADDING_FIELD = 9_000  # characters of a field; one may have 10,000
+PADDING_FIELD = 9_000  # characters of a field; one may have 65,536
 
 
 @dataclass(frozen=True)
