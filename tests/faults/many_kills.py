@@ -21,6 +21,7 @@ RATE = 25.0
 SLOW_SECONDS = 0.4
 FORMS = 10
 WAIT_SECONDS = 15.0  # for a request in flight, before a kill comes without one
+UNRECORDED_SECONDS = 0.5  # from an answer until its result is recorded
 P99_SECONDS = 15.0  # a killed web process takes its open requests with it, and others queue until it is back
 
 
@@ -93,6 +94,8 @@ def wait_for_requests(world: World, tenant: Tenant, poster: Poster, victim: str)
 def check_copies(run: Run, world: World, tenant: Tenant) -> None:
     """No more copies than requests were in flight at the kills."""
     arrivals = world.receivers.log().of(tenant.prefix)
-    most = sum(one.was_in_flight(hurt.start - 1.5, hurt.end + 1.5) for hurt in run.disturbances for one in arrivals)
+    most = sum(
+        one.was_in_flight(hurt.start - UNRECORDED_SECONDS, hurt.start) for hurt in run.disturbances for one in arrivals
+    )
     run.note(f"{most} deliveries in flight at kills")
     run.expect(run.result.duplicates <= most, f"{run.result.duplicates} copies for {most} deliveries in flight")

@@ -96,11 +96,11 @@ def serve_killed(run: Run) -> None:
         longest = world.start_seconds
         for _ in range(run.pick(quick=4, full=10)):
             process = world.application.start_role("web")
+            world.application.processes.clear()  # the supervisor must not start it again
             threading.Event().wait(run.rng.uniform(0.1, longest))
             with run.outage():
                 kill_only_serve(run, world, process)
             run.result.kills += 1
-            world.application.processes.clear()
         roles["web"] = world.start_service()
         run.judge(world, tenant, poster, p99_seconds=30)
 

@@ -14,6 +14,7 @@ from tests.services.client import Client
 
 UNKNOWN = 0  # no answer: the request may have been stored, or not
 RETRY_SECONDS = 0.2
+PADDING_FIELD = 9_000  # characters of a field; one may have 65,536
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ class Poster:
     def _new(self, text: str, form_id: str = "") -> Post:
         with self._lock:
             number = len(self.posts)
-            values = {"number": f"{self._run_id}-{number}", "text": text or "x" * self._padding}
+            values = {"number": f"{self._run_id}-{number}", "text": text}
+            for start in range(0, self._padding, PADDING_FIELD):
+                values[f"padding{start}"] = "x" * min(PADDING_FIELD, self._padding - start)
             body = json.dumps(values).encode()
             post = Post(f"{self._run_id}-{number}", form_id or self._form_ids[number % len(self._form_ids)], body)
             self.posts.append(post)
@@ -142,7 +145,7 @@ class Poster:
 
     def _retry(self, post: Post, end: float) -> None:
         pause = threading.Event()
-        while not self.send(post).id and time.monotonic() < end:
+        while not self.send(post).id and not 400 <= post.told[-1].status < 500 and time.monotonic() < end:
             pause.wait(RETRY_SECONDS)
 
     @property
