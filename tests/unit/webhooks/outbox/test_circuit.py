@@ -11,7 +11,7 @@ from config.times import now
 from tests.unit.webhooks.outbox.backlogs import let_pass, make_backlog
 from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, make_form, make_webhook, result
 from webhooks.channels.outcome import Outcome
-from webhooks.channels.webhook_health import MOST_IN_FLIGHT, OPEN_AFTER_FAILURES, PROBE_EVERY
+from webhooks.channels.webhook_health import MOST_IN_FLIGHT, PROBE_EVERY
 from webhooks.models import IN_FLIGHT, Delivery, Webhook
 from webhooks.outbox.claim import Claim
 from webhooks.outbox.record import record
@@ -21,6 +21,7 @@ from webhooks.registration import change_webhook, send_test
 pytestmark = pytest.mark.django_db
 SLOW = dataclasses.replace(OK, duration_ms=500)
 WAITING = 20
+FAILURES = 10  # in a row; then the circuit is open
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def claim_one_of(room: int) -> Claim:
 
 
 def open_circuit() -> None:
-    fail(OPEN_AFTER_FAILURES)
+    fail(FAILURES)
 
 
 def state_of(webhook: Webhook) -> Webhook:
@@ -60,7 +61,7 @@ def attempts() -> int:
 
 
 def test_circuit__ten_failures_in_a_row__opens_it_and_nine_do_not(webhook: Webhook) -> None:
-    fail(OPEN_AFTER_FAILURES - 1)
+    fail(FAILURES - 1)
     assert not is_open(webhook)
     (claim, *_) = claim_due(WAITING)
     record([result(claim, FAILED)])
@@ -70,9 +71,9 @@ def test_circuit__ten_failures_in_a_row__opens_it_and_nine_do_not(webhook: Webho
 
 
 def test_circuit__a_success_between_failures__keeps_it_closed(webhook: Webhook) -> None:
-    fail(OPEN_AFTER_FAILURES - 1)
+    fail(FAILURES - 1)
     record([result(claim_due(1)[0], OK)])
-    fail(OPEN_AFTER_FAILURES - 1)
+    fail(FAILURES - 1)
     assert not is_open(webhook)
 
 
@@ -157,7 +158,7 @@ def test_circuit__open__holds_test_events_too_and_their_results_do_not_touch_it(
     moved = state_of(webhook)
     record([result(claim_one_of(WAITING), OK)])
     after = state_of(webhook)
-    assert (after.failure_count, after.probe_at) == (OPEN_AFTER_FAILURES, moved.probe_at)
+    assert (after.failure_count, after.probe_at) == (FAILURES, moved.probe_at)
 
 
 def test_limit__test_events__neither_raise_nor_lower_it(webhook: Webhook) -> None:
