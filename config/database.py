@@ -73,7 +73,7 @@ def now_in_sql() -> str:
 
 def database_now() -> dt.datetime:
     """
-    Return the time by the database's clock.
+    Return the time by the database's clock, in whole milliseconds as `config.times.now`.
 
     For rows that are inserted in bulk: with an expression such as `Now()` Django cannot send them as arrays.
     """
@@ -82,7 +82,7 @@ def database_now() -> dt.datetime:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {now_in_sql()}")
         moment: dt.datetime = cursor.fetchone()[0]
-    return moment
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def drop_broken_connections(error: BaseException | None = None) -> None:

@@ -95,7 +95,9 @@ def enqueue(event: Event, subject: Any, targets: Sequence[Target], *, organizati
         return []
     with transaction.atomic():
         message = Message.objects.create(event=event.name, body=event.write(subject))
-        return Delivery.objects.bulk_create(target.delivery(message, organization_id) for target in targets)
+        return Delivery.objects.bulk_create(
+            target.delivery(message, organization_id, priority=event.priority) for target in targets
+        )
 
 
 def enqueue_mail(

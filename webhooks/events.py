@@ -50,8 +50,8 @@ SUBMISSION_CREATED = Event(
     has_submission_id=True,
 )
 TEST = Event("test", "Test event", write=test_message, is_tried_once=True)
-WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message)
-NOTICE = Event("notice", "Notice", write=notice_message)
+WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message, priority=5)
+NOTICE = Event("notice", "Notice", write=notice_message, priority=5)
 # Somebody waits for a code at a page; other mails about accounts answer a request, too.
 ACCOUNT_CODE = Event("account.code", "Code", write=rendered_message, is_secret=True, priority=20)
 ACCOUNT_MAIL = Event("account.mail", "Mail about an account", write=rendered_message, is_secret=True, priority=10)

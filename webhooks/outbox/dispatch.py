@@ -26,6 +26,7 @@ from webhooks.enqueue import Target
 from webhooks.events import EVENTS, Event
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
+from webhooks.outbox.insert_deliveries import insert_deliveries
 
 ROWS_A_BATCH = 200
 MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
@@ -81,15 +82,16 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     for row in rows:
         row.form = forms[row.form_id]
     deliveries: list[Delivery] = []
+    moment = database_now()
     for event in EVENTS.values():
         if causing := [row for row in rows if event.is_caused_by(row)]:
-            deliveries += _deliveries_of(event, causing)
+            deliveries += _deliveries_of(event, causing, moment)
     # A submission that was marked as not spam may have its deliveries already.
-    Delivery.objects.bulk_create(deliveries, ignore_conflicts=True, batch_size=500)
+    insert_deliveries(deliveries, moment)
     _resume_canceled([row for row in rows if row.released_at and not row.spam])
 
 
-def _deliveries_of(event: Event, rows: Sequence[Submission]) -> list[Delivery]:
+def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[Delivery]:
     wanted: dict[uuid.UUID, list[Target]] = {row.pk: [] for row in rows}
     with_body: set[uuid.UUID] = set()
     for channel in CHANNELS.values():
@@ -98,7 +100,6 @@ def _deliveries_of(event: Event, rows: Sequence[Submission]) -> list[Delivery]:
             if targets and channel.uses_body:
                 with_body.add(pk)
     messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body)
-    moment = database_now()
     return [_delivery(row, messages[row.pk], target, moment) for row in rows for target in wanted[row.pk]]
 
 

@@ -61,7 +61,8 @@ def _queue(row: Notice, receivers: Sequence[User]) -> None:
     message = Message.objects.create(event=NOTICE.name, body=NOTICE.write(row))
     deliveries = []
     for user in receivers:
-        delivery = mail_target(user.email).delivery(message, row.organization_id, key=f"notice:{row.pk}:{user.pk}")
+        key = f"notice:{row.pk}:{user.pk}"
+        delivery = mail_target(user.email).delivery(message, row.organization_id, key=key, priority=NOTICE.priority)
         delivery.account = user  # a mail that waits for a retry ends with the account
         deliveries.append(delivery)
     Delivery.objects.bulk_create(deliveries)

@@ -44,7 +44,7 @@ def lost_by_a_kill(monkeypatch: pytest.MonkeyPatch) -> int:
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Delivery.objects, "bulk_create", die)
+        patch.setattr(dispatch, "insert_deliveries", die)
         with pytest.raises(Killed):
             dispatch_all()
     dispatch_all()

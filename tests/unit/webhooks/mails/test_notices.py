@@ -3,12 +3,14 @@
 import datetime as dt
 
 import pytest
+from django.db.models.functions import Now
 
 from config.times import now
 from keys.models import Membership, Notice, Organization, Role, User
 from keys.notices import notify_account, notify_owners, purge_notices
 from tests.services.receivers import MailReceiver
-from tests.unit.webhooks.rows import make_form, owner_of
+from tests.unit.webhooks.dispatching import dispatch_all
+from tests.unit.webhooks.rows import claim_due, make_form, make_submission, owner_of
 from webhooks.models import Delivery, Message
 from webhooks.outbox import notices
 from webhooks.outbox.loop import Deliverer
@@ -110,3 +112,13 @@ def test_purge__dispatched_a_month_ago__goes_and_a_waiting_one_stays() -> None:
         )
     assert purge_notices() == 1
     assert Notice.objects.count() == 2
+
+
+def test_notice__among_mails_of_submissions__is_claimed_first() -> None:
+    form = make_form(notification_recipients=["ada@example.com"])
+    make_submission(form)
+    dispatch_all()
+    Delivery.objects.update(next_attempt_at=Now() - dt.timedelta(hours=1))
+    notify_owners(form.organization, "webhook.created", subject="New webhook", text="Hello")
+    dispatch_notices()
+    assert [claim.delivery.event for claim in claim_due(8)] == ["notice", "submission.created"]
