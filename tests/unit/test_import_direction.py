@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "webhooks": {
         **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),
         "channels": WEBHOOK_GROUND,
-        "outbox": WEBHOOK_GROUND | {"channels"},
+        "outbox": WEBHOOK_GROUND | {"channels", "mails"},
         "mails": WEBHOOK_GROUND,
     },
 }

@@ -22,8 +22,8 @@ from django.db.models.functions import Now
 from config.ids import Prefix, decode_id
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL, WEBHOOK
+from webhooks.mails.allowance import split_by_allowance
 from webhooks.models import IN_FLIGHT, DelivererSlots, Delivery, Webhook
-from webhooks.outbox.mail_allowance import split_by_allowance
 from webhooks.outbox.shares import NO_LIMIT, Candidate, InFlight, Limit, Place, Shares, Slots
 from webhooks.outbox.suspended import postpone
 from webhooks.outbox.waiting import Waiting
