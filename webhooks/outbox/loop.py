@@ -99,6 +99,7 @@ class Deliverer:
     def _sweep(self) -> None:
         """From time to time, free the deliveries of dead processes, and have them sent by a separate one."""
         if time.monotonic() >= self._next_sweep:
+            self._heartbeat.renew()  # or this process could free its own, after a long pause
             free_abandoned()
             self._alone.start_if_needed()
             self._next_sweep = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / 5
