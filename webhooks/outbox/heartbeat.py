@@ -92,7 +92,8 @@ class Heartbeat:
         DelivererSlots.objects.filter(alive_until__lt=Now() - FORGET_AFTER).delete()
         name = f"{socket.gethostname()}:{os.getpid()}"
         slots = {"slots": self._slots.others, "mail_slots": self._slots.mails}
-        DelivererSlots.objects.create(pk=self._id, name=name, alive_until=until, **slots)
+        row = DelivererSlots(pk=self._id, name=name, alive_until=until, **slots)
+        DelivererSlots.objects.bulk_create([row], ignore_conflicts=True)  # thread and caller may do so together
         self._is_registered = True
 
     def _sign_off(self) -> None:
