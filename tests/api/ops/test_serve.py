@@ -163,7 +163,7 @@ def test_web_process__asked_to_end__answers_on_kept_connections_and_says_that_it
 ) -> None:
     """A close of idle connections would reset those on which a request is on its way."""
     application = start_service()
-    (web,) = children_of(application.processes["web"].popen.pid)
+    web = application.processes["web"].popen.pid
     kept = [KeptConnection(application.port) for _ in range(KEPT_CONNECTIONS)]
     os.kill(web, signal.SIGTERM)
     answers = []
