@@ -20,7 +20,7 @@ from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.packages import ensure
 from tests.suites import QUICK, SUITES, Result, Runner, Suite, exists
 
-LANES = 3  # one more than processors: suites also wait, for mails, retries and time-outs
+LANES = 4  # twice the processors: suites wait for mails, retries and time-outs for two fifths of their time
 # The published clients of other services run against ours; certificates for the TLS tests.
 ALL_SUITES_PROGRAMS = ("node", "npm", "openssl")
 

@@ -18,7 +18,7 @@ def with_limits(
     # These need psycopg, which SQLite does not.
     from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
-    from config.postgresql.watched import WatchedConnection, suspect
+    from config.postgresql.watched import WatchedConnection
 
     # Seconds; milliseconds until an unresponsive peer counts as gone; idle seconds before a keepalive probe.
     timeouts: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 30}
@@ -35,8 +35,8 @@ def with_limits(
         # A pool, because web servers end idle threads without closing their connections.
         # `timeout`: seconds to wait for a connection, then 503. `reconnect_timeout` is shorter: the pool's retries
         # back off, so that requests would still wait although the database is available again.
-        pool: dict[str, Any] = {"max_size": pool_size, "timeout": 2.0, "reconnect_timeout": 1.0}
-        pool |= {"connection_class": WatchedConnection, "reconnect_failed": suspect}
+        pool: dict[str, Any] = {"max_size": pool_size, "timeout": 3.0, "reconnect_timeout": 1.5}
+        pool["connection_class"] = WatchedConnection
         default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
         snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     return snapshot, export

@@ -1,6 +1,5 @@
 """
-A PostgreSQL that takes connections and answers nothing: its processes, its disk, its standby or the network hang. Or
-one that cannot be reached, after the pool has tried for a while.
+A PostgreSQL that takes connections and answers nothing: its processes, its disk, its standby or the network hang.
 
 No limit of the server helps then, because the server would have to enforce it, and none of TCP, because the kernel
 there still confirms our bytes. So a query of a web process that has waited for SUSPICIOUS_SECONDS starts a test: a new

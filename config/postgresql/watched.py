@@ -53,21 +53,6 @@ def _check(since: float) -> None:
         WATCH.suspect(answers)
 
 
-def suspect(_pool: object = None) -> None:
-    """Test the database: the pool could not connect for a while."""
-    WATCH.suspect(answers)
-
-
-def has_spoken(error: psycopg.OperationalError) -> bool:
-    """
-    Return whether the server itself refused a connection, such as with "too many clients already".
-
-    Such a refusal has no code here, only a severity (https://www.postgresql.org/docs/current/libpq-connect.html). Other
-    errors are the system's: nothing listens, or the host cannot be reached.
-    """
-    return "FATAL" in str(error)
-
-
 class _Tester(psycopg.Connection[Any]):
     """A connection whose every step has TEST_SECONDS."""
 
@@ -82,7 +67,7 @@ def answers() -> bool:
     try:
         tester = _Tester.connect(**parameters)
     except psycopg.OperationalError as error:
-        return has_spoken(error)
+        return not isinstance(error, psycopg.errors.ConnectionTimeout)
     try:
         # Written to the log on disk, and to a synchronous standby, but to no table.
         tester.execute("SELECT pg_logical_emit_message(true, 'fieldpost', '')")
