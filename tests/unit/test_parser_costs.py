@@ -318,7 +318,7 @@ def test_parsers__of_every_field_type__are_in_the_table() -> None:
 
 
 def test_costs__a_quadratic_scan__is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It costs several times what is allowed, even next to a busy neighbor, and is tried only twice."""
+    """It costs several times the bound, even next to a busy neighbor, and is tried only twice."""
     monkeypatch.setattr(costs, "MOST_TRIES", 2)
 
     def quadratic(text: str) -> int:
