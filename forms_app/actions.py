@@ -49,11 +49,12 @@ def create_form(
     *, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Unpack[FormValues]
 ) -> Form:
     """Create a form, by default as a draft."""
-    published_at = now() if status == STATES.PUBLISHED else None
+    moment = now()
+    times = {"created_at": moment, "updated_at": moment}
+    if status == STATES.PUBLISHED:
+        times["published_at"] = moment
     with transaction.atomic():
-        form = Form.objects.create(
-            organization=organization, status=status, is_default=is_default, published_at=published_at, **values
-        )
+        form = Form.objects.create(organization=organization, status=status, is_default=is_default, **times, **values)
         if not is_default:  # else it is born with its organization
             record_event(
                 organization=organization,

@@ -175,9 +175,10 @@ def _of_webhooks(rows: QuerySet[Delivery]) -> list[Delivery]:
     deliveries = list(rows.filter(channel=WEBHOOK).select_related("message", "submission").defer(*texts))
     # Each webhook once: decrypting its secrets takes longer than reading it.
     webhooks = Webhook.objects.in_bulk({delivery.webhook_id for delivery in deliveries})
-    for delivery in deliveries:
-        delivery.webhook = webhooks.get(delivery.webhook_id)
-    return [delivery for delivery in deliveries if delivery.webhook is not None]
+    there = [delivery for delivery in deliveries if delivery.webhook_id in webhooks]  # the others were just deleted
+    for delivery in there:
+        delivery.webhook = webhooks[delivery.webhook_id]
+    return there
 
 
 def _of_others(rows: QuerySet[Delivery]) -> list[Delivery]:

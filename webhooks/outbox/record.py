@@ -174,11 +174,13 @@ def _cancel(results: Sequence[Result]) -> None:
         spam = _lock_submissions(results)
         for result in sorted(results, key=lambda each: each.claim.delivery.pk):
             delivery = result.claim.delivery
-            delivery.webhook = webhooks.get(delivery.webhook_id)
+            if delivery.webhook_id is not None:
+                if delivery.webhook_id not in webhooks:
+                    continue  # deleted, and its deliveries with it
+                delivery.webhook = webhooks[delivery.webhook_id]
             if delivery.submission is not None:
                 delivery.submission.spam = delivery.submission_id in spam
-            if delivery.webhook_id is None or delivery.webhook is not None:  # it was not deleted
-                _cancel_one(result)
+            _cancel_one(result)
         _drop_secrets(results)
 
 

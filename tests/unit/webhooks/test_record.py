@@ -236,3 +236,12 @@ def test_purge__attempts_and_ended_deliveries_of_more_than_30_days_ago__are_dele
     purge_log()
     assert set(Delivery.objects.values_list("pk", flat=True)) == {fresh.pk, due.pk}
     assert list(Attempt.objects.values_list("delivery_id", flat=True)) == [fresh.pk]
+
+
+def test_record__canceled_of_a_webhook_that_was_deleted__does_not_stop_the_others() -> None:
+    gone, other = make_deliveries(2, webhooks=2)
+    claims = claim_due(2)
+    gone.delete()
+    record([result(claim, CANCELED) for claim in claims])
+    delivery = Delivery.objects.get()
+    assert (delivery.webhook, delivery.lease_token, delivery.status) == (other, None, "pending")
