@@ -43,7 +43,7 @@ def _watched(steps: PQGen[T]) -> Generator[Any, Any, T]:
                 _check(since)
             wanted = steps.send(ready)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value  # type: ignore[no-any-return]  # StopIteration has no type for it
 
 
 def _check(since: float) -> None:
