@@ -209,7 +209,7 @@ class Run:
             rows = world.database.rows(tenant.forms, STUCK_SECONDS)
             if is_drained(rows, tenant, poster) or time.monotonic() > end:
                 return rows
-            time.sleep(0.2)
+            time.sleep(0.2)  # the poll of a condition that is returned when it fails, too
 
     def judge(
         self,

@@ -65,7 +65,7 @@ class Backlog:
         """Wait until all are delivered and return the seconds since the first request. Raises AssertionError."""
         late = time.monotonic() + DRAIN_SECONDS
         while process.running and time.monotonic() < late and self.receiver.requests() < self.deliveries:
-            time.sleep(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)  # sparingly: each question costs the receiver time that is measured
         process.wait_until(lambda: self.bench.query(_UNSENT)[0] == 0)
         end = time.monotonic()
         self._check()
