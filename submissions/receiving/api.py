@@ -39,8 +39,9 @@ SUBMITTED_BODY = {
     "type": "object",
     "description": "Field names and their values. The names listed here control the submission and are not data.",
     "properties": {
-        "_formId": {"description": "The form, instead of `?formId=`.", **FORM_ID_SCHEMA, "type": ["string", "null"]},
-        **dict.fromkeys(sorted(CONTROL_FIELDS - {"_formId"}), _ANY_VALUE),
+        **dict.fromkeys(sorted(CONTROL_FIELDS), _ANY_VALUE),
+        # No pattern: where `?formId=` names the form, `_formId` is not read.
+        "_formId": {"description": "The form's id, read where `?formId=` is missing or empty.", **_ANY_VALUE},
     },
     "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
     "minProperties": 1,
