@@ -83,6 +83,7 @@ class FormViewSet(KeyedViewSet):
         """Make a published form a draft again."""
         return self.show_form(unpublish_form(self.act()), "Form unpublished.")
 
+    @extend_schema(operation_id="archiveForm")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Archive a form; its submissions stay readable and exportable."""
         form: Form = self.act()

@@ -13,8 +13,20 @@ from keys.models import AccessKey, Permission
 
 
 class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
-    """An access key in responses, without its token."""
+    """An access key, without the key itself."""
 
+    texts = {
+        "id": "The id of the record.",
+        "name": "A name for people.",
+        "kind": "`secret`, or `publishable` for pages.",
+        "admin": "Whether the key may manage keys.",
+        "permissions": "The operations that the key may use. Submitting needs none.",
+        "expiresAt": "The last day on which the key works (UTC); null if it does not expire.",
+        "hint": "Prefix and last four characters of a secret key; the whole of a publishable one.",
+        "createdAt": "When the record was made.",
+        "lastUsedAt": "When the key was used, at most ten minutes late; null if never.",
+        "revokedAt": "When the key was revoked; null if it was not.",
+    }
     id = PublicIdField(Prefix.ACCESS_KEY)
     permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
     expiresAt = serializers.DateField(source="expires_on", allow_null=True)
@@ -39,18 +51,32 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
 
 
 class AccessKeyRecordWithKey(AccessKeyRecord):
-    """The response of create and regenerate: only here is the token shown."""
+    """An access key, with the key itself. Only the responses that make one have it."""
 
+    schema_name = "IssuedAccessKey"
+    texts = {**AccessKeyRecord.texts, "key": "The value for the header `x-access-key`. Keep it: it is not shown again."}
     key = serializers.CharField()
 
     class Meta(AccessKeyRecord.Meta):
         fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
 
 
-@ruled(anyOf=[{"properties": {"kind": {"const": "secret"}}}, {"properties": {"permissions": {"maxItems": 0}}}])
+# With `if`, which generators pass over: `anyOf` becomes several types, each without the members of the whole.
+@ruled(
+    **{
+        "if": {"properties": {"kind": {"const": "publishable"}}, "required": ["kind"]},
+        "then": {"properties": {"permissions": {"maxItems": 0}}},
+    }
+)
 class NewAccessKey(StrictSerializer):
-    """The body of `POST /api/keys`."""
+    """An access key to create."""
 
+    texts = {
+        "name": "A name for people.",
+        "permissions": "All six if left out; none for a key that can only submit.",
+        "expiresAt": "The last day on which the key works (UTC); null or left out for no end.",
+        "kind": "`publishable` keys are for pages and can only submit.",
+    }
     name = NameField()
     permissions = serializers.ListField(
         child=serializers.ChoiceField(Permission.choices), required=False, max_length=20

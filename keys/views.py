@@ -43,6 +43,7 @@ class AccessKeyViewSet(KeyedViewSet):
         found.refresh_from_db()
         return self.show(found, "Access key regenerated. The old one no longer works.", key=token)
 
+    @extend_schema(operation_id="revokeKey")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Revoke a key permanently."""
         found: AccessKey = self.act()

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 from config.api.filters import StrictFilterBackend
 from config.api.pagination import BarePagination
-from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
 from config.ids import Prefix
@@ -27,10 +26,13 @@ from submissions.models import Submission
 from submissions.reading.filters import SubmissionFilters
 from submissions.reading.listing import Scope, count_exactly, read_exactly
 from submissions.reading.shares import searching
-from submissions.serializers import CHANGED_BODY, SubmissionChange, SubmissionRecord
+from submissions.serializers import SubmissionChange, SubmissionRecord
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
-BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
+BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/Submission"}}
+CONTENT_DISPOSITION = OpenApiParameter(
+    "Content-Disposition", str, OpenApiParameter.HEADER, response=[200], description="Suggests a name for the file."
+)
 RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
 HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
 
@@ -69,11 +71,11 @@ class SubmissionViewSet(KeyedViewSet):
         return read_exactly(self.scope, start, size, total=total, alias=queryset.db)
 
     def list(self, request: Request) -> Response:
-        """Return a page of the caller's submissions, newest first."""
+        """Return a page of the organization's submissions, newest first."""
         with searching(self.organization_id, request.query_params.get("q", "")):
             return super().list(request)
 
-    @extend_schema(request={JSON_MEDIA_TYPE: CHANGED_BODY}, responses=enveloped(SubmissionRecord))
+    @extend_schema(request=SubmissionChange, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Mark a submission as spam or as not spam, or release one that is held; the last two deliver it."""
         wanted = self.read(SubmissionChange)
@@ -93,8 +95,12 @@ class SubmissionViewSet(KeyedViewSet):
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
 
     @extend_schema(
+        operation_id="exportSubmissions",
         filters=True,
-        parameters=[OpenApiParameter("format", str, enum=[*EXPORTS], default="csv")],
+        parameters=[
+            OpenApiParameter("format", str, enum=[*EXPORTS], default="csv", description="The format of the file."),
+            CONTENT_DISPOSITION,
+        ],
         responses={
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
             (200, "application/json"): OpenApiResponse(BARE_ARRAY),

@@ -84,13 +84,22 @@ class WebhookViewSet(KeyedViewSet):
         delivery = send_test(self.act())
         return success(DeliveryRecord(delivery).data, "Test event queued. The delivery log shows its result.")
 
-    @extend_schema(request=None, responses=enveloped(WebhookRecordWithSecret))
+    @extend_schema(
+        operation_id="rotateWebhookSecret",
+        request=None,
+        responses=enveloped(WebhookRecordWithSecret),
+    )
     def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a new signing secret; both sign for 24 hours."""
         rotated = rotate_secret(self.act())
         return self.show(rotated, "Secret rotated. The old one signs as well for 24 hours.", secret=rotated.secret)
 
-    @extend_schema(request=ReplayRange, responses=enveloped(ReplayRecord))
+    @extend_schema(
+        operation_id="replayDeliveries",
+        tags=["Deliveries"],
+        request=ReplayRange,
+        responses=enveloped(ReplayRecord),
+    )
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
@@ -137,6 +146,7 @@ class DeliveryViewSet(KeyedViewSet):
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
 
+    @extend_schema(operation_id="listDeliveries", tags=["Deliveries"])
     def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)

@@ -35,6 +35,7 @@ COLUMNS = ("received", "spam", "delivered", "failed")
 class AnalyticsQuery(QuerySerializer):
     """`formId`, `from` and `to` (UTC days, inclusive; the last 30 by default), `interval`."""
 
+    texts = {"interval": "The length of a point of the series."}
     formId = IdField(Prefix.FORM, required=False)
     to = DateField(required=False)
     interval = serializers.ChoiceField(["day", "hour"], default="day")
@@ -45,8 +46,15 @@ class AnalyticsQuery(QuerySerializer):
 
 
 class TotalsRecord(serializers.Serializer[Any]):
-    """Submissions received and stored as spam; deliveries that succeeded and that failed permanently."""
+    """Counts of the whole range."""
 
+    schema_name = "AnalyticsTotals"
+    texts = {
+        "received": "Submissions, spam included.",
+        "spam": "Submissions taken for spam.",
+        "delivered": "Deliveries that succeeded.",
+        "failed": "Deliveries that failed permanently.",
+    }
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
     delivered = serializers.IntegerField()
@@ -54,16 +62,23 @@ class TotalsRecord(serializers.Serializer[Any]):
 
 
 class PointRecord(serializers.Serializer[Any]):
-    """One day or hour."""
+    """Counts of one day or hour."""
 
+    schema_name = "AnalyticsPoint"
+    texts = {
+        "start": "When it begins (UTC).",
+        "received": "Submissions, spam included.",
+        "spam": "Submissions taken for spam.",
+    }
     start = serializers.DateTimeField()
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
 
 
 class AnalyticsRecord(serializers.Serializer[Any]):
-    """`{totals, series}`."""
+    """Counts of an organization or of one form."""
 
+    texts = {"totals": "Counts of the whole range.", "series": "A point for every day or hour, also where nothing was."}
     totals = TotalsRecord()
     series = PointRecord(many=True)
 
@@ -77,7 +92,7 @@ class AnalyticsView(KeyedView):
 
     @extend_schema(parameters=[AnalyticsQuery], responses=enveloped(AnalyticsRecord))
     def get(self, request: Request) -> Response:
-        """Return totals and a series for a range of days."""
+        """Return totals and a series for a range of days, by default the last 30."""
         query = validate_query(AnalyticsQuery, request.query_params)
         first, last = day_range(query)
         form_id = query.get("formId")

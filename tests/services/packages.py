@@ -21,6 +21,7 @@ PACKAGES = {
     "php": "php-cli",
     "ruby": "ruby",
     "faketime": "faketime",
+    "java": "default-jre-headless",
 }
 
 

@@ -43,6 +43,14 @@ schemathesis.openapi.format("uri", st.from_regex(r"http://127\.0\.0\.1:9/[a-z0-9
 
 
 @schemathesis.hook
+def before_load_schema(_context: schemathesis.HookContext, raw_schema: dict[str, Any]) -> None:
+    """Let records have no other members than those of the document, which lets clients ignore later ones."""
+    for schema in raw_schema["components"]["schemas"].values():
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+
+
+@schemathesis.hook
 def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: dict[str, Any]) -> None:
     """Replace a call that would revoke the key of all cases."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
@@ -75,7 +83,13 @@ def existing(drawn: str) -> str:
 
 
 def correct_form(body: dict[str, Any]) -> None:
-    """Make names distinct and 5.0 an integer, and require no field: the default form cannot have a required one."""
+    """
+    Make names distinct, a redirect a URL and 5.0 an integer.
+
+    Require no field: the default form cannot have a required one.
+    """
+    if body.get("redirectUrl"):
+        body["redirectUrl"] = "https://shop.example/thanks"
     if isinstance(body.get("retentionDays"), float):
         body["retentionDays"] = int(body["retentionDays"])
     for place, field in enumerate(body["fields"] if isinstance(body.get("fields"), list) else []):
