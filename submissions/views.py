@@ -1,5 +1,6 @@
 """`/api/submissions`: list, read, mark spam or not, delete, export."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,10 +10,11 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.errors import Detail, invalid
 from config.api.filters import StrictFilterBackend
-from config.api.pagination import BarePagination
 from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
+from config.api.serializers import QuerySerializer
 from config.api.views import KeyedViewSet, deleted
 from config.ids import Prefix
 from forms_app.models import Form
@@ -24,15 +26,16 @@ from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
 from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
+from submissions.reading.cursor import MalformedCursor, decode_cursor, read_on
 from submissions.reading.filters import SubmissionFilters
-from submissions.reading.listing import Scope, count_exactly, read_exactly
+from submissions.reading.listing import HEAVY_COLUMNS, Scope, count_exactly, read_exactly
+from submissions.reading.pagination import CURSOR, SubmissionListQuery, SubmissionPagination, cursor_problems
 from submissions.reading.shares import searching
 from submissions.serializers import CHANGED_BODY, SubmissionChange, SubmissionRecord
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
 BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
 RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
-HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
 
 
 class SubmissionViewSet(KeyedViewSet):
@@ -41,7 +44,7 @@ class SubmissionViewSet(KeyedViewSet):
     id_prefix = Prefix.SUBMISSION
     queryset = Submission.objects.defer(*HEAVY_COLUMNS).order_by("-id")
     record_serializer_class = SubmissionRecord
-    pagination_class = BarePagination
+    pagination_class = SubmissionPagination
     filterset_class = SubmissionFilters
     extra_query = ExportQuery
     resource = "submissions"
@@ -71,7 +74,34 @@ class SubmissionViewSet(KeyedViewSet):
     def list(self, request: Request) -> Response:
         """Return a page of the caller's submissions, newest first."""
         with searching(self.organization_id, request.query_params.get("q", "")):
-            return super().list(request)
+            return self.read_on(request) if CURSOR in request.query_params else super().list(request)
+
+    def read_on(self, request: Request) -> Response:
+        """Return the next submissions after a cursor, in the order in which they became readable."""
+        StrictFilterBackend().check(request, self)
+        query = self.query(SubmissionListQuery)
+        try:
+            position = decode_cursor(self.organization_id, query[CURSOR])
+        except MalformedCursor:
+            raise invalid(CURSOR, "invalid", "must be the `next` of an earlier page, or empty to begin.") from None
+        self.filter_queryset(self.get_queryset())
+        found = read_on(self.scope, position, query["limit"])
+        return Response(
+            {
+                "data": self.get_serializer(found.rows, many=True).data,
+                "pagination": {"limit": query["limit"], "next": found.next, "hasMore": found.has_more},
+            }
+        )
+
+    def parameter_problems(self) -> Sequence[Detail]:
+        """Return a Detail for each invalid query parameter that is no filter."""
+        wrong = cursor_problems(self.request.query_params) if self.action == "list" else ()
+        return [*super().parameter_problems(), *wrong]
+
+    @property
+    def query_serializer(self) -> type[QuerySerializer]:
+        """The serializer of an action's query parameters, besides its filters."""
+        return SubmissionListQuery if self.action == "list" else super().query_serializer
 
     @extend_schema(request={JSON_MEDIA_TYPE: CHANGED_BODY}, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

@@ -96,9 +96,11 @@ class WebhookViewSet(KeyedViewSet):
         values = self.read(ReplayRange, required=False)
         statuses = REPLAYABLE[values["status"]]
         dry_run = values["dryRun"]
-        matched, replayed = replay(
-            self.find(), since=values.get("from"), until=values.get("to"), statuses=statuses, dry_run=dry_run
+        since, until = (
+            values["from"].start if "from" in values else None,
+            values["to"].end if "to" in values else None,
         )
+        matched, replayed = replay(self.find(), since=since, until=until, statuses=statuses, dry_run=dry_run)
         data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
         return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
 

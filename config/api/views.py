@@ -6,7 +6,7 @@ Order: key (401), suspended (403), limit (429), permission (403), plan, size and
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 from django.db.models import QuerySet
@@ -147,7 +147,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         """The names of an action's query parameters, besides its filters."""
         return [str(name) for name in self.query_serializer().fields]
 
-    def parameter_problems(self) -> list[Detail]:
+    def parameter_problems(self) -> Sequence[Detail]:
         """Return a Detail for each invalid one of `query_parameters`."""
         try:
             self.query(self.query_serializer)
