@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
@@ -53,7 +54,7 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     host = host_of(delivery.webhook.url) if delivery.webhook is not None else delivery.host
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
         raise Conflict("This delivery is being sent now. Wait for its result first.")
-    nudge(DELIVER)
+    transaction.on_commit(lambda: nudge(DELIVER))
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=delivery.pk)
 
 
@@ -109,5 +110,5 @@ def replay(
             {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
         ),
     )
-    nudge(DELIVER)
+    transaction.on_commit(lambda: nudge(DELIVER))
     return replayed, replayed

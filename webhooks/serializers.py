@@ -50,7 +50,7 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
 class WebhookRecordWithSecret(WebhookRecord):
     """The answer to creation and rotation: the only ones that show the signing secret."""
 
-    secret = serializers.CharField()
+    secret = serializers.CharField(allow_null=True, help_text="Shown once: null in a repeated answer.")
 
     class Meta(WebhookRecord.Meta):
         fields: tuple[str, ...] = (*WebhookRecord.Meta.fields, "secret")

@@ -22,7 +22,7 @@ from config.api.errors import Detail, InvalidAccessKey, NotFound, Suspended, Val
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
-from config.api.parsing import json_body
+from config.api.parsing import read_json
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
 from config.ids import encode_id
 
@@ -63,6 +63,7 @@ class KeyedView(APIView):
     format_kwarg = None  # DRF's format suffix, which DRF's `initial` would set
     needs_key: ClassVar[bool] = True
     usage: ratelimit.Usage | None = None
+    raw_body = b""  # set by `read`
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Run the checks that need no body. DRF would throttle last, so that 401 and 403 would not count."""
@@ -105,7 +106,7 @@ class KeyedView(APIView):
         self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any
     ) -> dict[str, Any]:
         """Return the validated body. Raises the errors of the checks from size to types."""
-        body = json_body(self.request._request, required=required)
+        self.raw_body, body = read_json(self.request._request, required=required)
         refuse_unknown_parameters(self.request.query_params, [])
         return validate(serializer_class(data=body, context=context))
 
@@ -185,9 +186,13 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         pk = path_id(self.id_prefix, self.kwargs["id"])
         return find_owned(self.queryset.all(), pk, self.organization_id)
 
+    def read_nothing(self) -> None:
+        """Check the body of an action that takes none: it is missing, or an empty object."""
+        self.read(NoFields, required=False)
+
     def act(self) -> Any:
         """Return the object of the path, for an action whose body must be empty."""
-        self.read(NoFields, required=False)
+        self.read_nothing()
         return self.find()
 
     def show(self, instance: Any, message: str, *, status: int = 200, **extra: Any) -> Response:
