@@ -13,7 +13,7 @@ from config.api.filters import StrictFilterBackend
 from config.api.pagination import BarePagination
 from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
-from config.api.views import KeyedViewSet, deleted
+from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
 from forms_app.models import Form
 from keys.audit import record_event
@@ -21,17 +21,30 @@ from keys.authentication import caller_key
 from keys.models import Permission
 from keys.trail.changes import changes
 from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
+from submissions.lifecycle.bulk import change_many
 from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
 from submissions.reading.filters import SubmissionFilters
 from submissions.reading.listing import Scope, count_exactly, read_exactly
 from submissions.reading.shares import searching
-from submissions.serializers import CHANGED_BODY, SubmissionChange, SubmissionRecord
+from submissions.serializers import (
+    CHANGED_BODY,
+    BulkAction,
+    BulkChange,
+    BulkRecord,
+    SubmissionChange,
+    SubmissionRecord,
+)
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
 BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
 RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
+DONE = {
+    BulkAction.DELETE: "deleted",
+    BulkAction.SPAM: "now marked as spam",
+    BulkAction.NOT_SPAM: "now marked as not spam",
+}
 HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
 
 
@@ -50,6 +63,7 @@ class SubmissionViewSet(KeyedViewSet):
         "retrieve": Permission.SUBMISSIONS_READ,
         "partial_update": Permission.FORMS_WRITE,
         "destroy": Permission.FORMS_WRITE,
+        "bulk": Permission.FORMS_WRITE,
         "export": Permission.SUBMISSIONS_EXPORT,
     }
 
@@ -93,6 +107,18 @@ class SubmissionViewSet(KeyedViewSet):
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
 
     @extend_schema(
+        operation_id="bulkUpdateSubmissions",
+        summary="Delete up to 100 submissions, or mark them as spam or not spam",
+        request=BulkChange,
+        responses=enveloped(BulkRecord),
+    )
+    def bulk(self, request: Request) -> Response:
+        """Delete up to 100 submissions, or mark them as spam or not spam: all of them, or none if one is refused."""
+        wanted = self.read(BulkChange)
+        changed = change_many(wanted["ids"], action=wanted["action"], organization_id=self.organization_id)
+        return success({"changed": changed}, f"{changed:,} {'is' if changed == 1 else 'are'} {DONE[wanted['action']]}.")
+
+    @extend_schema(
         filters=True,
         parameters=[OpenApiParameter("format", str, enum=[*EXPORTS], default="csv")],
         responses={
@@ -119,6 +145,7 @@ class SubmissionViewSet(KeyedViewSet):
 urlpatterns = [
     path("submissions", SubmissionViewSet.as_view({"get": "list"}), name="submissions"),
     path("submissions/export", SubmissionViewSet.as_view({"get": "export"}), name="submissions-export"),
+    path("submissions/bulk", SubmissionViewSet.as_view({"post": "bulk"}), name="submissions-bulk"),
     path(
         "submissions/<str:id>",
         SubmissionViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
