@@ -20,6 +20,7 @@ from keys.audit import record_event
 from keys.authentication import caller_key
 from keys.models import Permission
 from keys.trail.changes import changes
+from submissions.exporting.columns import COLUMNS_SCHEMA
 from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
 from submissions.lifecycle.bulk import change_many
 from submissions.lifecycle.held import release_by_hand
@@ -120,7 +121,12 @@ class SubmissionViewSet(KeyedViewSet):
 
     @extend_schema(
         filters=True,
-        parameters=[OpenApiParameter("format", str, enum=[*EXPORTS], default="csv")],
+        parameters=[
+            OpenApiParameter("format", str, enum=[*EXPORTS], default="csv"),
+            OpenApiParameter(
+                "columns", COLUMNS_SCHEMA, description="The columns of CSV and their order, such as `id,email`."
+            ),
+        ],
         responses={
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
             (200, "application/json"): OpenApiResponse(BARE_ARRAY),
@@ -131,10 +137,13 @@ class SubmissionViewSet(KeyedViewSet):
         """Stream everything that the filters select, oldest first, as CSV, JSON or NDJSON."""
         StrictFilterBackend().check(request, self)
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
-        chosen = self.query(ExportQuery)["format"]
+        query = self.query(ExportQuery)
+        chosen = query["format"]
         key = caller_key(request)
         form = Form.objects.get(pk=self.scope.form_id) if self.scope.form_id else None
-        response = stream_export(rows, chosen, organization_id=self.organization_id, form=form)
+        response = stream_export(
+            rows, chosen, organization_id=self.organization_id, form=form, columns=query["columns"]
+        )
         found = changes({}, {name: value for name, value in request.query_params.items() if name in RECORDED_FILTERS})
         record_event(
             organization=key.organization, by=key, action="submissions.exported", subject=chosen, changes=found

@@ -63,6 +63,8 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
     for values in (case.query, case.body):
         if isinstance(values, dict) and str(values.get("from", "")) > str(values.get("to", "9")):
             values["from"], values["to"] = values["to"], values["from"]
+    if isinstance(case.query, dict) and case.query.get("format", "csv") != "csv":
+        case.query.pop("columns", None)  # only CSV has them
     if isinstance(case.body, dict):
         correct_form(case.body)
     return case
