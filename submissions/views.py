@@ -15,14 +15,17 @@ from config.api.filters import StrictFilterBackend
 from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
 from config.api.serializers import QuerySerializer
-from config.api.views import KeyedViewSet, deleted
+from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.authentication import caller_key
+from keys.idempotency import Repeatable
 from keys.models import Permission
 from keys.trail.changes import changes
+from submissions.exporting.columns import COLUMNS_SCHEMA
 from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
+from submissions.lifecycle.bulk import change_many
 from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
@@ -31,14 +34,26 @@ from submissions.reading.filters import SubmissionFilters
 from submissions.reading.listing import HEAVY_COLUMNS, Scope, count_exactly, read_exactly
 from submissions.reading.pagination import CURSOR, SubmissionListQuery, SubmissionPagination, cursor_problems
 from submissions.reading.shares import searching
-from submissions.serializers import CHANGED_BODY, SubmissionChange, SubmissionRecord
+from submissions.serializers import (
+    CHANGED_BODY,
+    BulkAction,
+    BulkChange,
+    BulkRecord,
+    SubmissionChange,
+    SubmissionRecord,
+)
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
 BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
 RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
+DONE = {
+    BulkAction.DELETE: "deleted",
+    BulkAction.SPAM: "now marked as spam",
+    BulkAction.NOT_SPAM: "now marked as not spam",
+}
 
 
-class SubmissionViewSet(KeyedViewSet):
+class SubmissionViewSet(Repeatable, KeyedViewSet):
     """Submissions to the caller's forms."""
 
     id_prefix = Prefix.SUBMISSION
@@ -53,6 +68,7 @@ class SubmissionViewSet(KeyedViewSet):
         "retrieve": Permission.SUBMISSIONS_READ,
         "partial_update": Permission.FORMS_WRITE,
         "destroy": Permission.FORMS_WRITE,
+        "bulk": Permission.FORMS_WRITE,
         "export": Permission.SUBMISSIONS_EXPORT,
     }
 
@@ -123,8 +139,30 @@ class SubmissionViewSet(KeyedViewSet):
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
 
     @extend_schema(
+        operation_id="bulkUpdateSubmissions",
+        summary="Delete up to 100 submissions, or mark them as spam or not spam",
+        request=BulkChange,
+        responses=enveloped(BulkRecord),
+    )
+    def bulk(self, request: Request) -> Response:
+        """Delete up to 100 submissions, or mark them as spam or not spam: all of them, or none if one is refused."""
+        wanted = self.read(BulkChange)
+        action = wanted["action"]
+
+        def change() -> Response:
+            changed = change_many(wanted["ids"], action=action, organization_id=self.organization_id)
+            return success({"changed": changed}, f"{changed:,} {'is' if changed == 1 else 'are'} {DONE[action]}.")
+
+        return self.once(change)
+
+    @extend_schema(
         filters=True,
-        parameters=[OpenApiParameter("format", str, enum=[*EXPORTS], default="csv")],
+        parameters=[
+            OpenApiParameter("format", str, enum=[*EXPORTS], default="csv"),
+            OpenApiParameter(
+                "columns", COLUMNS_SCHEMA, description="The columns of CSV and their order, such as `id,email`."
+            ),
+        ],
         responses={
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
             (200, "application/json"): OpenApiResponse(BARE_ARRAY),
@@ -135,10 +173,13 @@ class SubmissionViewSet(KeyedViewSet):
         """Stream everything that the filters select, oldest first, as CSV, JSON or NDJSON."""
         StrictFilterBackend().check(request, self)
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
-        chosen = self.query(ExportQuery)["format"]
+        query = self.query(ExportQuery)
+        chosen = query["format"]
         key = caller_key(request)
         form = Form.objects.get(pk=self.scope.form_id) if self.scope.form_id else None
-        response = stream_export(rows, chosen, organization_id=self.organization_id, form=form)
+        response = stream_export(
+            rows, chosen, organization_id=self.organization_id, form=form, columns=query["columns"]
+        )
         found = changes({}, {name: value for name, value in request.query_params.items() if name in RECORDED_FILTERS})
         record_event(
             organization=key.organization, by=key, action="submissions.exported", subject=chosen, changes=found
@@ -149,6 +190,7 @@ class SubmissionViewSet(KeyedViewSet):
 urlpatterns = [
     path("submissions", SubmissionViewSet.as_view({"get": "list"}), name="submissions"),
     path("submissions/export", SubmissionViewSet.as_view({"get": "export"}), name="submissions-export"),
+    path("submissions/bulk", SubmissionViewSet.as_view({"post": "bulk"}), name="submissions-bulk"),
     path(
         "submissions/<str:id>",
         SubmissionViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),

@@ -43,6 +43,9 @@ HEADERS = {
     "X-RateLimit-Limit": _header("Requests allowed in this window.", type="integer", minimum=1),
     "X-RateLimit-Remaining": _header("Requests left in this window.", type="integer", minimum=0),
     "X-RateLimit-Reset": _header("UTC epoch second at which the window ends.", type="integer", minimum=0),
+    "Cache-Control": _header("No cache keeps the answer.", type="string", const="no-store"),
+    "ETag": _header("Changes whenever the answer does; for If-None-Match.", type="string", minLength=1),
+    "Location": _header("The path of the new object.", type="string", pattern="^/api/"),
     "X-Request-Id": _header("Identifies this request in the logs.", type="string", minLength=1),
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
     "Allow": _header("The methods that the path supports.", type="string", minLength=1),
@@ -52,7 +55,13 @@ HEADERS = {
         "schema": {"type": "string", "minLength": 1},
     },
 }
-EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
+EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", "Cache-Control")
+ONLY_IF_CHANGED = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The ETag of the answer that the client has.",
+    "schema": {"type": "string"},
+}
 ALSO = {
     "401": ["WWW-Authenticate"],
     "403": ["X-Required-Permission"],
@@ -240,8 +249,12 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
 def _finish_operation(path: str, method: str, operation: Schema) -> None:
     for parameter in operation.get("parameters", []):
         parameter["schema"] = _parameter_schema(path, parameter)
-    for response in operation["responses"].values():
-        response["headers"] = {**_header_references(EVERYWHERE), **response.get("headers", {})}
+    if method == "get" and path.endswith("{id}"):
+        operation["parameters"].append(ONLY_IF_CHANGED)
+        operation["responses"]["304"] = {"description": "The object is as the client has it."}
+    for status, response in operation["responses"].items():
+        also = ["Location"] if status == "201" else ["ETag"] if "304" in operation["responses"] else []
+        response["headers"] = {**_header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
     for status in ERRORS:
         if method != "get" or status not in WRITING_ERRORS:
             operation["responses"][status] = {"$ref": f"#/components/responses/Error{status}"}

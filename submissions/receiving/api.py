@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api import ratelimit
-from config.api.errors import ApiError, error_response
+from config.api.errors import NO_STORE, ApiError, error_response
 from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped, id_schema, idempotency_key_header, replayed_header
 from config.api.views import KeyedView
@@ -72,6 +72,8 @@ class SubmitView(Door, KeyedView):
         record = submitted_record(stored, candidate.own_form())
         body = {"success": True, "data": record, "message": stored.message}
         response = HttpResponse(json.dumps(body, ensure_ascii=False), status=201, content_type=JSON_MEDIA_TYPE)
+        response.headers["Location"] = f"/api/submissions/{record['id']}"
+        response.headers["Cache-Control"] = NO_STORE
         if stored.replayed:
             response.headers["Idempotent-Replayed"] = "true"
         ratelimit.add_headers(response, candidate.usage)

@@ -63,6 +63,8 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
         case.body["_formId"] = IDS["frm"][zlib.crc32(repr(case.body["_formId"]).encode()) % len(IDS["frm"])]
     if isinstance(case.query, dict) and "cursor" in case.query:
         correct_cursor(case.query)
+    if isinstance(case.query, dict) and case.query.get("format", "csv") != "csv":
+        case.query.pop("columns", None)  # only CSV has them
     if isinstance(case.body, dict):
         correct_form(case.body)
     return case
