@@ -13,6 +13,7 @@ from config.times import Period
 from dashboard.access import MemberRequest, in_organization
 from dashboard.first_steps import first_steps
 from keys.hour_notices import latest_mark
+from keys.invitations import invitations_to
 from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.models import Submission
@@ -39,6 +40,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "health": delivery_health(organization),
         "usage": ratelimit.peek_organization(organization.pk, organization.hourly_limit),
         "mark": latest_mark(organization),
+        "invitations": invitations_to(request.member.user),
         "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
         "steps": first_steps(organization),
         "storage": storage_of(organization),
