@@ -326,7 +326,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "VERSION": "1.0",
     "DESCRIPTION": (
         "Forms, their submissions, webhooks and access keys. Send an access key in the header `x-access-key` with "
-        "every request. Errors have one shape, `Error`. Responses may get new members: ignore those that you do not know."
+        "every request. Errors have one shape, `Error`. Responses may get new members: ignore unknown ones."
     ),
     "CONTACT": {"name": "The operator of this service", "url": PUBLIC_URL},
     "LICENSE": {"name": "MIT", "identifier": "MIT"},

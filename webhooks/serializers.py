@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
-from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
+from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer, TextField
 from config.ids import Prefix
 from webhooks.events import TEST, public_events
 from webhooks.models import MAX_URL, Attempt, Delivery, Webhook
@@ -59,8 +59,12 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
 class WebhookRecordWithSecret(WebhookRecord):
     """A webhook with its signing secret. Only the responses that make a secret have it."""
 
-    texts = {**WebhookRecord.texts, "secret": "The secret that signs its messages: `whsec_…`. Keep it."}
-    secret = serializers.CharField()
+    texts = {
+        **WebhookRecord.texts,
+        "secret": "Signs its messages. Keep it: a repeated response has null.",
+    }
+
+    secret = serializers.CharField(allow_null=True)
 
     class Meta(WebhookRecord.Meta):
         fields: tuple[str, ...] = (*WebhookRecord.Meta.fields, "secret")
@@ -108,24 +112,18 @@ class ReplayRange(StrictSerializer):
     """The deliveries to send again."""
 
     texts = {
-        "from": "Only messages from this day on (UTC).",
-        "to": "Only messages up to this day (UTC).",
+        "from": "Only messages from this day (UTC) or time on.",
+        "to": "Only messages up to this day (UTC) or time.",
         "status": "Only deliveries that ended so. `undelivered` are the failed and the canceled ones.",
         "dryRun": "Count them, and send nothing.",
     }
-    to = DateField(required=False)
+    to = PeriodField(required=False)
     status = serializers.ChoiceField([*REPLAYABLE], default=UNDELIVERED)
     dryRun = FlagField(default=False)
 
     def get_fields(self) -> dict[str, Any]:
         """Add `from`, a keyword of Python's."""
-        return {"from": DateField(required=False), **super().get_fields()}
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse an empty range."""
-        if "from" in attrs and "to" in attrs and attrs["from"] > attrs["to"]:
-            raise serializers.ValidationError({"from": ["Lies after `to`. Swap the two dates."]}, code="after_to")
-        return attrs
+        return {"from": PeriodField(required=False), **super().get_fields()}
 
 
 class ReplayRecord(serializers.Serializer[Any]):

@@ -5,16 +5,17 @@ How drf-spectacular reads our viewsets and serializers for the OpenAPI document 
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import inline_serializer
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
 from config.api.openapi import resources
+from config.api.parsing import MAX_IDEMPOTENCY_KEY
 from config.ids import SUFFIX_LENGTH
 
 Schema = dict[str, Any]
@@ -28,6 +29,27 @@ def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
     """Return the schema of a public id of one kind."""
     pattern = rf"{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}"
     return {"type": "string", "pattern": f"^({pattern})?$" if may_be_empty else f"^{pattern}$"}
+
+
+def idempotency_key_header() -> OpenApiParameter:
+    """Return the request header `Idempotency-Key`."""
+    return OpenApiParameter(
+        "Idempotency-Key",
+        {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        OpenApiParameter.HEADER,
+        description="Makes retries safe: a request with the same key and body is carried out once.",
+    )
+
+
+def replayed_header() -> OpenApiParameter:
+    """Return the response header `Idempotent-Replayed`."""
+    return OpenApiParameter(
+        "Idempotent-Replayed",
+        {"type": "string", "const": "true"},
+        OpenApiParameter.HEADER,
+        description="The answer of an earlier request with the same key and body.",
+        response=[200, 201],
+    )
 
 
 def ruled(**rules: Any) -> Callable[[S], S]:
@@ -188,6 +210,13 @@ class EnvelopeAutoSchema(AutoSchema):
     @property
     def _action(self) -> str:
         return getattr(self.view, "action", None) or str(self.method).lower()
+
+    def get_override_parameters(self) -> Any:
+        """Return the headers of POSTs that may be repeated, for views that name them (docs/contract.md 1.30)."""
+        return [*super().get_override_parameters(), *self._headers_of_posts()]
+
+    def _headers_of_posts(self) -> Iterable[Any]:
+        return getattr(self.view, "headers_of_posts", ()) if self.method == "POST" else ()
 
     def get_operation_id(self) -> str:
         """Return a name such as `publishForm`."""

@@ -9,7 +9,7 @@ from drf_spectacular.plumbing import load_enum_name_overrides
 from config.api.openapi.headers import (
     EVERYWHERE,
     HEADERS,
-    IDEMPOTENCY_KEY,
+    IF_NONE_MATCH,
     error_references,
     error_responses,
     error_schemas,
@@ -30,8 +30,8 @@ PATH_PREFIXES = {
 }
 PARAMETER_TEXTS = {
     "formId": "Only those of this form.",
-    "from": "The first day (UTC).",
-    "to": "The last day (UTC), itself included.",
+    "from": "From this day (UTC) or time on.",
+    "to": "Up to this day (UTC) or time, itself included.",
 }
 ENUM_MARK = "x-spec-enum-id"  # of drf-spectacular, on each list of choices
 CHOICE = re.compile(r"^\* `(?P<value>[^`]+)` - (?P<label>.+)$", re.MULTILINE)
@@ -75,14 +75,15 @@ def operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
 
 
 def _finish_operation(path: str, method: str, operation: Schema) -> None:
-    parameters = operation.get("parameters", [])
-    for parameter in parameters:
+    for parameter in operation.get("parameters", []):
         _finish_parameter(path, parameter)
-    can_replay = any(parameter["name"] == IDEMPOTENCY_KEY for parameter in parameters)
-    for response in operation["responses"].values():
+    if method == "get" and path.endswith("{id}"):
+        operation["parameters"].append(IF_NONE_MATCH)
+        operation["responses"]["304"] = {"description": "The object is as the client has it."}
+    for status, response in operation["responses"].items():
         response["description"] = response["description"] or "Success."
-        shared = header_references([*EVERYWHERE, *(["Idempotent-Replayed"] if can_replay else [])])
-        response["headers"] = {**shared, **response.get("headers", {})}
+        also = ["Location"] if status == "201" else ["ETag"] if "304" in operation["responses"] else []
+        response["headers"] = {**header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
     operation["responses"] |= error_references(method)
     if "requestBody" in operation:
         operation["requestBody"]["required"] = operation["operationId"] not in OPTIONAL_BODIES
@@ -96,8 +97,6 @@ def _finish_parameter(path: str, parameter: Schema) -> None:
         parameter["description"] = f"The id of the {resource_of(path).one}."
     elif name == "formId" and "pattern" not in parameter["schema"]:
         parameter["schema"] = id_schema(Prefix.FORM)
-    elif name in ("from", "to"):
-        parameter["schema"] = {"type": "string", "format": "date"}
     if name in PARAMETER_TEXTS:
         parameter.setdefault("description", PARAMETER_TEXTS[name])
     # Some generators and viewers show only the one, some only the other.
@@ -105,12 +104,13 @@ def _finish_parameter(path: str, parameter: Schema) -> None:
 
 
 def _name_pages(schemas: Schema) -> None:
-    """Move the pagination object of the lists into one shared schema."""
-    for schema in list(schemas.values()):
+    """Give the pagination objects of the lists names; equal ones are one."""
+    for listed, schema in list(schemas.items()):
         page = schema.get("properties", {}).get("pagination")
         if page and "properties" in page:
-            schemas["Pagination"] = page
-            schema["properties"]["pagination"] = {"$ref": "#/components/schemas/Pagination"}
+            name = "Pagination" if "page" in page["required"] else f"{listed.removesuffix('List')}Pagination"
+            schemas[name] = page
+            schema["properties"]["pagination"] = {"$ref": f"#/components/schemas/{name}"}
 
 
 def _name_enums(result: Schema, schemas: Schema) -> None:

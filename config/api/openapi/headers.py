@@ -9,7 +9,11 @@ Schema = dict[str, Any]
 ERRORS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "400": ("InvalidRequest", "A parameter, a field or the body is invalid; `details` says which.", ()),
     "401": ("InvalidAccessKey", "The access key is missing or invalid.", ("WWW-Authenticate",)),
-    "403": ("NotAllowed", "The key may not do this, or the object belongs to another organization.", ()),
+    "403": (
+        "NotAllowed",
+        "The key may not do this, or the object belongs to another organization.",
+        ("X-Required-Permission",),
+    ),
     "404": ("NotFound", "There is no object with this id.", ()),
     "405": ("MethodNotAllowed", "The path does not support this method.", ("Allow",)),
     "409": ("Conflict", "The state of the object does not allow this.", ()),
@@ -39,15 +43,20 @@ HEADERS = {
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
     "Allow": _header("The methods that the path supports.", type="string", minLength=1),
     "WWW-Authenticate": _header("The scheme: `AccessKey`.", type="string", minLength=1),
-    "Idempotent-Replayed": _header(
-        "`true` if this repeats the response to an earlier request with the same `Idempotency-Key`.",
-        always=False,
-        type="string",
-        enum=["true"],
+    "Cache-Control": _header("No cache keeps the response.", type="string", const="no-store"),
+    "ETag": _header("Changes whenever the response does; for `If-None-Match`.", type="string", minLength=1),
+    "Location": _header("The path of the new object.", type="string", pattern="^/api/"),
+    "X-Required-Permission": _header(
+        "The permission that the key lacks, if that is why.", always=False, type="string", minLength=1
     ),
 }
-EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
-IDEMPOTENCY_KEY = "Idempotency-Key"  # a request header; with it a response may be a repetition
+EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", "Cache-Control")
+IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The `ETag` of the response that you have. If it has not changed, the answer is 304 without a body.",
+    "schema": {"type": "string"},
+}
 
 
 def header_references(names: Iterable[str]) -> Schema:

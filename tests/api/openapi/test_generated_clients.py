@@ -51,7 +51,8 @@ def drive(api: Client, service: Application, command: Sequence[str | Path], cwd:
     printed = run(*command, service.base_url, tenant.key, WEBHOOK_URL, cwd=cwd, **environment)
     seen: Mapping[str, Any] = json.loads(printed)
 
-    form_id, values = seen["form"], {"name": "Ada", "color": "red", "age": "36"}
+    form_id, rows = seen["form"], [{"name": "Ada", "color": "red", "age": "36"}, {"name": "Bob"}]
+    newest_first = list(zip(reversed(seen["submissions"]), reversed(rows), strict=True))
     form = api.get(f"/api/forms/{form_id}", tenant.key).json()["data"]
     stored = api.get(f"/api/submissions?formId={form_id}", tenant.key).json()["data"]
     csv = api.get(f"/api/submissions/export?formId={form_id}", tenant.key).body.decode("utf-8-sig")
@@ -61,13 +62,14 @@ def drive(api: Client, service: Application, command: Sequence[str | Path], cwd:
         "published",
         ["name", "color"],
     )
-    assert [(row["id"], row["data"]) for row in stored] == [(seen["submission"], values)]
+    assert [(row["id"], row["data"]) for row in stored] == newest_first
     assert (seen["status"], seen["fields"]) == (
         "published",
         [["name", "Text", True], ["color", "Select", False]],
     )
     assert seen["refused"] == ["validation_error", "name"]
-    assert seen["listed"] == [[seen["submission"], values]]
+    assert seen["listed"] == [list(one) for one in newest_first]
+    assert seen["followed"] == seen["submissions"]
     assert seen["exported"].lstrip("\ufeff") == csv
     assert seen["webhook"] == [webhook["id"], WEBHOOK_URL, ["submission.created"]]
     assert seen["secret"].startswith("whsec_")

@@ -44,6 +44,13 @@ with ApiClient(Configuration(host=base_url, api_key={"accessKey": key})) as clie
     except BadRequestException as error:
         refused = error.data
 
+    more = submissions.submit_form({"name": "Bob"}, form_id=form.id).data
+    followed, cursor, has_more = [], "", True
+    while has_more:
+        page = submissions.list_submissions(form_id=form.id, cursor=cursor, limit=1)
+        followed += [row.id for row in page.data]
+        cursor, has_more = page.pagination.next, page.pagination.has_more
+
     listed = submissions.list_submissions(form_id=form.id).data
     exported = submissions.export_submissions(form_id=form.id)
     webhook = webhooks.create_webhook(
@@ -55,7 +62,8 @@ seen = {
     "form": form.id,
     "fields": [[field.name, field.type.value, field.required] for field in published.fields],
     "status": published.status.value,
-    "submission": receipt.id,
+    "submissions": [receipt.id, more.id],
+    "followed": followed,
     "refused": [refused.error, refused.details[0].var_field],
     "listed": [[row.id, row.data] for row in listed],
     "exported": exported,

@@ -35,6 +35,13 @@ receipt = submit_form.sync(client=client, body=values, form_id=form.id, idempote
 refused = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name": ""}), form_id=form.id)
 assert isinstance(refused, Error)
 
+more = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name": "Bob"}), form_id=form.id).data
+followed, cursor, has_more = [], "", True
+while has_more:
+    page = list_submissions.sync(client=client, form_id=form.id, cursor=cursor, limit=1)
+    followed += [row.id for row in page.data]
+    cursor, has_more = page.pagination.next_, page.pagination.has_more
+
 listed = list_submissions.sync(client=client, form_id=form.id).data
 exported = export_submissions.sync(client=client, form_id=form.id)
 webhook = create_webhook.sync(
@@ -46,7 +53,8 @@ seen = {
     "form": form.id,
     "fields": [[field.name, field.type_.value, field.required] for field in published.fields],
     "status": published.status.value,
-    "submission": receipt.id,
+    "submissions": [receipt.id, more.id],
+    "followed": followed,
     "refused": [refused.error, refused.details[0].field],
     "listed": [[row.id, row.data.to_dict()] for row in listed],
     "exported": exported,

@@ -9,6 +9,7 @@ import {
   publishForm,
   submitForm,
 } from "./client";
+import type { SubmissionList as Page } from "./client";
 import { client } from "./client/client.gen";
 
 declare const process: { argv: string[] };
@@ -37,6 +38,14 @@ const receipt = await submitForm({
 });
 const refused = await submitForm({ query: { formId }, body: { name: "" } });
 
+const more = await submitForm({ query: { formId }, body: { name: "Bob" }, throwOnError });
+const followed: string[] = [];
+for (let cursor: string | undefined = "", hasMore: boolean | undefined = true; hasMore; ) {
+  const page: Page = (await listSubmissions({ query: { formId, cursor, limit: 1 }, throwOnError })).data;
+  followed.push(...page.data.map((row) => row.id));
+  ({ next: cursor, hasMore } = page.pagination);
+}
+
 const listed = await listSubmissions({ query: { formId }, throwOnError });
 const exported = await exportSubmissions({ query: { formId, format: "csv" }, parseAs: "text", throwOnError });
 const webhook = await createWebhook({
@@ -50,7 +59,8 @@ console.log(
     form: formId,
     fields: published.data.data.fields.map((field) => [field.name, field.type, field.required]),
     status: published.data.data.status,
-    submission: receipt.data.data.id,
+    submissions: [receipt.data.data.id, more.data.data.id],
+    followed,
     refused: [refused.error?.error, refused.error?.details?.[0].field],
     listed: listed.data.data.map((row) => [row.id, row.data]),
     exported: exported.data,
