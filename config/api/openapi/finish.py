@@ -61,8 +61,6 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
         schema.pop(ENUM_MARK, None)
         if schema.get("readOnly") is True:  # for bodies that are records too; generators double such schemas
             del schema["readOnly"]
-        if isinstance(schema.get("const"), bool):  # openapi-generator compares it with the text "true"
-            del schema["const"]
     return result
 
 
