@@ -54,7 +54,12 @@ class Channel(ABC, Generic[Rendered]):
         """Send up to `batch` deliveries to one target in one request; the outcome is that of each. No query."""
 
     def gate(self, delivery: Delivery) -> Delivery.Status:
-        """Return PENDING if the delivery may be sent now, else the status that it gets instead."""
+        """
+        Return PENDING if the delivery may be sent now, else the status that it gets instead.
+
+        Of a new delivery only its target and webhook, its event, and whether its submission is spam may count: dispatch
+        asks once for all that are equal in these.
+        """
         if delivery.submission is not None and delivery.submission.spam:
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
         return Delivery.Status.PENDING
