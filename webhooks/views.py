@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.filters import refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
@@ -16,6 +17,7 @@ from forms_app.filters import OwnFormFilter
 from forms_app.models import Form
 from keys.idempotency import Repeatable
 from keys.models import Permission
+from webhooks.events import secret_events
 from webhooks.models import Delivery, Webhook
 from webhooks.registration import (
     add_webhook,
@@ -32,12 +34,14 @@ from webhooks.serializers import (
     NewWebhook,
     ReplayRange,
     ReplayRecord,
+    SentDeliveryRecord,
     WebhookChanges,
     WebhookRecord,
     WebhookRecordWithSecret,
 )
 
 WRITE = Permission.WEBHOOKS_WRITE
+ATTEMPTS_SHOWN = 50  # with their requests, each of which can be 256 KiB
 
 
 class WebhookFilters(django_filters.FilterSet):
@@ -137,7 +141,7 @@ class DeliveryFilters(django_filters.FilterSet):
 
 
 class DeliveryViewSet(Repeatable, KeyedViewSet):
-    """The delivery log of a webhook, and retrying one of its deliveries."""
+    """The delivery log of a webhook, one delivery with its requests, and retrying one."""
 
     id_prefix = Prefix.DELIVERY
     queryset = (
@@ -150,7 +154,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     filterset_class = DeliveryFilters
     resource = "webhooks"
     list_actions = ("of_webhook",)
-    permission_for = {"of_webhook": WRITE, "retry": WRITE}
+    permission_for = {"of_webhook": WRITE, "retrieve": WRITE, "retry": WRITE}
 
     def get_queryset(self) -> Any:
         """Return the deliveries of the webhook in the path. Raises as `find_owned` does."""
@@ -163,6 +167,18 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)
+
+    @extend_schema(
+        operation_id="getDelivery", summary="Show a delivery and its requests.", responses=enveloped(SentDeliveryRecord)
+    )
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
+        refuse_unknown_parameters(request.query_params, [])
+        shown = Delivery.objects.select_related("webhook", "message").exclude(event__in=secret_events())
+        pk = path_id(Prefix.DELIVERY, id)
+        found = find_owned(shown.filter(organization__isnull=False), pk, self.organization_id)
+        found.newest_attempts = found.attempts.order_by("-id")[:ATTEMPTS_SHOWN][::-1]
+        return success(SentDeliveryRecord(found).data, "Found.")
 
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
     def retry(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -186,5 +202,6 @@ urlpatterns = [
     ),
     path("webhooks/<str:id>/replay", WebhookViewSet.as_view({"post": "replay"}), name="webhook-replay"),
     path("webhooks/<str:id>/deliveries", DeliveryViewSet.as_view({"get": "of_webhook"}), name="webhook-deliveries"),
+    path("deliveries/<str:id>", DeliveryViewSet.as_view({"get": "retrieve"}), name="delivery"),
     path("deliveries/<str:id>/retry", DeliveryViewSet.as_view({"post": "retry"}), name="delivery-retry"),
 ]
