@@ -13,6 +13,7 @@ from config.pages import security_txt
 from config.pages.api_docs import ApiDocs
 from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
+from dashboard.canonical_address import to_canonical
 
 api: list[URLPattern | URLResolver] = [
     path("", include("submissions.receiving.api")),  # first: most requests are submissions
@@ -41,6 +42,7 @@ urlpatterns = [
     path("dashboard/", include("dashboard.urls")),
     path("account/", include("dashboard.accounts.passkey_login")),  # before allauth's own
     path("account/", include("allauth.urls")),
+    re_path(r"^(?:dashboard|account)(?:/.*)?$", to_canonical),
     path("admin/", admin.site.urls),
     path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),

@@ -170,7 +170,8 @@ class InternalError(ApiError):
 
 class ServiceUnavailable(ApiError):
     status, code = 503, "service_unavailable"
-    message = "The service is busy or restarting. Nothing was lost; try again in a moment."
+    # True as well of a failed COMMIT, which may have stored the request.
+    message = "The service is busy or restarting. Try again in a moment; an Idempotency-Key prevents storing it twice."
 
     def __init__(self) -> None:
         super().__init__(headers={"Retry-After": str(RETRY_AFTER_SECONDS)})

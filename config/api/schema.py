@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import inline_serializer
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
+from config.api.parsing import MAX_IDEMPOTENCY_KEY
 from config.ids import SUFFIX_LENGTH, Prefix
 
 Schema = dict[str, Any]
@@ -49,6 +50,10 @@ HEADERS = {
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
     "Allow": _header("The methods that the path supports.", type="string", minLength=1),
     "WWW-Authenticate": _header("Names the scheme.", type="string", minLength=1),
+    "X-Required-Permission": {
+        "description": "The permission that the key lacks, if that is why.",
+        "schema": {"type": "string", "minLength": 1},
+    },
 }
 EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", "Cache-Control")
 ONLY_IF_CHANGED = {
@@ -57,7 +62,13 @@ ONLY_IF_CHANGED = {
     "description": "The ETag of the answer that the client has.",
     "schema": {"type": "string"},
 }
-ALSO = {"401": ["WWW-Authenticate"], "405": ["Allow"], "429": ["Retry-After"], "503": ["Retry-After"]}
+ALSO = {
+    "401": ["WWW-Authenticate"],
+    "403": ["X-Required-Permission"],
+    "405": ["Allow"],
+    "429": ["Retry-After"],
+    "503": ["Retry-After"],
+}
 OPTIONAL_BODIES = ("webhooks_replay",)
 PATH_PREFIXES = {
     "forms": Prefix.FORM,
@@ -74,6 +85,27 @@ def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
     """Return the schema of a public id of one kind."""
     pattern = rf"{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}"
     return {"type": "string", "pattern": f"^({pattern})?$" if may_be_empty else f"^{pattern}$"}
+
+
+def idempotency_key_header() -> OpenApiParameter:
+    """Return the request header `Idempotency-Key`."""
+    return OpenApiParameter(
+        "Idempotency-Key",
+        {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        OpenApiParameter.HEADER,
+        description="Makes retries safe: a request with the same key and body is carried out once.",
+    )
+
+
+def replayed_header() -> OpenApiParameter:
+    """Return the response header `Idempotent-Replayed`."""
+    return OpenApiParameter(
+        "Idempotent-Replayed",
+        {"type": "string", "const": "true"},
+        OpenApiParameter.HEADER,
+        description="The answer of an earlier request with the same key and body.",
+        response=[200, 201],
+    )
 
 
 def ruled(**rules: Any) -> Callable[[S], S]:
@@ -171,6 +203,13 @@ class EnvelopeAutoSchema(AutoSchema):
         """Return whether the response is a page of records; a viewset can have lists with other names than `list`."""
         lists = getattr(self.view, "list_actions", ())
         return getattr(self.view, "action", None) in lists or super()._is_list_view(serializer)
+
+    def get_override_parameters(self) -> Any:
+        """Return the headers of POSTs that may be repeated, for views that name them (docs/contract.md 1.30)."""
+        return [*super().get_override_parameters(), *self._headers_of_posts()]
+
+    def _headers_of_posts(self) -> Iterable[Any]:
+        return getattr(self.view, "headers_of_posts", ()) if self.method == "POST" else ()
 
     def get_operation_id(self) -> str:
         """Return a short name such as `forms_publish`."""

@@ -6,7 +6,7 @@ Order: key (401), suspended (403), limit (429), permission (403), plan, size and
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Protocol, cast
 
@@ -26,7 +26,7 @@ from config.api.etags import answer_if_changed
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
-from config.api.parsing import json_body
+from config.api.parsing import read_json
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
 from config.ids import encode_id
 
@@ -67,6 +67,7 @@ class KeyedView(APIView):
     format_kwarg = None  # DRF's format suffix, which DRF's `initial` would set
     needs_key: ClassVar[bool] = True
     usage: ratelimit.Usage | None = None
+    raw_body = b""  # set by `read`
     etag_actions: ClassVar[tuple[str, ...]] = ()  # whose answers have an ETag
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -123,7 +124,7 @@ class KeyedView(APIView):
         self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any
     ) -> dict[str, Any]:
         """Return the validated body. Raises the errors of the checks from size to types."""
-        body = json_body(self.request._request, required=required)
+        self.raw_body, body = read_json(self.request._request, required=required)
         refuse_unknown_parameters(self.request.query_params, [])
         return validate(serializer_class(data=body, context=context))
 
@@ -166,7 +167,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         """The names of an action's query parameters, besides its filters."""
         return [str(name) for name in self.query_serializer().fields]
 
-    def parameter_problems(self) -> list[Detail]:
+    def parameter_problems(self) -> Sequence[Detail]:
         """Return a Detail for each invalid one of `query_parameters`."""
         try:
             self.query(self.query_serializer)
@@ -204,9 +205,13 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         pk = path_id(self.id_prefix, self.kwargs["id"])
         return find_owned(self.queryset.all(), pk, self.organization_id)
 
+    def read_nothing(self) -> None:
+        """Check the body of an action that takes none: it is missing, or an empty object."""
+        self.read(NoFields, required=False)
+
     def act(self) -> Any:
         """Return the object of the path, for an action whose body must be empty."""
-        self.read(NoFields, required=False)
+        self.read_nothing()
         return self.find()
 
     def show(self, instance: Any, message: str, *, status: int = 200, **extra: Any) -> Response:

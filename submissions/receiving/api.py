@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from config.api import ratelimit
 from config.api.errors import NO_STORE, ApiError, error_response
 from config.api.parsing import JSON_MEDIA_TYPE
-from config.api.schema import enveloped, id_schema
+from config.api.schema import enveloped, id_schema, idempotency_key_header, replayed_header
 from config.api.views import KeyedView
 from config.ids import Prefix, encode_id
 from config.times import format_time
@@ -24,7 +24,7 @@ from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, SubmitForm, find_key_and_form
-from submissions.receiving.parse_body import MAX_IDEMPOTENCY_KEY, MAX_VALUE, Post, read_keyed_json
+from submissions.receiving.parse_body import MAX_VALUE, Post, read_keyed_json
 from submissions.serializers import SubmittedRecord
 
 _SCALARS = ["string", "number", "boolean", "null"]
@@ -98,12 +98,8 @@ class SubmitView(Door, KeyedView):
             OpenApiParameter(
                 "formId", FORM_ID_SCHEMA, description="The form; the organization's default form without it."
             ),
-            OpenApiParameter(
-                "Idempotency-Key",
-                {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-                OpenApiParameter.HEADER,
-                description="Makes retries safe: the same key and body store one submission.",
-            ),
+            idempotency_key_header(),
+            replayed_header(),
         ],
         request={JSON_MEDIA_TYPE: SUBMITTED_BODY},
         responses={201: enveloped(SubmittedRecord)},

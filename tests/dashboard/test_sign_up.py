@@ -109,11 +109,13 @@ def test_sign_up__owner_of_the_account__is_told_how_to_leave_the_page_of_codes(a
     """In the same browser, the login leads back to that page until it is canceled."""
     owner, browser = person_of(make_tenant()), Browser(api)
     sign_up(browser, owner.email)
-    assert "This mail has no code" in smtp.wait_for(owner.email)[0].message.get_content()
-    assert browser.get(LOGIN).status == 302
-    forms = re.findall(r"<form .*?</form>", markup_of(browser.get(CONFIRM)))
-    (cancel,) = (form for form in forms if "Cancel" in form)
-    action, after = re.search(r'action="([^"]+)"', cancel), re.search(r'name="next" value="([^"]+)"', cancel)
+    mail = smtp.wait_for(owner.email)[0].message.get_content()
+    assert "This mail has no code. If a page asks you for one, choose “Log in instead” there." in mail
+    page = browser.follow(browser.get(LOGIN))
+    assert "The mail has no code? Then this address already has an account: choose “Log in instead”." in text_of(page)
+    forms = re.findall(r"<form .*?</form>", markup_of(page))
+    (leave,) = (form for form in forms if "Log in instead" in form)
+    action, after = re.search(r'action="([^"]+)"', leave), re.search(r'name="next" value="([^"]+)"', leave)
     assert action
     assert after
     done = browser.post(action[1], form=CONFIRM, next=after[1])

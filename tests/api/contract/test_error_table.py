@@ -285,7 +285,8 @@ def test_internal_error__with_the_callers_own_request_id__tells_that(api: Client
 
 
 UNAVAILABLE = failure(
-    "service_unavailable", "The service is busy or restarting. Nothing was lost; try again in a moment."
+    "service_unavailable",
+    "The service is busy or restarting. Try again in a moment; an Idempotency-Key prevents storing it twice.",
 )
 
 

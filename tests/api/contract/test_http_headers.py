@@ -1,4 +1,4 @@
-"""Location, ETag and 304, gzip, bodies that are compressed (docs/contract.md 1.30 to 1.34)."""
+"""Location, ETag and 304, gzip, bodies that are compressed (docs/contract.md 1.31 to 1.35)."""
 
 import gzip
 import json

@@ -12,6 +12,7 @@ from tests.support.replies import ALL_SIX
 
 ADMIN = "admin"  # the flag, in the place of a permission's name
 ANY_KEY = "any valid key"
+ANY_SECRET = "any secret key"
 
 # What the id in a path names, and whose permissions count for it.
 RESOURCES = {
@@ -90,6 +91,7 @@ TABLE = [
     Endpoint("GET", "/api/webhooks/{id}/deliveries", "webhooks:write"),
     Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
     Endpoint("GET", "/api/analytics", "analytics:read"),
+    Endpoint("GET", "/api/me", ANY_SECRET),
     Endpoint("GET", "/api/keys", ADMIN),
     Endpoint("POST", "/api/keys", ADMIN, 201, {"name": "Made", "permissions": []}),
     Endpoint("GET", "/api/keys/{id}", ADMIN),
