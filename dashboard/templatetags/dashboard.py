@@ -52,7 +52,7 @@ def passkey_host_of(context: template.RequestContext) -> PasskeyHost:
 @register.simple_tag
 def mails_are_printed() -> bool:
     """Return whether there is no mail server, as after `make run`: mails are in the terminal of the service."""
-    return settings.EMAIL_URL.startswith("consolemail:")
+    return str(settings.EMAIL_URL).startswith("consolemail:")
 
 
 @register.filter
