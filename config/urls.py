@@ -11,6 +11,7 @@ from config.api.views import UnknownPath
 from config.health import healthz, readyz
 from config.pages import security_txt
 from config.pages.api_docs import ApiDocs
+from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
 from dashboard.canonical_address import to_canonical
 
@@ -22,7 +23,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("forms_app.views")),
     path("", include("webhooks.views")),
     # Public, and building it takes half a second: cached for an hour in each process.
-    path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
+    path("schema", public_document(cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view())), name="schema"),
     path("docs", ApiDocs.as_view(url_name="schema"), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),
 ]

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import models
 
+from config.api.parsing import MAX_IDEMPOTENCY_KEY
 from config.api.ratelimit import ANONYMOUS_LIMIT
 from forms_app.field_definitions import MAX_FIELDS, MAX_NAME
 from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from forms_app.origins import InvalidOrigin, is_allowed, parse_origin_pattern
 from submissions.models import Refusal
-from submissions.receiving.parse_body import MAX_IDEMPOTENCY_KEY, MAX_VALUE
+from submissions.receiving.parse_body import MAX_VALUE
 from submissions.refusals.store import MANY, MOST_AN_HOUR
 
 NOTHING_TO_DO = "there is nothing to do."

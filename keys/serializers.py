@@ -1,15 +1,20 @@
 """Bodies and records of access keys (docs/contract.md 3)."""
 
+import datetime as dt
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.api import ratelimit
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import DateField, NameField, StrictSerializer
 from config.ids import Prefix
+from config.times import format_time
 from keys.access_keys import ALL_PERMISSIONS
-from keys.models import AccessKey, Permission
+from keys.models import AccessKey, Organization, Permission
 
 
 class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
@@ -41,10 +46,41 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
 class AccessKeyRecordWithKey(AccessKeyRecord):
     """The response of create and regenerate: only here is the token shown."""
 
-    key = serializers.CharField()
+    key = serializers.CharField(allow_null=True, help_text="Shown once: null in a repeated answer.")
 
     class Meta(AccessKeyRecord.Meta):
         fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
+
+
+class OwnOrganizationRecord(serializers.ModelSerializer[Organization]):
+    """The organization of an access key, as the key sees it."""
+
+    id = PublicIdField(Prefix.ORGANIZATION)
+
+    class Meta:
+        model = Organization
+        fields = ("id", "name", "plan")
+
+
+class HourRecord(serializers.Serializer[ratelimit.Usage]):
+    """The requests of an organization in its present hour, this one included."""
+
+    limit = serializers.IntegerField(min_value=1)
+    used = serializers.IntegerField(min_value=0)
+    resetsAt = serializers.SerializerMethodField()
+
+    @extend_schema_field(OpenApiTypes.DATETIME)
+    def get_resetsAt(self, usage: ratelimit.Usage) -> str | None:
+        """Return the time at which the hour ends."""
+        return format_time(dt.datetime.fromtimestamp(usage.reset, dt.UTC))
+
+
+class MeRecord(serializers.Serializer[Any]):
+    """Whose key this is, what it may do, and how much of the hour is left."""
+
+    organization = OwnOrganizationRecord()
+    key = AccessKeyRecord()
+    hour = HourRecord()
 
 
 @ruled(anyOf=[{"properties": {"kind": {"const": "secret"}}}, {"properties": {"permissions": {"maxItems": 0}}}])

@@ -3,13 +3,17 @@
 import uuid
 from typing import Any
 
+from django.db import models
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.serializers import FlagField, StrictSerializer
+from config.api.schema import ruled
+from config.api.serializers import FlagField, IdField, StrictSerializer
 from config.ids import Prefix
 from config.times import format_time
 from submissions.models import Submission
+
+MAX_BULK = 100  # submissions that one request changes
 
 
 class MetaRecord(serializers.Serializer[Any]):
@@ -100,3 +104,39 @@ class SubmissionChange(StrictSerializer):
         if not attrs:
             raise serializers.ValidationError({"spam": [self.fields["spam"].error_messages["required"]]}, "required")
         return attrs
+
+
+class BulkAction(models.TextChoices):
+    """An action of `POST /api/submissions/bulk`."""
+
+    DELETE = "delete", "Delete"
+    SPAM = "spam", "Mark as spam"
+    NOT_SPAM = "notSpam", "Mark as not spam"
+
+
+class BulkIdsField(serializers.ListField):
+    """Up to MAX_BULK ids of submissions, each counted once. A longer list is refused before its members are read."""
+
+    default_error_messages = {"max_length": f"Ensure this field has no more than {MAX_BULK} elements."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=IdField(Prefix.SUBMISSION), allow_empty=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[uuid.UUID]:
+        if isinstance(data, list) and len(data) > MAX_BULK:
+            self.fail("max_length")
+        return sorted(set(super().to_internal_value(data)))
+
+
+@ruled(properties={"ids": {"maxItems": MAX_BULK}})
+class BulkChange(StrictSerializer):
+    """The body of `POST /api/submissions/bulk`."""
+
+    ids = BulkIdsField()
+    action = serializers.ChoiceField(BulkAction.choices)
+
+
+class BulkRecord(serializers.Serializer[Any]):
+    """How many submissions are otherwise than before."""
+
+    changed = serializers.IntegerField()

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
-from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
+from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer, TextField
 from config.ids import Prefix
 from webhooks.events import TEST, public_events
 from webhooks.models import MAX_URL, Attempt, Delivery, Webhook
@@ -50,7 +50,7 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
 class WebhookRecordWithSecret(WebhookRecord):
     """The answer to creation and rotation: the only ones that show the signing secret."""
 
-    secret = serializers.CharField()
+    secret = serializers.CharField(allow_null=True, help_text="Shown once: null in a repeated answer.")
 
     class Meta(WebhookRecord.Meta):
         fields: tuple[str, ...] = (*WebhookRecord.Meta.fields, "secret")
@@ -87,19 +87,13 @@ class WebhookChanges(StrictSerializer):
 class ReplayRange(StrictSerializer):
     """The body of `POST /api/webhooks/{id}/replay`; by default undelivered ones."""
 
-    to = DateField(required=False)
+    to = PeriodField(required=False)
     status = serializers.ChoiceField([*REPLAYABLE], default=UNDELIVERED)
     dryRun = FlagField(default=False)
 
     def get_fields(self) -> dict[str, Any]:
         """Add `from`, a keyword of Python's."""
-        return {"from": DateField(required=False), **super().get_fields()}
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse an empty range."""
-        if "from" in attrs and "to" in attrs and attrs["from"] > attrs["to"]:
-            raise serializers.ValidationError({"from": ["Lies after `to`. Swap the two dates."]}, code="after_to")
-        return attrs
+        return {"from": PeriodField(required=False), **super().get_fields()}
 
 
 class ReplayRecord(serializers.Serializer[Any]):

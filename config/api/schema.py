@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import inline_serializer
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
+from config.api.parsing import MAX_IDEMPOTENCY_KEY
 from config.ids import SUFFIX_LENGTH, Prefix
 
 Schema = dict[str, Any]
@@ -42,13 +43,32 @@ HEADERS = {
     "X-RateLimit-Limit": _header("Requests allowed in this window.", type="integer", minimum=1),
     "X-RateLimit-Remaining": _header("Requests left in this window.", type="integer", minimum=0),
     "X-RateLimit-Reset": _header("UTC epoch second at which the window ends.", type="integer", minimum=0),
+    "Cache-Control": _header("No cache keeps the answer.", type="string", const="no-store"),
+    "ETag": _header("Changes whenever the answer does; for If-None-Match.", type="string", minLength=1),
+    "Location": _header("The path of the new object.", type="string", pattern="^/api/"),
     "X-Request-Id": _header("Identifies this request in the logs.", type="string", minLength=1),
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
     "Allow": _header("The methods that the path supports.", type="string", minLength=1),
     "WWW-Authenticate": _header("Names the scheme.", type="string", minLength=1),
+    "X-Required-Permission": {
+        "description": "The permission that the key lacks, if that is why.",
+        "schema": {"type": "string", "minLength": 1},
+    },
 }
-EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
-ALSO = {"401": ["WWW-Authenticate"], "405": ["Allow"], "429": ["Retry-After"], "503": ["Retry-After"]}
+EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", "Cache-Control")
+ONLY_IF_CHANGED = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The ETag of the answer that the client has.",
+    "schema": {"type": "string"},
+}
+ALSO = {
+    "401": ["WWW-Authenticate"],
+    "403": ["X-Required-Permission"],
+    "405": ["Allow"],
+    "429": ["Retry-After"],
+    "503": ["Retry-After"],
+}
 OPTIONAL_BODIES = ("webhooks_replay",)
 PATH_PREFIXES = {
     "forms": Prefix.FORM,
@@ -65,6 +85,27 @@ def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
     """Return the schema of a public id of one kind."""
     pattern = rf"{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}"
     return {"type": "string", "pattern": f"^({pattern})?$" if may_be_empty else f"^{pattern}$"}
+
+
+def idempotency_key_header() -> OpenApiParameter:
+    """Return the request header `Idempotency-Key`."""
+    return OpenApiParameter(
+        "Idempotency-Key",
+        {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        OpenApiParameter.HEADER,
+        description="Makes retries safe: a request with the same key and body is carried out once.",
+    )
+
+
+def replayed_header() -> OpenApiParameter:
+    """Return the response header `Idempotent-Replayed`."""
+    return OpenApiParameter(
+        "Idempotent-Replayed",
+        {"type": "string", "const": "true"},
+        OpenApiParameter.HEADER,
+        description="The answer of an earlier request with the same key and body.",
+        response=[200, 201],
+    )
 
 
 def ruled(**rules: Any) -> Callable[[S], S]:
@@ -163,6 +204,13 @@ class EnvelopeAutoSchema(AutoSchema):
         lists = getattr(self.view, "list_actions", ())
         return getattr(self.view, "action", None) in lists or super()._is_list_view(serializer)
 
+    def get_override_parameters(self) -> Any:
+        """Return the headers of POSTs that may be repeated, for views that name them (docs/contract.md 1.30)."""
+        return [*super().get_override_parameters(), *self._headers_of_posts()]
+
+    def _headers_of_posts(self) -> Iterable[Any]:
+        return getattr(self.view, "headers_of_posts", ()) if self.method == "POST" else ()
+
     def get_operation_id(self) -> str:
         """Return a short name such as `forms_publish`."""
         parts = [part.replace("-", "_") for part in self.path.strip("/").split("/") if not part.startswith("{")][1:]
@@ -201,8 +249,12 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
 def _finish_operation(path: str, method: str, operation: Schema) -> None:
     for parameter in operation.get("parameters", []):
         parameter["schema"] = _parameter_schema(path, parameter)
-    for response in operation["responses"].values():
-        response["headers"] = {**_header_references(EVERYWHERE), **response.get("headers", {})}
+    if method == "get" and path.endswith("{id}"):
+        operation["parameters"].append(ONLY_IF_CHANGED)
+        operation["responses"]["304"] = {"description": "The object is as the client has it."}
+    for status, response in operation["responses"].items():
+        also = ["Location"] if status == "201" else ["ETag"] if "304" in operation["responses"] else []
+        response["headers"] = {**_header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
     for status in ERRORS:
         if method != "get" or status not in WRITING_ERRORS:
             operation["responses"][status] = {"$ref": f"#/components/responses/Error{status}"}

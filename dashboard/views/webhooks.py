@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from config.ids import Prefix
-from config.times import now
+from config.times import Period, now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
@@ -221,9 +221,9 @@ def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
         values, for_real = entered.cleaned_data, request.POST.get("do") == "replay"
         try:
             statuses = REPLAYABLE[values["status"]]
-            matched, replayed = replay(
-                found, since=values["from"], until=values["to"], statuses=statuses, dry_run=not for_real
-            )
+            since = Period.of_day(values["from"]).start if values["from"] else None
+            until = Period.of_day(values["to"]).end if values["to"] else None
+            matched, replayed = replay(found, since=since, until=until, statuses=statuses, dry_run=not for_real)
         except ApiError as error:
             entered.add_error(None, error.message)
         else:

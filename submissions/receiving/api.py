@@ -14,9 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api import ratelimit
-from config.api.errors import ApiError, error_response
+from config.api.errors import NO_STORE, ApiError, error_response
 from config.api.parsing import JSON_MEDIA_TYPE
-from config.api.schema import enveloped, id_schema
+from config.api.schema import enveloped, id_schema, idempotency_key_header, replayed_header
 from config.api.views import KeyedView
 from config.ids import Prefix, encode_id
 from config.times import format_time
@@ -24,7 +24,7 @@ from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, SubmitForm, find_key_and_form
-from submissions.receiving.parse_body import MAX_IDEMPOTENCY_KEY, MAX_VALUE, Post, read_keyed_json
+from submissions.receiving.parse_body import MAX_VALUE, Post, read_keyed_json
 from submissions.serializers import SubmittedRecord
 
 _SCALARS = ["string", "number", "boolean", "null"]
@@ -72,6 +72,8 @@ class SubmitView(Door, KeyedView):
         record = submitted_record(stored, candidate.own_form())
         body = {"success": True, "data": record, "message": stored.message}
         response = HttpResponse(json.dumps(body, ensure_ascii=False), status=201, content_type=JSON_MEDIA_TYPE)
+        response.headers["Location"] = f"/api/submissions/{record['id']}"
+        response.headers["Cache-Control"] = NO_STORE
         if stored.replayed:
             response.headers["Idempotent-Replayed"] = "true"
         ratelimit.add_headers(response, candidate.usage)
@@ -96,12 +98,8 @@ class SubmitView(Door, KeyedView):
             OpenApiParameter(
                 "formId", FORM_ID_SCHEMA, description="The form; the organization's default form without it."
             ),
-            OpenApiParameter(
-                "Idempotency-Key",
-                {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-                OpenApiParameter.HEADER,
-                description="Makes retries safe: the same key and body store one submission.",
-            ),
+            idempotency_key_header(),
+            replayed_header(),
         ],
         request={JSON_MEDIA_TYPE: SUBMITTED_BODY},
         responses={201: enveloped(SubmittedRecord)},
