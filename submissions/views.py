@@ -12,7 +12,6 @@ from rest_framework.response import Response
 
 from config.api.errors import Detail, invalid
 from config.api.filters import StrictFilterBackend
-from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
 from config.api.serializers import QuerySerializer
 from config.api.views import KeyedViewSet, deleted, success
@@ -35,7 +34,6 @@ from submissions.reading.listing import HEAVY_COLUMNS, Scope, count_exactly, rea
 from submissions.reading.pagination import CURSOR, SubmissionListQuery, SubmissionPagination, cursor_problems
 from submissions.reading.shares import searching
 from submissions.serializers import (
-    CHANGED_BODY,
     BulkAction,
     BulkChange,
     BulkRecord,
@@ -44,7 +42,10 @@ from submissions.serializers import (
 )
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
-BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
+BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/Submission"}}
+CONTENT_DISPOSITION = OpenApiParameter(
+    "Content-Disposition", str, OpenApiParameter.HEADER, response=[200], description="Suggests a name for the file."
+)
 RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
 DONE = {
     BulkAction.DELETE: "deleted",
@@ -88,7 +89,7 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         return read_exactly(self.scope, start, size, total=total, alias=queryset.db)
 
     def list(self, request: Request) -> Response:
-        """Return a page of the caller's submissions, newest first."""
+        """Return a page of the organization's submissions, newest first."""
         with searching(self.organization_id, request.query_params.get("q", "")):
             return self.read_on(request) if CURSOR in request.query_params else super().list(request)
 
@@ -119,7 +120,7 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         """The serializer of an action's query parameters, besides its filters."""
         return SubmissionListQuery if self.action == "list" else super().query_serializer
 
-    @extend_schema(request={JSON_MEDIA_TYPE: CHANGED_BODY}, responses=enveloped(SubmissionRecord))
+    @extend_schema(request=SubmissionChange, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Mark a submission as spam or as not spam, or release one that is held; the last two deliver it."""
         wanted = self.read(SubmissionChange)
@@ -140,7 +141,6 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
 
     @extend_schema(
         operation_id="bulkUpdateSubmissions",
-        summary="Delete up to 100 submissions, or mark them as spam or not spam",
         request=BulkChange,
         responses=enveloped(BulkRecord),
     )
@@ -156,9 +156,11 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         return self.once(change)
 
     @extend_schema(
+        operation_id="exportSubmissions",
         filters=True,
         parameters=[
-            OpenApiParameter("format", str, enum=[*EXPORTS], default="csv"),
+            OpenApiParameter("format", str, enum=[*EXPORTS], default="csv", description="The format of the file."),
+            CONTENT_DISPOSITION,
             OpenApiParameter(
                 "columns", COLUMNS_SCHEMA, description="The columns of CSV and their order, such as `id,email`."
             ),

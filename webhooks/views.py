@@ -103,7 +103,11 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
         message = "Test event queued. The delivery log shows its result."
         return self.once(lambda: success(DeliveryRecord(send_test(self.find())).data, message))
 
-    @extend_schema(request=None, responses=enveloped(WebhookRecordWithSecret))
+    @extend_schema(
+        operation_id="rotateWebhookSecret",
+        request=None,
+        responses=enveloped(WebhookRecordWithSecret),
+    )
     def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a new signing secret; both sign for 24 hours."""
         self.read_nothing()
@@ -114,7 +118,12 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
 
         return self.once(rotate, shown_once="secret")
 
-    @extend_schema(request=ReplayRange, responses=enveloped(ReplayRecord))
+    @extend_schema(
+        operation_id="replayDeliveries",
+        tags=["Deliveries"],
+        request=ReplayRange,
+        responses=enveloped(ReplayRecord),
+    )
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
@@ -164,6 +173,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
 
+    @extend_schema(operation_id="listDeliveries", tags=["Deliveries"])
     def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)

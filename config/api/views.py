@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Protocol, cast
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from rest_framework import exceptions, serializers
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -49,20 +48,9 @@ class Caller(Protocol):
         """Return whether the key is public: usable in a page, only to submit."""
 
 
-class AlwaysJson(BaseContentNegotiation):
-    """Responds with JSON whatever `Accept` says, never with 406."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        return renderers[0], renderers[0].media_type
-
-
 class KeyedView(APIView):
     """Authenticates, counts and checks permissions, in this order. A request counts even if it fails."""
 
-    content_negotiation_class = AlwaysJson
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # DRF's format suffix, which DRF's `initial` would set
     needs_key: ClassVar[bool] = True

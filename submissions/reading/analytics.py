@@ -34,6 +34,7 @@ COLUMNS = ("received", "spam", "delivered", "failed")
 class AnalyticsQuery(QuerySerializer):
     """`formId`, `from` and `to` (inclusive; the last 30 days by default), `interval`."""
 
+    texts = {"interval": "The length of a point of the series."}
     formId = IdField(Prefix.FORM, required=False)
     to = PeriodField(required=False)
     interval = serializers.ChoiceField(["day", "hour"], default="day")
@@ -44,8 +45,15 @@ class AnalyticsQuery(QuerySerializer):
 
 
 class TotalsRecord(serializers.Serializer[Any]):
-    """Submissions received and stored as spam; deliveries that succeeded and that failed permanently."""
+    """Counts of the whole range."""
 
+    schema_name = "AnalyticsTotals"
+    texts = {
+        "received": "Submissions, spam included.",
+        "spam": "Submissions taken for spam.",
+        "delivered": "Deliveries that succeeded.",
+        "failed": "Deliveries that failed permanently.",
+    }
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
     delivered = serializers.IntegerField()
@@ -53,16 +61,23 @@ class TotalsRecord(serializers.Serializer[Any]):
 
 
 class PointRecord(serializers.Serializer[Any]):
-    """One day or hour."""
+    """Counts of one day or hour."""
 
+    schema_name = "AnalyticsPoint"
+    texts = {
+        "start": "When it begins (UTC).",
+        "received": "Submissions, spam included.",
+        "spam": "Submissions taken for spam.",
+    }
     start = serializers.DateTimeField()
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
 
 
 class AnalyticsRecord(serializers.Serializer[Any]):
-    """`{totals, series}`."""
+    """Counts of an organization or of one form."""
 
+    texts = {"totals": "Counts of the whole range.", "series": "A point for every day or hour, also where nothing was."}
     totals = TotalsRecord()
     series = PointRecord(many=True)
 
@@ -76,7 +91,7 @@ class AnalyticsView(KeyedView):
 
     @extend_schema(parameters=[AnalyticsQuery], responses=enveloped(AnalyticsRecord))
     def get(self, request: Request) -> Response:
-        """Return totals and a series for a range of time."""
+        """Return totals and a series for a range of time, by default the last 30 days."""
         query = validate_query(AnalyticsQuery, request.query_params)
         start, end = hours_of(query)
         form_id = query.get("formId")

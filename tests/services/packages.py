@@ -22,6 +22,7 @@ PACKAGES = {
     "php": "php-cli",
     "ruby": "ruby",
     "faketime": "faketime",
+    "java": "default-jre-headless",
 }
 
 
