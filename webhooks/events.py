@@ -81,6 +81,11 @@ def is_secret(name: str) -> bool:
     return name in EVENTS and EVENTS[name].is_secret
 
 
+def secret_events() -> list[str]:
+    """Return the names of the events whose bodies are secret."""
+    return [event.name for event in EVENTS.values() if event.is_secret]
+
+
 def public_events() -> list[tuple[str, str]]:
     """Return `(name, label)` of the events that a webhook may subscribe to."""
     return [(event.name, event.label) for event in EVENTS.values() if event.is_public]

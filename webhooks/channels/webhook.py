@@ -14,7 +14,7 @@ from webhooks.channels.page_named import NamedWebhooks
 from webhooks.enqueue import WEBHOOK, Target, webhook_target
 from webhooks.events import Event, event_named
 from webhooks.models import Delivery, Webhook
-from webhooks.signing import headers_for
+from webhooks.signing import SIGNATURE, headers_for
 
 # A pending webhook receives its deliveries when it is activated; those of a disabled one can be replayed.
 STATUS_FOR = {
@@ -60,6 +60,10 @@ class WebhookChannel(Channel[Post]):
         body = delivery.message.body.encode()
         headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
         return Post(webhook.public_id, webhook.url, body, headers)
+
+    def logged(self, delivery: Delivery, rendered: Post) -> str:  # noqa: ARG002  # the channel's interface
+        """Return the request without its signature; its body is the message's."""
+        return http.logged_request(rendered.url, rendered.body, rendered.headers, left_out=SIGNATURE)
 
     def send(self, rendered: Sequence[Post]) -> Outcome:
         """POST the one request."""
