@@ -25,6 +25,7 @@ class Gate(models.TextChoices):
 
     ORIGIN = "origin", "Origin"
     KEY = "key", "Key"
+    FORM = "form", "Form"
     SIZE = "size", "Size"
     LIMIT = "limit", "Limit"
     VALIDATION = "validation", "Validation"
@@ -139,7 +140,12 @@ UNKNOWN_KEYS = {
 
 def _foreign_form(_refusal: Refusal) -> Advice:
     fix = "Send the ID of one of your forms, or use a key of the organization that owns the form."
-    return Advice(Gate.KEY, "The form belongs to another organization", fix)
+    return Advice(Gate.FORM, "The form belongs to another organization", fix)
+
+
+def _unknown_form(_refusal: Refusal) -> Advice:
+    fix = "Copy the form's ID again from its page. An erased form cannot be restored: use another one."
+    return Advice(Gate.FORM, "There is no form with the ID that was sent", fix)
 
 
 def _limit(refusal: Refusal) -> Advice:
@@ -288,6 +294,7 @@ ADVISERS: dict[str, Callable[[Refusal], Advice]] = {
     "origin_not_allowed": _origin,
     "invalid_access_key": _key,
     "unauthorized": _foreign_form,
+    "not_found": _unknown_form,
     "rate_limited": _limit,
     "payload_too_large": _size,
     "unsupported_media_type": _media_type,

@@ -88,6 +88,7 @@ class FormViewSet(Repeatable, KeyedViewSet):
         form = self.act()
         return self.once(lambda: self.show_form(unpublish_form(form), "Form unpublished."))
 
+    @extend_schema(operation_id="archiveForm")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Archive a form; its submissions stay readable and exportable."""
         form: Form = self.act()

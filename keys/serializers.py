@@ -18,8 +18,20 @@ from keys.models import AccessKey, Organization, Permission
 
 
 class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
-    """An access key in responses, without its token."""
+    """An access key, without the key itself."""
 
+    texts = {
+        "id": "The id of the record.",
+        "name": "A name for people.",
+        "kind": "`secret`, or `publishable` for pages.",
+        "admin": "Whether the key may manage keys.",
+        "permissions": "The operations that the key may use. Submitting needs none.",
+        "expiresAt": "The last day on which the key works (UTC); null if it does not expire.",
+        "hint": "Prefix and last four characters of a secret key; the whole of a publishable one.",
+        "createdAt": "When the record was made.",
+        "lastUsedAt": "When the key was used, at most ten minutes late; null if never.",
+        "revokedAt": "When the key was revoked; null if it was not.",
+    }
     id = PublicIdField(Prefix.ACCESS_KEY)
     permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
     expiresAt = serializers.DateField(source="expires_on", allow_null=True)
@@ -44,16 +56,25 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
 
 
 class AccessKeyRecordWithKey(AccessKeyRecord):
-    """The response of create and regenerate: only here is the token shown."""
+    """An access key, with the key itself. Only the responses that make one have it."""
 
-    key = serializers.CharField(allow_null=True, help_text="Shown once: null in a repeated answer.")
+    schema_name = "IssuedAccessKey"
+    texts = {
+        **AccessKeyRecord.texts,
+        "key": "The value for `x-access-key`. Keep it: a repeated response has null.",
+    }
+
+    key = serializers.CharField(allow_null=True)
 
     class Meta(AccessKeyRecord.Meta):
         fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
 
 
 class OwnOrganizationRecord(serializers.ModelSerializer[Organization]):
-    """The organization of an access key, as the key sees it."""
+    """The organization of an access key."""
+
+    schema_name = "Organization"
+    texts = {"id": "Its id.", "name": "Its name.", "plan": "Its plan."}
 
     id = PublicIdField(Prefix.ORGANIZATION)
 
@@ -64,6 +85,12 @@ class OwnOrganizationRecord(serializers.ModelSerializer[Organization]):
 
 class HourRecord(serializers.Serializer[ratelimit.Usage]):
     """The requests of an organization in its present hour, this one included."""
+
+    texts = {
+        "limit": "How many requests the plan allows in an hour.",
+        "used": "How many have counted.",
+        "resetsAt": "When the hour ends.",
+    }
 
     limit = serializers.IntegerField(min_value=1)
     used = serializers.IntegerField(min_value=0)
@@ -78,15 +105,30 @@ class HourRecord(serializers.Serializer[ratelimit.Usage]):
 class MeRecord(serializers.Serializer[Any]):
     """Whose key this is, what it may do, and how much of the hour is left."""
 
+    schema_name = "Caller"
+    texts = {"organization": "Its organization.", "key": "The access key.", "hour": "The present hour."}
+
     organization = OwnOrganizationRecord()
     key = AccessKeyRecord()
     hour = HourRecord()
 
 
-@ruled(anyOf=[{"properties": {"kind": {"const": "secret"}}}, {"properties": {"permissions": {"maxItems": 0}}}])
+# With `if`, which generators pass over: `anyOf` becomes several types, each without the members of the whole.
+@ruled(
+    **{
+        "if": {"properties": {"kind": {"const": "publishable"}}, "required": ["kind"]},
+        "then": {"properties": {"permissions": {"maxItems": 0}}},
+    }
+)
 class NewAccessKey(StrictSerializer):
-    """The body of `POST /api/keys`."""
+    """An access key to create."""
 
+    texts = {
+        "name": "A name for people.",
+        "permissions": "All six if left out; none for a key that can only submit.",
+        "expiresAt": "The last day on which the key works (UTC); null or left out for no end.",
+        "kind": "`publishable` keys are for pages and can only submit.",
+    }
     name = NameField()
     permissions = serializers.ListField(
         child=serializers.ChoiceField(Permission.choices), required=False, max_length=20

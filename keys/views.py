@@ -53,6 +53,7 @@ class AccessKeyViewSet(Repeatable, KeyedViewSet):
 
         return self.once(renew, shown_once="key")
 
+    @extend_schema(operation_id="revokeKey")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Revoke a key permanently."""
         found: AccessKey = self.act()
@@ -67,7 +68,7 @@ class MeView(KeyedView):
 
     @extend_schema(
         operation_id="getMe",
-        summary="Show whose key this is.",
+        summary="Get the caller",
         responses=enveloped(MeRecord),
     )
     def get(self, request: Request) -> Response:

@@ -14,7 +14,7 @@ from config.api.errors import Conflict, RateLimited
 from config.api.ratelimit import HOUR, take_share
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
-from config.times import day_start
+from config.times import MILLISECOND, format_time
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes
@@ -79,10 +79,10 @@ def refuse_replays(organization: Organization | None, count: int) -> None:
 
 
 def replay(
-    webhook: Webhook, *, since: dt.date | None, until: dt.date | None, statuses: list[str], dry_run: bool
+    webhook: Webhook, *, since: dt.datetime | None, until: dt.datetime | None, statuses: list[str], dry_run: bool
 ) -> tuple[int, int]:
     """
-    Resend a webhook's deliveries of submissions received from `since` to `until` (UTC days, inclusive).
+    Resend a webhook's deliveries of submissions received at `since` or later and before `until`.
 
     Returns how many deliveries match and how many are due now: none in a dry run. Raises Conflict unless the webhook
     is active, RateLimited over the organization's replays or replayed deliveries of an hour.
@@ -94,9 +94,9 @@ def replay(
     own = webhook.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses)
     matching = own.not_leased()
     if since:
-        matching = matching.filter(submission_id__gte=first_id_of(day_start(since)))
-    if until and until < dt.date.max:
-        matching = matching.filter(submission_id__lt=first_id_of(day_start(until + dt.timedelta(days=1))))
+        matching = matching.filter(submission_id__gte=first_id_of(since))
+    if until:
+        matching = matching.filter(submission_id__lt=first_id_of(until))
     if dry_run:
         return matching.count(), 0
     take_share("replay", webhook.organization_id, settings.REPLAYS)
@@ -106,7 +106,9 @@ def replay(
         organization=webhook.organization_id,
         action="webhook.replayed",
         subject=f"{webhook.url} of {webhook.form}: {replayed:,} deliveries",
-        changes=changes({}, {"from": since, "to": until, "status": statuses}),
+        changes=changes(
+            {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
+        ),
     )
     transaction.on_commit(lambda: nudge(DELIVER))
     return replayed, replayed

@@ -99,7 +99,11 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
         webhook, message = self.act(), "Test event queued. The delivery log shows its result."
         return self.once(lambda: success(DeliveryRecord(send_test(webhook)).data, message))
 
-    @extend_schema(request=None, responses=enveloped(WebhookRecordWithSecret))
+    @extend_schema(
+        operation_id="rotateWebhookSecret",
+        request=None,
+        responses=enveloped(WebhookRecordWithSecret),
+    )
     def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a new signing secret; both sign for 24 hours."""
         webhook: Webhook = self.act()
@@ -110,17 +114,22 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
 
         return self.once(rotate, shown_once="secret")
 
-    @extend_schema(request=ReplayRange, responses=enveloped(ReplayRecord))
+    @extend_schema(
+        operation_id="replayDeliveries",
+        tags=["Deliveries"],
+        request=ReplayRange,
+        responses=enveloped(ReplayRecord),
+    )
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
         statuses, dry_run = REPLAYABLE[values["status"]], values["dryRun"]
+        since = values["from"].start if "from" in values else None
+        until = values["to"].end if "to" in values else None
         webhook: Webhook = self.find()
 
         def send_again() -> Response:
-            matched, replayed = replay(
-                webhook, since=values.get("from"), until=values.get("to"), statuses=statuses, dry_run=dry_run
-            )
+            matched, replayed = replay(webhook, since=since, until=until, statuses=statuses, dry_run=dry_run)
             data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
             return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
 
@@ -161,6 +170,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
 
+    @extend_schema(operation_id="listDeliveries", tags=["Deliveries"])
     def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)

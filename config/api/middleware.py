@@ -22,7 +22,7 @@ from config.pages.policies import PERMISSIONS
 from config.postgresql.watch import FAILURE, WATCH
 
 REQUEST_ID = "X-Request-Id"
-OPEN_PATHS = re.compile(r"/api/submit|/f/[^/]+|/forms(\.[^/]+)?\.js")
+OPEN_PATHS = re.compile(r"/api/submit|/api/schema|/f/[^/]+|/forms(\.[^/]+)?\.js")
 NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/")  # how such paths begin
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps

@@ -16,6 +16,7 @@ from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 
 from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType, invalid
+from config.text import clean_text
 
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32
@@ -153,7 +154,21 @@ def media_type(request: HttpRequest) -> str:
 
 
 def read_body(request: HttpRequest) -> bytes:
-    """Return the body. Raises PayloadTooLarge above MAX_BODY_BYTES, by Content-Length or while reading."""
+    """
+    Return the body.
+
+    Raises PayloadTooLarge above MAX_BODY_BYTES, by Content-Length or while reading, and UnsupportedMediaType for a
+    compressed one: unpacking could make a little of it fill the memory.
+    """
+    body = _read_any_body(request)
+    coding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+    if body and coding not in ("", "identity"):
+        message = f"The body is compressed (Content-Encoding: {clean_text(coding)[:40]}). Send it uncompressed."
+        raise UnsupportedMediaType(message, headers={"Accept-Encoding": "identity"})
+    return body
+
+
+def _read_any_body(request: HttpRequest) -> bytes:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdigit() or int(length) > settings.MAX_BODY_BYTES:
         if length.isdigit() and int(length) <= MAX_DRAINED_BYTES:

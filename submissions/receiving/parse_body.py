@@ -21,6 +21,7 @@ from keys import tokens
 from keys.authentication import META_NAME
 
 MAX_VALUE = 65_536  # characters
+NO_FORM = uuid.UUID(int=0)  # the id of no form: a malformed one must not lead to the default form
 HONEYPOT = "_gotcha"
 KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # those that delivery needs
 PROOFS = CAPTCHA_FIELDS | {"_altcha"}
@@ -51,7 +52,8 @@ class Post:
     """
     The content of a request, before any look-up.
 
-    `key_digest`: SHA-256 of its access key; "" without a well-formed one. `fields`: the body as parsed.
+    `key_digest`: SHA-256 of its access key; "" without a well-formed one. `form_id`: None for the default form.
+    `fields`: the body as parsed.
     `opened_for`: seconds for which the hosted page was open, if it was sent from there.
     `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
     may need the form id in the body.
@@ -90,7 +92,7 @@ def read_keyed_json(request: HttpRequest) -> Post:
         try:
             form_id = parse_form_id(named)
         except ValidationFailed as error:
-            problem = problem or error
+            form_id, problem = NO_FORM, problem or error
     return Post(request, digest, form_id, raw_body, fields, intake, key, problem=problem)
 
 

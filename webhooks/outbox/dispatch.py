@@ -6,6 +6,7 @@ and sets the mark, so a crash leaves either all of it or none. No network call h
 """
 
 import datetime as dt
+import time
 import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -14,10 +15,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from config.database import database_now
+from config.database import database_now, now_in_sql
 from config.ids import new_id
 from forms_app.models import Form
 from submissions.models import Submission
+from submissions.positions import next_positions, number_missed, store_positions
 from submissions.storage import add_stored_bytes, stored_bytes_of
 from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import note_usage, today
@@ -29,14 +31,35 @@ from webhooks.outbox.batches import Batches
 from webhooks.outbox.insert_deliveries import insert_deliveries
 
 ROWS_A_BATCH = 200
+MISSED_SECONDS = 60.0
 MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
 PENDING, CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
 KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
 
 
 def dispatch_batch() -> int:
-    """Dispatch some of the oldest rows and return how many; a row that fails does not delay the others."""
-    return _submissions.run_one()
+    """
+    Dispatch some of the oldest rows and return how many; a row that fails does not delay the others.
+
+    Without any, give positions to rows that an older release dispatched, now and then.
+    """
+    return _submissions.run_one() or _missed.number_some()
+
+
+class _Missed:
+    """Rows without a position, looked for once in MISSED_SECONDS, or again immediately while there are more."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def number_some(self) -> int:
+        """Number some of these rows and return how many."""
+        if time.monotonic() < self._next:
+            return 0
+        number = number_missed(ROWS_A_BATCH)
+        if number < ROWS_A_BATCH:
+            self._next = time.monotonic() + MISSED_SECONDS
+        return number
 
 
 def _waiting() -> QuerySet[Submission]:
@@ -55,10 +78,19 @@ def _dispatch(rows: Sequence[Submission]) -> None:
         return
     make_deliveries(rows)
     count_rows(rows)
-    for spam, counted_as in ((False, KEPT), (True, SPAM)):
-        ids = [row.pk for row in rows if row.spam is spam]
-        # The condition again: SQLite ignores the row lock, and this still holds there.
-        Submission.objects.undispatched().filter(pk__in=ids).update(dispatched_at=Now(), counted_as=counted_as)
+    spam = [row.pk for row in rows if row.spam]
+    Submission.objects.undispatched().filter(pk__in=spam).update(dispatched_at=Now(), counted_as=SPAM)
+    _mark_kept([row for row in rows if not row.spam])
+
+
+def _mark_kept(rows: Sequence[Submission]) -> None:
+    """Set the mark of rows that are not spam, and the position of those without one."""
+    new = next_positions((row.organization_id, row.pk) for row in rows if row.position is None)
+    store_positions(
+        {row.pk: new.get(row.pk, row.position) for row in rows},
+        changes=f"dispatched_at = {now_in_sql()}, counted_as = '{KEPT}', ",
+        condition="dispatched_at IS NULL",  # again: SQLite ignores the row lock, and this still holds there
+    )
 
 
 def count_rows(rows: Iterable[Submission]) -> None:
@@ -149,4 +181,5 @@ def _resume_canceled(rows: Sequence[Submission]) -> None:
     unsent.update(status=PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
 
 
+_missed = _Missed()
 _submissions = Batches("submission", waiting=_waiting, dispatch=_dispatch_some)

@@ -170,7 +170,7 @@ def test_endpoint__object_of_another_organization__is_unauthorized_and_untouched
 
 
 @pytest.mark.parametrize("endpoint", REFERENCES, ids=str)
-def test_reference__to_a_form_of_another_organization__is_unauthorized(
+def test_reference__to_an_object_of_another_organization__is_unauthorized(
     endpoint: Endpoint, house: House, foreigner: Tenant, api: Client
 ) -> None:
     answer = house.send(api, endpoint, foreigner.key)
@@ -179,8 +179,8 @@ def test_reference__to_a_form_of_another_organization__is_unauthorized(
 
 
 @pytest.mark.parametrize("endpoint", REFERENCES, ids=str)
-def test_reference__to_no_form_at_all__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
-    nothing = House(house.tenant, {"forms": encode_id("frm", new_id())})
+def test_reference__to_nothing__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
+    nothing = House(house.tenant, {"forms": encode_id("frm", new_id()), "submissions": encode_id("sub", new_id())})
     answer = nothing.send(api, endpoint, house.tenant.key)
     assert (answer.status, answer.json()) == (404, failure("not_found"))
 
