@@ -94,7 +94,7 @@ MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: confi
     "config.api.middleware.PermissionsPolicyMiddleware",
     "config.pages.own_host.PagesHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.pages.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -400,7 +400,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # Files, language, time, logs -----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"  # filled by `collectstatic`; else the apps' files are served
+STATIC_ROOT = DATA_DIR / "static"  # the web role writes each file there that is asked for, under a hashed name
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},

@@ -1,7 +1,9 @@
 """How webhooks, deliveries and replays are read and shown (docs/contract.md 7)."""
 
+import json
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
@@ -158,11 +160,34 @@ class AttemptRecord(serializers.ModelSerializer[Attempt]):
 
     class Meta:
         model = Attempt
-        fields = ("at", "status", "durationMs", "error", "response")
+        fields: tuple[str, ...] = ("at", "status", "durationMs", "error", "response")
 
     def get_error(self, attempt: Attempt) -> str | None:
         """Return the error class; None for a success."""
         return attempt.error or None
+
+
+class SentRequestRecord(serializers.Serializer[Any]):
+    """The request of an attempt as it was sent, without signatures and secrets."""
+
+    method = serializers.CharField(help_text="`POST` for a webhook, `MAIL` for a mail.")
+    url = serializers.CharField(help_text="For a mail `mailto:` and its address.")
+    headers = serializers.DictField(child=serializers.CharField())
+    body = serializers.CharField(allow_blank=True, help_text="For a mail the first 4 KiB of its text.")
+
+
+class SentAttemptRecord(AttemptRecord):
+    """One attempt with its request; `null` where none was kept."""
+
+    request = serializers.SerializerMethodField()
+
+    class Meta(AttemptRecord.Meta):
+        fields = (*AttemptRecord.Meta.fields, "request")
+
+    @extend_schema_field(SentRequestRecord(allow_null=True))
+    def get_request(self, attempt: Attempt) -> dict[str, Any] | None:
+        """Return the request; the message has the body that all attempts of a webhook share."""
+        return {"body": attempt.delivery.message.body, **json.loads(attempt.request)} if attempt.request else None
 
 
 class DeliveryRecord(serializers.ModelSerializer[Delivery]):
@@ -193,10 +218,16 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
     class Meta:
         model = Delivery
         fields = (
-            "id", "webhookId", "submissionId", "messageId", "test", "status", "nextAttemptAt", "createdAt",
-            "finishedAt", "attempts",
+            "id", "channel", "target", "webhookId", "submissionId", "messageId", "test", "status", "nextAttemptAt",
+            "createdAt", "finishedAt", "attempts",
         )  # fmt: skip
 
     def get_test(self, delivery: Delivery) -> bool:
         """Return whether this is a test event."""
         return delivery.event == TEST.name
+
+
+class SentDeliveryRecord(DeliveryRecord):
+    """One delivery with the requests of its newest attempts, which the view loads as `newest_attempts`."""
+
+    attempts = SentAttemptRecord(many=True, source="newest_attempts")

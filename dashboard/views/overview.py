@@ -12,6 +12,7 @@ from config.api import ratelimit
 from config.times import Period
 from dashboard.access import MemberRequest, in_organization
 from dashboard.first_steps import first_steps
+from keys.access_keys import exposed_keys
 from keys.hour_notices import latest_mark
 from keys.invitations import invitations_to
 from keys.models import Organization
@@ -41,6 +42,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "usage": ratelimit.peek_organization(organization.pk, organization.hourly_limit),
         "mark": latest_mark(organization),
         "invitations": invitations_to(request.member.user),
+        "exposed_keys": exposed_keys(organization) if request.member.may_manage else [],
         "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
         "steps": first_steps(organization),
         "storage": storage_of(organization),

@@ -64,7 +64,7 @@ class ExportQuery(QuerySerializer):
     """`?format=` and `?columns=`."""
 
     format = serializers.ChoiceField([*EXPORTS], default="csv")
-    columns = ColumnsField(default=())
+    columns = ColumnsField(default=list)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse columns for a format without any: they would be ignored."""

@@ -139,7 +139,7 @@ class Door(ABC):
             post.request,
             failure,
             organization_id=owner.organization_id if owner else None,
-            form_id=post.form_id if owner is None else owner.form and owner.form.id,
+            form_id=post.form_id if owner is None else owner.form_id,
             key_id=owner.key.id if owner and owner.key else None,
         )
         return self.refuse(post, failure, owner=owner, usage=usage)

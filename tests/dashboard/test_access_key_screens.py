@@ -10,7 +10,7 @@ from config.times import now
 from keys.models import AccessKey
 from keys.plans import Plan
 from tests.services.client import Answer, Client
-from tests.support.browser import Browser, logged_in, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
 from tests.support.tenants import Tenant, make_tenant
 
 ALL = ["forms:read", "forms:write", "submissions:read", "submissions:export", "webhooks:write", "analytics:read"]
@@ -155,3 +155,9 @@ def test_keys__old_or_seen_in_a_page__say_so(api: Client, tenant: Tenant, browse
     text = text_of(browser.get(page))
     assert "Over 90 days old" in text
     assert "was sent from a web page" in text
+    warning = "The secret key “Administrative” was sent from a web page"
+    assert warning in text_of(browser.get(place(tenant)))
+    assert warning not in text_of(logged_in(api, member_of(tenant.organization, "member")).get(place(tenant)))
+    key = AccessKey.objects.get(organization=tenant.organization, kind="secret")
+    browser.send(place(tenant, f"keys/{key.public_id}/regenerate"))
+    assert warning not in text_of(browser.get(place(tenant)))

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -120,6 +121,15 @@ def test_sign_up__owner_of_the_account__is_told_how_to_leave_the_page_of_codes(a
     assert after
     done = browser.post(action[1], form=CONFIRM, next=after[1])
     assert (done.status, done.headers["Location"], browser.get(LOGIN).status) == (302, LOGIN, 200)
+
+
+@pytest.mark.on_sqlite
+def test_sign_up__without_a_mail_server__says_where_the_code_is(start_service: Any) -> None:
+    with Client(start_service(EMAIL_URL="consolemail://").port) as api:
+        browser = Browser(api)
+        page = browser.follow(sign_up(browser, new_email()))
+    assert "the mail is in the terminal or the log where it runs" in text_of(page)
+    assert "spam folder" not in text_of(page)
 
 
 def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(

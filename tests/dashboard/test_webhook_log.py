@@ -29,7 +29,8 @@ ADDRESS = {"ip": None, "userAgent": None, "origin": None, "referer": None}
 
 def delivery(webhook: dict[str, Any], **values: Any) -> dict[str, Any]:
     """Return the whole record of a delivery of a submission that is yet to be sent."""
-    record = {"id": an_id("dlv"), "webhookId": webhook["id"], "submissionId": an_id("sub"), "messageId": MESSAGE_ID}
+    record = {"id": an_id("dlv"), "channel": "webhook", "target": webhook["id"], "webhookId": webhook["id"]}
+    record |= {"submissionId": an_id("sub"), "messageId": MESSAGE_ID}
     record |= {"test": False, "status": "pending", "nextAttemptAt": TIME, "createdAt": TIME, "finishedAt": None}
     return {**record, "attempts": [], **values}
 

@@ -17,6 +17,7 @@ PACKAGES = {
     "npm": "npm",
     "chromium": "chromium",
     "openssl": "openssl",
+    "nginx": "nginx-light",
     "go": "golang-go",
     "php": "php-cli",
     "ruby": "ruby",

@@ -1,4 +1,4 @@
-"""What HTTP itself offers: Location, ETag and 304, gzip, bodies that are compressed (docs/contract.md 1.31 to 1.35)."""
+"""Location, ETag and 304, gzip, bodies that are compressed (docs/contract.md 1.31 to 1.35)."""
 
 import gzip
 import json

@@ -89,6 +89,7 @@ TABLE = [
     Endpoint("POST", "/api/webhooks/{id}/rotate-secret", "webhooks:write"),
     Endpoint("POST", "/api/webhooks/{id}/replay", "webhooks:write"),
     Endpoint("GET", "/api/webhooks/{id}/deliveries", "webhooks:write"),
+    Endpoint("GET", "/api/deliveries/{id}", "webhooks:write"),
     Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
     Endpoint("GET", "/api/analytics", "analytics:read"),
     Endpoint("GET", "/api/me", ANY_SECRET),
