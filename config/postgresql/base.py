@@ -48,8 +48,8 @@ def refusal(conn_params: dict[str, Any]) -> str:
 
     libpq looks up the names and tries every address. It sends nothing, so PostgreSQL logs nothing.
     """
-    given = {name: value for name, value in conn_params.items() if isinstance(value, str | int)}
-    conninfo = make_conninfo(**{name: value for name, value in given.items() if name not in NOT_OF_LIBPQ})
+    given = {name: str(value) for name, value in conn_params.items() if isinstance(value, str | int)}
+    conninfo = make_conninfo("", **{name: value for name, value in given.items() if name not in NOT_OF_LIBPQ})
     probe = pq.PGconn.connect_start(conninfo.encode())
     try:
         until = time.monotonic() + PROBE_SECONDS

@@ -62,7 +62,12 @@ class Channel(ABC, Generic[Rendered]):
         return ""
 
     def gate(self, delivery: Delivery) -> Delivery.Status:
-        """Return PENDING if the delivery may be sent now, else the status that it gets instead."""
+        """
+        Return PENDING if the delivery may be sent now, else the status that it gets instead.
+
+        Of a new delivery only its target and webhook, its event, and whether its submission is spam may count: dispatch
+        asks once for all that are equal in these.
+        """
         if delivery.submission is not None and delivery.submission.spam:
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
         return Delivery.Status.PENDING

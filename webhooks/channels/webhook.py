@@ -76,19 +76,20 @@ class WebhookChannel(Channel[Post]):
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Webhook]:
         """Lock the webhooks whose health changes."""
-        return webhook_health.lock_changing(_of_health(noted))
+        return webhook_health.lock_changing(_by_webhook(noted, tests=False) + _by_webhook(noted, tests=True))
 
     def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Webhook]) -> None:
-        """Update the health of webhooks."""
-        webhook_health.note_outcomes(_of_health(noted), locked)
+        """Update the health of webhooks; test events leave it unchanged, but count as attempts of an open circuit."""
+        webhook_health.note_outcomes(_by_webhook(noted, tests=False), locked)
+        webhook_health.delay_probes(_by_webhook(noted, tests=True))
 
 
-def _of_health(noted: Sequence[Noted]) -> list[tuple[uuid.UUID, Outcome]]:
-    """Return the outcomes by webhook; test events leave its health unchanged."""
+def _by_webhook(noted: Sequence[Noted], *, tests: bool) -> list[tuple[uuid.UUID, Outcome]]:
+    """Return the outcomes of test events, or of all others, with their webhook."""
     return [
         (delivery.webhook_id, outcome)
         for delivery, outcome in noted
-        if delivery.webhook_id is not None and not event_named(delivery.event).is_tried_once
+        if delivery.webhook_id is not None and event_named(delivery.event).is_tried_once is tests
     ]
 
 

@@ -28,7 +28,7 @@ from webhooks.enqueue import Target
 from webhooks.events import EVENTS, Event
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
-from webhooks.outbox.insert_deliveries import insert_deliveries
+from webhooks.outbox.insert_deliveries import NewDelivery, insert_deliveries, insert_messages
 
 ROWS_A_BATCH = 200
 MISSED_SECONDS = 60.0
@@ -113,7 +113,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     forms = Form.objects.in_bulk({row.form_id for row in rows})
     for row in rows:
         row.form = forms[row.form_id]
-    deliveries: list[Delivery] = []
+    deliveries: list[NewDelivery] = []
     moment = database_now()
     for event in EVENTS.values():
         if causing := [row for row in rows if event.is_caused_by(row)]:
@@ -123,7 +123,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     _resume_canceled([row for row in rows if row.released_at and not row.spam])
 
 
-def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[Delivery]:
+def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[NewDelivery]:
     wanted: dict[uuid.UUID, list[Target]] = {row.pk: [] for row in rows}
     with_body: set[uuid.UUID] = set()
     for channel in CHANNELS.values():
@@ -131,12 +131,21 @@ def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime
             wanted[pk] += targets
             if targets and channel.uses_body:
                 with_body.add(pk)
-    messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body)
-    return [_delivery(row, messages[row.pk], target, moment) for row in rows for target in wanted[row.pk]]
+    messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body, moment)
+    statuses: dict[tuple[str, str, bool], str] = {}
+    deliveries = []
+    for row in rows:
+        for target in wanted[row.pk]:
+            # A channel's gate asks no more of a new delivery than these: one answer for each, not for each row.
+            key = (target.channel, target.name, row.spam)
+            if key not in statuses:
+                statuses[key] = _first_status(row, messages[row.pk], target)
+            deliveries.append(NewDelivery(row, messages[row.pk].pk, event.name, target, statuses[key]))
+    return deliveries
 
 
 def _messages_of(
-    event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID]
+    event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID], moment: dt.datetime
 ) -> dict[uuid.UUID | None, Message]:
     """Return the event's message for each submission, stored once; the body is written when a channel uses it."""
     stored = Message.objects.filter(event=event.name, submission__in=rows)
@@ -148,24 +157,20 @@ def _messages_of(
         if message is None:
             pk = row.pk if event.has_submission_id else new_id()
             body = event.write(row) if row.pk in with_body else ""
-            messages[row.pk] = Message(id=pk, event=event.name, submission=row, body=body)
+            messages[row.pk] = Message(id=pk, event=event.name, submission_id=row.pk, body=body)
             new.append(messages[row.pk])
         elif message.pk in empty and row.pk in with_body:
             message.body = event.write(row)
             filled.append(message)
-    Message.objects.bulk_create(new, batch_size=MESSAGES_A_STATEMENT)
+    insert_messages(new, moment)
     Message.objects.bulk_update(filled, ["body"], batch_size=MESSAGES_A_STATEMENT)
     return messages
 
 
-def _delivery(row: Submission, message: Message, target: Target, moment: dt.datetime) -> Delivery:
-    delivery = target.delivery(message, row.organization_id, next_attempt_at=moment)
+def _first_status(row: Submission, message: Message, target: Target) -> str:
+    delivery = target.delivery(message, row.organization_id)
     delivery.submission = row
-    status = CHANNELS[target.channel].gate(delivery)
-    if status != PENDING:
-        delivery.status, delivery.next_attempt_at = status, None
-        delivery.finished_at = moment if status == CANCELED else None
-    return delivery
+    return CHANNELS[target.channel].gate(delivery)
 
 
 def _resume_canceled(rows: Sequence[Submission]) -> None:
