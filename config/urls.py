@@ -4,7 +4,6 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import cache_page
-from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from config.api.views import UnknownPath
@@ -43,7 +42,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),
-    path("", RedirectView.as_view(pattern_name="dashboard:home")),
+    path("", include("submissions.hosted.moved_urls")),  # the root, and the addresses of other form services
 ]
 
 handler400 = "config.api.error_pages.bad_request"
