@@ -16,7 +16,7 @@ BURST, FORM_BURST, MINUTE = 10, 60, 60
 
 
 def refused(origin: str) -> dict[str, object]:
-    message = f"This form does not take submissions from this origin: {origin}. Add it to the form's list."
+    message = f"This form does not take submissions from {origin}."
     return failure("origin_not_allowed", message)
 
 
