@@ -23,7 +23,7 @@ from config.pages.policies import PERMISSIONS
 from config.postgresql.watch import FAILURE, WATCH
 
 REQUEST_ID = "X-Request-Id"
-OPEN_PATHS = re.compile(r"/api/submit|/forms(\.[^/]+)?\.js")
+OPEN_PATHS = re.compile(r"/api/submit|/api/schema|/forms(\.[^/]+)?\.js")
 # The addresses that other form services give their forms (docs/moving.md): submissions.hosted.moved_urls.
 OTHER_ADDRESSES = r"/submit/?|/s/[^/]+/?|/p/[^/]+/f/[^/]+/?|/ajax/[^/]+/?|/frm_[^/]+/?|/[^/]*@[^/]*/?|/[0-9a-f]{32}/?"
 # Plain posts: their answers are for pages that send credentials too. No cookie is read or set there.

@@ -30,7 +30,7 @@ from submissions.hosted.views import HostedForm, PageOwner
 from submissions.receiving.gates import Candidate
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, find_key_and_form
-from submissions.receiving.parse_body import Post, parse_form_id
+from submissions.receiving.parse_body import NO_FORM, Post, parse_form_id
 
 # Web3Forms' name and its earlier one, StaticForms' name and its earlier one.
 KEY_FIELDS = ("access_key", "apikey", "apiKey", "accessKey")
@@ -73,7 +73,7 @@ class FormByKey(OtherAddress):
             try:
                 form_id = parse_form_id(named)
             except ValidationFailed as error:
-                problem = problem or error
+                form_id, problem = NO_FORM, problem or error
         digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
         return dataclasses.replace(post, key_digest=digest, key_in_body=token, form_id=form_id, problem=problem)
 

@@ -18,7 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config.api.errors import ApiError, MethodNotAllowed, NotFound, QuotaExceeded, Suspended, not_found
-from config.api.parsing import read_body
+from config.api.parsing import idempotency_key, read_body
 from config.api.ratelimit import Usage
 from config.postgresql.clock import shared_time
 from forms_app.field_definitions import PAGE_CONTROL_FIELDS
@@ -34,7 +34,7 @@ from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, submit_form_of
 from submissions.receiving.page_limits import is_allowed_page
-from submissions.receiving.parse_body import NOTHING, Post, idempotency_key, take_in
+from submissions.receiving.parse_body import NOTHING, Post, take_in
 from submissions.receiving.proof_of_work import PURPOSE, new_challenge
 
 

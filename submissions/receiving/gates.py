@@ -140,7 +140,7 @@ class Door(ABC):
             post.request,
             failure,
             organization_id=owner.organization_id if owner else None,
-            form_id=owner.form.id if owner and owner.form else post.form_id,
+            form_id=post.form_id if owner is None else owner.form_id,
             key_id=owner.key.id if owner and owner.key else None,
             shown_key=post.key_in_body,
         )

@@ -62,6 +62,11 @@ class Owner:
     may_wait: bool = False
     held_posts: int = 0
 
+    @property
+    def form_id(self) -> uuid.UUID | None:
+        """The id of its form, None without one."""
+        return self.form.id if self.form else None
+
 
 NO_SETTINGS = SpamProtection()
 _SELECT = """

@@ -5,7 +5,6 @@ Values and limits: docs/contract.md 5.
 """
 
 import dataclasses
-import string
 import uuid
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from config.api.errors import ApiError, Detail, ValidationFailed, invalid
-from config.api.parsing import NumberText, read_json
+from config.api.parsing import NumberText, idempotency_key, read_json
 from config.api.serializers import MAX_DETAILS
 from config.ids import InvalidId, Prefix, decode_id
 from config.text import clean_name, clean_text
@@ -29,13 +28,12 @@ from keys import tokens
 from keys.authentication import META_NAME
 
 MAX_VALUE = 65_536  # characters
-MAX_IDEMPOTENCY_KEY = 255
+NO_FORM = uuid.UUID(int=0)  # the id of no form: a malformed one must not lead to the default form
 HONEYPOT = "_gotcha"
 KEPT_CONTROLS = frozenset({"_next", "_redirect", "_subject", "_replyto", "_webhook", "_cc"})  # for delivery and story
 PROOFS = CAPTCHA_FIELDS | {"_altcha"}
 LIST_SEPARATOR = ", "
 _MAX_NAMES = MAX_FIELDS + len(PAGE_CONTROL_FIELDS) + len(CAPTCHA_FIELDS)
-_PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,8 +60,9 @@ class Post:
     """
     The content of a request, before any look-up.
 
-    `key_digest`: SHA-256 of its access key; "" without a well-formed one. `key_in_body`: the key that the body shows,
-    well-formed or not, where keys are read from it. `fields`: the body as parsed.
+    `key_digest`: SHA-256 of its access key; "" without a well-formed one. `form_id`: None for the default form.
+    `key_in_body`: the key that the body shows, well-formed or not, where keys are read from it. `fields`: the body as
+    parsed.
     `opened_for`: seconds for which the hosted page was open, if it was sent from there.
     `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
     may need the form id in the body.
@@ -103,7 +102,7 @@ def read_keyed_json(request: HttpRequest) -> Post:
         try:
             form_id = parse_form_id(named)
         except ValidationFailed as error:
-            problem = problem or error
+            form_id, problem = NO_FORM, problem or error
     return Post(request, digest, form_id, raw_body, fields, intake, key, problem=problem)
 
 
@@ -113,15 +112,6 @@ def parse_form_id(text: object) -> uuid.UUID:
         return decode_id(Prefix.FORM, text)
     except InvalidId as error:
         raise invalid("formId", "invalid_id", str(error)) from None
-
-
-def idempotency_key(request: HttpRequest) -> str | None:
-    """Return the header's value, or None. Raises ValidationFailed."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
-        message = f"must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
-        raise invalid("Idempotency-Key", "invalid", message)
-    return key
 
 
 def take_in(body: Mapping[str, Any], *, page_controls: Collection[str] = ()) -> Intake:

@@ -36,7 +36,7 @@ KEPT = dt.timedelta(hours=24)
 WRITE_EVERY = 1.0  # seconds
 MOST_WAITING = 1_000  # kinds of refusals in memory; more are dropped, and that is logged
 MAX_ORIGIN, MAX_MESSAGE = 300, 300  # characters kept
-NOT_NOTED = {"not_found", "method_not_allowed"}  # a wrong URL: no owner can fix it
+NOT_NOTED = {"method_not_allowed"}  # a wrong URL: no owner can fix it
 SAFE_MESSAGES = {
     "validation_error",
     "invalid_json",
@@ -60,6 +60,8 @@ def note_refusal(
     `shown_key`: the key in the body, where keys are read from it instead of from the header.
     """
     if request.method != "POST" or failure.status >= 500 or failure.code in NOT_NOTED:
+        return
+    if failure.code == "not_found" and organization_id is None:  # posts to made-up addresses would fill the buffer
         return
     try:
         shown = shown_key or request.META.get(META_NAME, "")

@@ -236,3 +236,16 @@ def test_replay__of_a_held_post__holds_no_second_one(api: Client) -> None:
     assert first.json() == second.json()
     assert second.headers["Idempotent-Replayed"] == "true"
     assert Organization.objects.get(pk=tenant.organization.pk).held_posts == 1
+
+
+def test_held__read_by_a_cursor__comes_when_it_is_accepted_and_not_again_when_released(api: Client) -> None:
+    tenant, form_id = full(api, 100)
+    hold(api, form_id, 1, 2)
+
+    first = api.get("/api/submissions?cursor=", tenant.key).json()
+    assert api.patch(f"/api/submissions/{first['data'][0]['id']}", tenant.key, json={"held": None}).status == 200
+    hold(api, form_id, 3)
+    then = api.get(f"/api/submissions?cursor={first['pagination']['next']}", tenant.key).json()
+
+    assert [(one["data"]["n"], one["held"]) for one in first["data"]] == [("1", "quota"), ("2", "quota")]
+    assert [one["data"]["n"] for one in then["data"]] == ["3"]
