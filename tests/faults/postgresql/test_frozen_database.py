@@ -24,7 +24,7 @@ from tests.services.waiting import eventually
 
 SENDERS = 12  # more than the web process has threads
 MAX_SECONDS = 8.0  # until a request is answered; without a bound it takes until the database is back
-FROZEN_SECONDS = 14.0
+FROZEN_SECONDS = 12.0  # longer than MAX_SECONDS
 
 
 @pytest.fixture(scope="module")
