@@ -15,6 +15,7 @@ from functools import cache
 import redis
 from celery import current_app
 from django.conf import settings
+from django.db import connection, transaction
 from kombu.exceptions import KombuError
 
 from config.redis_caches import REDIS_AWAY, breaker
@@ -68,8 +69,12 @@ _sender = _Sender()
 
 
 def nudge(task: str) -> None:
-    """Request a run of the task with this name, soon. Never raises, never blocks."""
-    if settings.REDIS_URL and not breaker.is_open():  # without Redis, `manage.py deliver` polls the table
+    """Request a run of the task with this name, soon, after the commit of a transaction. Never raises, never blocks."""
+    if not settings.REDIS_URL or breaker.is_open():  # without Redis, `manage.py deliver` polls the table
+        return
+    if connection.in_atomic_block:
+        transaction.on_commit(lambda: _sender.ask(task))
+    else:
         _sender.ask(task)
 
 

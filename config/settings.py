@@ -94,7 +94,7 @@ MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: confi
     "config.api.middleware.PermissionsPolicyMiddleware",
     "config.pages.own_host.PagesHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.pages.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -311,6 +311,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["keys.authentication.AccessKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["keys.permissions.HasAccessKeyPermission"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.negotiation.IgnoreAccept",
     "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.EnvelopeAutoSchema",
     "EXCEPTION_HANDLER": "config.api.errors.handle_exception",
@@ -319,20 +320,37 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNICODE_JSON": True,
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export, not of DRF
 }
+# https://drf-spectacular.readthedocs.io/en/latest/settings.html
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Fieldpost API",
     "VERSION": "1.0",
-    "DESCRIPTION": "Forms, submissions, webhooks and keys. Every request carries an access key in `x-access-key`.",
-    "SERVE_AUTHENTICATION": [],
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_INCLUDE_SCHEMA": False,
+    "DESCRIPTION": (
+        "Forms, their submissions, webhooks and access keys. Send an access key in the header `x-access-key` with "
+        "every request. Errors have one shape, `Error`. Responses may get new members: ignore unknown ones."
+    ),
+    "CONTACT": {"name": "The operator of this service", "url": PUBLIC_URL},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": PUBLIC_URL, "description": "This service"}],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "COMPONENT_SPLIT_REQUEST": True,
     "OAS_VERSION": "3.1.0",
     "SORT_OPERATIONS": False,
-    "POSTPROCESSING_HOOKS": ["config.api.schema.finish_schema"],
-    "PREPROCESSING_HOOKS": ["config.api.schema.only_documented_paths"],
+    "ENUM_NAME_OVERRIDES": {
+        "AccessKeyKind": "keys.models.AccessKey.Kind",
+        "DeliveryStatus": "webhooks.models.Delivery.Status",
+        "EventType": "webhooks.events.public_events",
+        "FieldType": "forms_app.field_kinds.KINDS",
+        "FormStatus": "forms_app.models.Form.Status",
+        "HeldReason": ["quota"],
+        "Permission": "keys.models.Permission",
+        "WebhookStatus": "webhooks.models.Webhook.Status",
+    },
+    "WEBHOOKS": ["webhooks.openapi.SUBMISSION_CREATED"],
+    "PREPROCESSING_HOOKS": ["config.api.openapi.finish.only_documented_paths"],
+    "POSTPROCESSING_HOOKS": ["webhooks.openapi.complete_webhooks", "config.api.openapi.finish.finish_schema"],
 }
 
 # Webhooks and mail ---------------------------------------------------------------------------------------------------
@@ -382,7 +400,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # Files, language, time, logs -----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"  # filled by `collectstatic`; else the apps' files are served
+STATIC_ROOT = DATA_DIR / "static"  # the web role writes each file there that is asked for, under a hashed name
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},

@@ -3,15 +3,15 @@
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
-from django.views.decorators.cache import cache_page
-from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularJSONAPIView
 
+from config.api.openapi.view import OpenApiDocument
 from config.api.views import UnknownPath
 from config.health import healthz, readyz
 from config.pages import security_txt
 from config.pages.api_docs import ApiDocs
+from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
+from dashboard.canonical_address import to_canonical
 
 api: list[URLPattern | URLResolver] = [
     path("", include("submissions.receiving.api")),  # first: most requests are submissions
@@ -20,8 +20,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("keys.views")),
     path("", include("forms_app.views")),
     path("", include("webhooks.views")),
-    # Public, and building it takes half a second: cached for an hour in each process.
-    path("schema", cache_page(3600, cache="local")(SpectacularJSONAPIView.as_view()), name="schema"),
+    path("schema", public_document(OpenApiDocument.as_view()), name="schema"),
     path("docs", ApiDocs.as_view(url_name="schema"), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),
 ]
@@ -40,10 +39,11 @@ urlpatterns = [
     path("dashboard/", include("dashboard.urls")),
     path("account/", include("dashboard.accounts.passkey_login")),  # before allauth's own
     path("account/", include("allauth.urls")),
+    re_path(r"^(?:dashboard|account)(?:/.*)?$", to_canonical),
     path("admin/", admin.site.urls),
     path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),
-    path("", RedirectView.as_view(pattern_name="dashboard:home")),
+    path("", include("submissions.hosted.moved_urls")),  # the root, and the addresses of other form services
 ]
 
 handler400 = "config.api.error_pages.bad_request"

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import models
 
+from config.api.parsing import MAX_IDEMPOTENCY_KEY
 from config.api.ratelimit import ANONYMOUS_LIMIT
 from forms_app.field_definitions import MAX_FIELDS, MAX_NAME
 from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from forms_app.origins import InvalidOrigin, is_allowed, parse_origin_pattern
 from submissions.models import Refusal
-from submissions.receiving.parse_body import MAX_IDEMPOTENCY_KEY, MAX_VALUE
+from submissions.receiving.parse_body import MAX_VALUE
 from submissions.refusals.store import MANY, MOST_AN_HOUR
 
 NOTHING_TO_DO = "there is nothing to do."
@@ -24,6 +25,7 @@ class Gate(models.TextChoices):
 
     ORIGIN = "origin", "Origin"
     KEY = "key", "Key"
+    FORM = "form", "Form"
     SIZE = "size", "Size"
     LIMIT = "limit", "Limit"
     VALIDATION = "validation", "Validation"
@@ -108,6 +110,9 @@ def _can_be_listed(origin: str) -> bool:
 
 def _key(refusal: Refusal) -> Advice:
     key = refusal.access_key
+    if key and refusal.detail_code == "secret":
+        fix = f"Every visitor can read {key.hint}. Put a publishable key into the page, then regenerate “{key.name}”."
+        return Advice(Gate.KEY, f"The page has the secret key “{key.name}” in its body", fix)
     if key is None:
         title, fix = UNKNOWN_KEYS.get(refusal.detail_code, UNKNOWN_KEYS["unknown"])
         return Advice(Gate.KEY, title, fix.format(prefix=settings.ACCESS_KEY_PREFIX, form=form_name(refusal)))
@@ -138,7 +143,12 @@ UNKNOWN_KEYS = {
 
 def _foreign_form(_refusal: Refusal) -> Advice:
     fix = "Send the ID of one of your forms, or use a key of the organization that owns the form."
-    return Advice(Gate.KEY, "The form belongs to another organization", fix)
+    return Advice(Gate.FORM, "The form belongs to another organization", fix)
+
+
+def _unknown_form(_refusal: Refusal) -> Advice:
+    fix = "Copy the form's ID again from its page. An erased form cannot be restored: use another one."
+    return Advice(Gate.FORM, "There is no form with the ID that was sent", fix)
 
 
 def _limit(refusal: Refusal) -> Advice:
@@ -287,6 +297,7 @@ ADVISERS: dict[str, Callable[[Refusal], Advice]] = {
     "origin_not_allowed": _origin,
     "invalid_access_key": _key,
     "unauthorized": _foreign_form,
+    "not_found": _unknown_form,
     "rate_limited": _limit,
     "payload_too_large": _size,
     "unsupported_media_type": _media_type,

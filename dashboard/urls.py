@@ -46,6 +46,6 @@ urlpatterns = [
     path("", include(home)),
     path("", include(account)),
     path("organizations/new", organizations.new_organization, name="organization-new"),
-    path("invitations/", include(invitations)),
+    path("", include(invitations)),
     path("o/<slug:slug>/", include(in_organization)),
 ]

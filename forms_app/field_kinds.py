@@ -76,7 +76,15 @@ _ROWS = [
     FieldKind(
         FieldType.SELECT.value, "Choose one", control="select", input_type="", takes_options=True, needs_options=True
     ),
-    FieldKind(FieldType.CHECKBOX.value, "I agree", control="checkbox", input_type="checkbox", takes_options=True),
+    FieldKind(
+        FieldType.CHECKBOX.value,
+        "I agree",
+        control="checkbox",
+        input_type="checkbox",
+        takes_options=True,
+        example="yes",  # as the hosted page sends it
+        test_value="yes",
+    ),
     FieldKind(FieldType.HIDDEN.value, "Source", control="hidden", input_type="hidden"),
 ]
 KINDS: dict[str, FieldKind] = {row.name: row for row in _ROWS}

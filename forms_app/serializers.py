@@ -32,7 +32,6 @@ MAX_RETENTION_DAYS = 3650  # ten years
 ORIGIN = r"^[Hh][Tt][Tt][Pp][Ss]?://(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:([0-9]{1,4}|[1-5][0-9]{4}))?$"
 NEED_OPTIONS = [name for name, kind in KINDS.items() if kind.needs_options]
 MAY_HAVE_OPTIONS = [name for name, kind in KINDS.items() if kind.takes_options and not kind.needs_options]
-WITHOUT_OPTIONS = [name for name, kind in KINDS.items() if not kind.takes_options]
 
 
 class FieldTypeField(serializers.ChoiceField):
@@ -51,16 +50,29 @@ class FieldTypeField(serializers.ChoiceField):
         return kind.name
 
 
+FIELD_TEXTS = {
+    "name": "The name of its value in a submission. Made from the label if left out.",
+    "label": "The text at its input.",
+    "type": "How its values are checked and shown.",
+    "required": "Whether a submission needs a value.",
+    "options": "The values to choose from. A Select needs them, a Checkbox may have them, other types have none.",
+    "placeholder": "An example, shown in an empty input.",
+}
+
+
+# With `if` and `dependentSchemas`, which generators pass over: `anyOf` becomes several types.
 @ruled(
-    anyOf=[
-        *({"properties": {"type": {"const": name}}, "required": ["options"]} for name in NEED_OPTIONS),
-        *({"properties": {"type": {"const": name}}} for name in MAY_HAVE_OPTIONS),
-        {"properties": {"type": {"enum": WITHOUT_OPTIONS}, "options": False}},
-    ]
+    **{
+        "if": {"properties": {"type": {"enum": NEED_OPTIONS}}, "required": ["type"]},
+        "then": {"properties": {"options": {"minItems": 1}}, "required": ["options"]},
+        "dependentSchemas": {"options": {"properties": {"type": {"enum": [*NEED_OPTIONS, *MAY_HAVE_OPTIONS]}}}},
+    }
 )
 class FieldDefinitionSerializer(StrictSerializer):
-    """One field of a form."""
+    """A field of a form to create or change."""
 
+    schema_name = "NewFormField"
+    texts = FIELD_TEXTS
     name = NameField(max_length=MAX_NAME, required=False)
     label = NameField(max_length=MAX_LABEL)  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
     type = FieldTypeField()
@@ -98,12 +110,20 @@ class NamesFields(serializers.Serializer[Any]):
     properties={
         "fields": {"maxItems": MAX_FIELDS},
         "allowedOrigins": {"items": {"type": "string", "maxLength": 300, "pattern": ORIGIN}},
-        "redirectUrl": {"anyOf": [{"type": "string", "format": "uri"}, {"type": ["string", "null"], "maxLength": 0}]},
     }
 )
 class FormChanges(NamesFields, StrictSerializer):
-    """The body of `PATCH /api/forms/{id}`. Not DRF's `partial`, which makes members of nested objects optional too."""
+    """Changes of a form. Members that are left out stay as they are."""
 
+    # Not DRF's `partial`, which makes members of nested objects optional too.
+    texts = {
+        "name": "A name for people.",
+        "fields": "Its fields, in their order. They replace all earlier ones.",
+        "allowedOrigins": "The origins whose pages may submit, such as `https://*.example.com`. Empty: all.",
+        "redirectUrl": "Where a visitor goes after submitting: an http or https URL. Empty or null: a thank-you page.",
+        "successMessage": "The text after submitting. Empty or null: a standard text.",
+        "retentionDays": "After how many days submissions are deleted; null for never.",
+    }
     name = NameField(required=False)
     # `max_length` instead of a check in a method, which would validate eighty thousand fields before it counts them.
     # (Ignored, since the stubs do not know that `many=True` accepts the arguments of a ListSerializer.)
@@ -145,20 +165,51 @@ class FormChanges(NamesFields, StrictSerializer):
 
 
 class NewForm(FormChanges):
-    """The body of `POST /api/forms`. A form without fields accepts any values."""
+    """A form to create. A form without fields accepts any values."""
 
+    texts = {**FormChanges.texts, "status": "`published` to accept submissions from the start."}
     name = NameField()
     status = serializers.ChoiceField([Form.Status.DRAFT, Form.Status.PUBLISHED], default=Form.Status.DRAFT)
 
 
-@extend_schema_field(FieldDefinitionSerializer(many=True))
+class FormFieldRecord(serializers.Serializer[Any]):
+    """A field of a form."""
+
+    texts = FIELD_TEXTS | {"name": "The name of its value in a submission."}
+    optional_members = ("options", "placeholder")
+
+    name = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
+    type = serializers.ChoiceField(choices=[(name, name) for name in KINDS])
+    required = serializers.BooleanField()  # type: ignore[assignment]  # likewise
+    options = serializers.ListField(child=serializers.CharField())
+    placeholder = serializers.CharField()
+
+
+@extend_schema_field(FormFieldRecord(many=True))
 class FieldsField(serializers.JSONField):
     """Field definitions, as stored."""
 
 
 class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
-    """A form in responses."""
+    """A form."""
 
+    texts = {
+        "id": "Its id, for `formId` and addresses.",
+        "name": "A name for people.",
+        "status": "Only a published form accepts submissions. An archived one can be read and exported.",
+        "isDefault": "Whether it takes the submissions without a form id.",
+        "fields": "Its fields, in their order. Without fields it accepts any values.",
+        "allowedOrigins": "The origins whose pages may submit. Empty: all.",
+        "redirectUrl": "Where a visitor goes after submitting; empty for a thank-you page.",
+        "successMessage": "The text after submitting; empty for a standard text.",
+        "retentionDays": "After how many days submissions are deleted; null for never.",
+        "submissionCount": "How many submissions it has, without spam.",
+        "url": "The address of its page, and of plain HTML posts.",
+        "createdAt": "When it was created.",
+        "updatedAt": "When it was changed.",
+        "publishedAt": "When it was published; null for a draft.",
+    }
     id = PublicIdField(Prefix.FORM)
     isDefault = serializers.BooleanField(source="is_default")
     fields_ = FieldsField()

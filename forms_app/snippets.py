@@ -36,6 +36,8 @@ def plain_html(form: Form) -> str:
 
 
 def _row(field: FieldDefinition) -> str:
+    if kind_of(field["type"]).control == "hidden":
+        return f"  {_input(field)}"  # a label would be seen
     if kind_of(field["type"]).control == "checkbox" and field.get("options"):
         boxes = "".join(
             f"\n    <label><input{_attributes({'type': 'checkbox', 'name': field['name'], 'value': option})}>"
@@ -51,9 +53,12 @@ def _input(field: FieldDefinition) -> str:
     if kind.control == "textarea":
         return f"<textarea{_attributes({'name': field['name']})}{required}></textarea>"
     if kind.control == "select":
-        options = "".join(f"<option>{escape(option)}</option>" for option in field["options"])
+        # Without the empty option, visitors who choose nothing would send the first one.
+        empty = f'<option value="">{escape(field.get("placeholder") or "Choose…")}</option>'
+        options = empty + "".join(f"<option>{escape(option)}</option>" for option in field["options"])
         return f"<select{_attributes({'name': field['name']})}{required}>{options}</select>"
-    return f"<input{_attributes({'type': kind.input_type, 'name': field['name']})}{required}>"
+    extra = {"checkbox": {"value": kind.example}, "number": {"step": "any"}}.get(kind.input_type, {})
+    return f"<input{_attributes({'type': kind.input_type, 'name': field['name'], **extra})}{required}>"
 
 
 def _attributes(values: dict[str, str]) -> str:

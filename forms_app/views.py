@@ -14,6 +14,7 @@ from forms_app.actions import archive_form, change_form, create_form, publish_fo
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, FormRecord, NewForm
 from keys.authentication import caller_key
+from keys.idempotency import Repeatable
 from keys.models import Permission
 
 EVERY_STATUS = "all"
@@ -42,7 +43,7 @@ class FormFilters(django_filters.FilterSet):
         return filtered
 
 
-class FormViewSet(KeyedViewSet):
+class FormViewSet(Repeatable, KeyedViewSet):
     """Forms of the caller's organization."""
 
     id_prefix = Prefix.FORM
@@ -64,8 +65,10 @@ class FormViewSet(KeyedViewSet):
     def create(self, request: Request) -> Response:
         """Create a form, by default as a draft."""
         values = self.read(NewForm)
-        form = create_form(organization=caller_key(request).organization, **values)
-        return self.show_form(form, "Form created.", status=201)
+        organization = caller_key(request).organization
+        return self.once(
+            lambda: self.show_form(create_form(organization=organization, **values), "Form created.", status=201)
+        )
 
     @extend_schema(request=FormChanges, responses=enveloped(FormRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -76,13 +79,16 @@ class FormViewSet(KeyedViewSet):
     @extend_schema(request=None, responses=enveloped(FormRecord))
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Publish a form, so that it accepts submissions."""
-        return self.show_form(publish_form(self.act()), "Form published.")
+        form = self.act()
+        return self.once(lambda: self.show_form(publish_form(form), "Form published."))
 
     @extend_schema(request=None, responses=enveloped(FormRecord))
     def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a published form a draft again."""
-        return self.show_form(unpublish_form(self.act()), "Form unpublished.")
+        form = self.act()
+        return self.once(lambda: self.show_form(unpublish_form(form), "Form unpublished."))
 
+    @extend_schema(operation_id="archiveForm")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Archive a form; its submissions stay readable and exportable."""
         form: Form = self.act()

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import F, QuerySet
 
 from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
 from config.times import now
@@ -15,6 +16,7 @@ from keys.notices import notify_owners
 from keys.trail.changes import changes, values_of
 
 MAX_NAME = 200  # characters
+EXPOSED_FOR = dt.timedelta(days=30)  # after a secret key was last sent from a page, its owners are warned
 ALL_PERMISSIONS = tuple(Permission.values)
 
 
@@ -128,6 +130,13 @@ def refuse_stronger(key: AccessKey, by: Actor) -> None:
     outlives = by.expires_on is not None and (key.expires_on is None or key.expires_on > by.expires_on)
     if not set(key.permissions) <= set(by.permissions) or (key.admin and not by.admin) or outlives:
         raise Unauthorized
+
+
+def exposed_keys(organization: Organization) -> QuerySet[AccessKey]:
+    """Return the usable secret keys that a page has sent in the last 30 days, and that are still the same secret."""
+    usable = AccessKey.objects.usable().filter(organization=organization)
+    recent = usable.filter(browser_seen_at__gt=now() - EXPOSED_FOR)
+    return recent.filter(browser_seen_at__gt=F("secret_made_at")).order_by("pk")
 
 
 def note_use(key_id: uuid.UUID, *, from_browser: bool) -> None:

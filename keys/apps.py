@@ -14,6 +14,7 @@ class KeysConfig(AppConfig):
         from config.clean_up import register_clean_up
         from config.secrets.rotation import encrypt_plain_secrets, register_json_secret
         from keys.hour_notices import report_marks
+        from keys.idempotency import purge_answers
         from keys.invitations import purge_invitations
         from keys.notices import purge_notices
         from keys.trail.accounts import connect
@@ -22,4 +23,5 @@ class KeysConfig(AppConfig):
         connect()
         on_marks(report_marks)
         register_json_secret(Authenticator, "data", "secret", "seed")  # of an authenticator app; of recovery codes
-        register_clean_up(purge_notices, purge_audit_trail, encrypt_plain_secrets, purge_invitations)
+        register_clean_up(purge_notices, purge_audit_trail, encrypt_plain_secrets)
+        register_clean_up(purge_invitations, purge_answers)

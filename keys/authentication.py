@@ -72,4 +72,5 @@ class AccessKeyScheme(OpenApiAuthenticationExtension):
     name = "accessKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "apiKey", "in": "header", "name": HEADER}
+        about = "An access key of the organization. Keys are made in the dashboard or with `createKey`."
+        return {"type": "apiKey", "in": "header", "name": HEADER, "description": about}

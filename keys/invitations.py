@@ -7,6 +7,7 @@ import secrets
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import QuerySet
 
 from config.api.errors import Conflict, Forbidden, invalid
 from config.times import now
@@ -72,6 +73,13 @@ def find_invitation(token: str) -> Invitation | None:
     return found if found is not None and found.is_open else None
 
 
+def invitations_to(user: User) -> QuerySet[Invitation]:
+    """Return the open invitations to a person's address, oldest first; none before the address is verified."""
+    verified = User.objects.filter(pk=user.pk, emailaddress__verified=True, emailaddress__email__iexact=user.email)
+    found = Invitation.objects.filter(email=user.email, expires_at__gt=now()) if verified else Invitation.objects.none()
+    return found.select_related("organization", "invited_by").order_by("created_at", "pk")
+
+
 def accept_invitation(invitation: Invitation, user: User) -> Membership:
     """Make the invited person a member. Raises Forbidden for another address, Conflict for a revoked invitation."""
     if user.email != invitation.email:
@@ -87,6 +95,18 @@ def accept_invitation(invitation: Invitation, user: User) -> Membership:
             subject = f"{user.email} as {membership.get_role_display().lower()}"
             record_event(organization=invitation.organization, by=user, action="member.joined", subject=subject)
     return membership
+
+
+def decline_invitation(invitation: Invitation, user: User) -> None:
+    """Delete an invitation that its receiver does not want. A newer one to the same address stays."""
+    with transaction.atomic():
+        if Invitation.objects.filter(pk=invitation.pk, digest=invitation.digest).delete()[0]:
+            record_event(
+                organization=invitation.organization,
+                by=user,
+                action="invitation.declined",
+                subject=invitation.email,
+            )
 
 
 def revoke_invitation(invitation: Invitation, *, by: User) -> None:

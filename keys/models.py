@@ -298,6 +298,30 @@ class AccessKey(models.Model):
         self.publishable_token = token if self.is_publishable else ""
 
 
+class RememberedAnswer(models.Model):
+    """
+    The answer to a POST that came with an `Idempotency-Key`, for its repetitions (docs/adr/0059).
+
+    It has no secret: those are shown once. `status` is 0 until the transaction that inserted the row has its answer.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    request_sha256 = models.CharField(max_length=64, help_text="Of method, path and key.")
+    body_sha256 = models.CharField(max_length=64, help_text="Of the request's raw body.")
+    status = models.PositiveSmallIntegerField(default=0, db_default=0)
+    answer = models.TextField(default="", db_default="", help_text="The JSON of the answer.")
+    location = models.CharField(max_length=200, default="", db_default="")
+    created_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "request_sha256"], name="answer_once_per_request")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status} of {self.organization_id}"
+
+
 class AuditEvent(models.Model):
     """
     An entry of the audit trail: actor, action, subject, old and new values, address, time. Never contains a secret.

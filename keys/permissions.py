@@ -14,6 +14,7 @@ from keys.authentication import caller_key
 from keys.models import AccessKey
 
 ADMIN = "admin"  # the flag, in place of a permission's name
+MISSING = "X-Required-Permission"  # the header that names the permission of a refused operation
 
 
 class HasAccessKeyPermission(BasePermission):
@@ -36,5 +37,14 @@ def check_permission(key: AccessKey, *, resource: str, needed: str | None) -> No
     if needed is None or needed in key.permissions:
         return
     if any(permission.startswith(f"{resource}:") for permission in key.permissions):
-        raise Unauthorized
+        raise Unauthorized(headers={MISSING: str(needed)})
     raise Forbidden
+
+
+class IsSecretKey(BasePermission):
+    """Raises Forbidden for a publishable key; any secret one will do."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002  # DRF's interface
+        if caller_key(request).is_publishable:
+            raise Forbidden
+        return True

@@ -1,20 +1,37 @@
 """Bodies and records of access keys (docs/contract.md 3)."""
 
+import datetime as dt
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.api import ratelimit
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import DateField, NameField, StrictSerializer
 from config.ids import Prefix
+from config.times import format_time
 from keys.access_keys import ALL_PERMISSIONS
-from keys.models import AccessKey, Permission
+from keys.models import AccessKey, Organization, Permission
 
 
 class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
-    """An access key in responses, without its token."""
+    """An access key, without the key itself."""
 
+    texts = {
+        "id": "The id of the record.",
+        "name": "A name for people.",
+        "kind": "`secret`, or `publishable` for pages.",
+        "admin": "Whether the key may manage keys.",
+        "permissions": "The operations that the key may use. Submitting needs none.",
+        "expiresAt": "The last day on which the key works (UTC); null if it does not expire.",
+        "hint": "Prefix and last four characters of a secret key; the whole of a publishable one.",
+        "createdAt": "When the record was made.",
+        "lastUsedAt": "When the key was used, at most ten minutes late; null if never.",
+        "revokedAt": "When the key was revoked; null if it was not.",
+    }
     id = PublicIdField(Prefix.ACCESS_KEY)
     permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
     expiresAt = serializers.DateField(source="expires_on", allow_null=True)
@@ -39,18 +56,79 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
 
 
 class AccessKeyRecordWithKey(AccessKeyRecord):
-    """The response of create and regenerate: only here is the token shown."""
+    """An access key, with the key itself. Only the responses that make one have it."""
 
-    key = serializers.CharField()
+    schema_name = "IssuedAccessKey"
+    texts = {
+        **AccessKeyRecord.texts,
+        "key": "The value for `x-access-key`. Keep it: a repeated response has null.",
+    }
+
+    key = serializers.CharField(allow_null=True)
 
     class Meta(AccessKeyRecord.Meta):
         fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
 
 
-@ruled(anyOf=[{"properties": {"kind": {"const": "secret"}}}, {"properties": {"permissions": {"maxItems": 0}}}])
-class NewAccessKey(StrictSerializer):
-    """The body of `POST /api/keys`."""
+class OwnOrganizationRecord(serializers.ModelSerializer[Organization]):
+    """The organization of an access key."""
 
+    schema_name = "Organization"
+    texts = {"id": "Its id.", "name": "Its name.", "plan": "Its plan."}
+
+    id = PublicIdField(Prefix.ORGANIZATION)
+
+    class Meta:
+        model = Organization
+        fields = ("id", "name", "plan")
+
+
+class HourRecord(serializers.Serializer[ratelimit.Usage]):
+    """The requests of an organization in its present hour, this one included."""
+
+    texts = {
+        "limit": "How many requests the plan allows in an hour.",
+        "used": "How many have counted.",
+        "resetsAt": "When the hour ends.",
+    }
+
+    limit = serializers.IntegerField(min_value=1)
+    used = serializers.IntegerField(min_value=0)
+    resetsAt = serializers.SerializerMethodField()
+
+    @extend_schema_field(OpenApiTypes.DATETIME)
+    def get_resetsAt(self, usage: ratelimit.Usage) -> str | None:
+        """Return the time at which the hour ends."""
+        return format_time(dt.datetime.fromtimestamp(usage.reset, dt.UTC))
+
+
+class MeRecord(serializers.Serializer[Any]):
+    """Whose key this is, what it may do, and how much of the hour is left."""
+
+    schema_name = "Caller"
+    texts = {"organization": "Its organization.", "key": "The access key.", "hour": "The present hour."}
+
+    organization = OwnOrganizationRecord()
+    key = AccessKeyRecord()
+    hour = HourRecord()
+
+
+# With `if`, which generators pass over: `anyOf` becomes several types, each without the members of the whole.
+@ruled(
+    **{
+        "if": {"properties": {"kind": {"const": "publishable"}}, "required": ["kind"]},
+        "then": {"properties": {"permissions": {"maxItems": 0}}},
+    }
+)
+class NewAccessKey(StrictSerializer):
+    """An access key to create."""
+
+    texts = {
+        "name": "A name for people.",
+        "permissions": "All six if left out; none for a key that can only submit.",
+        "expiresAt": "The last day on which the key works (UTC); null or left out for no end.",
+        "kind": "`publishable` keys are for pages and can only submit.",
+    }
     name = NameField()
     permissions = serializers.ListField(
         child=serializers.ChoiceField(Permission.choices), required=False, max_length=20

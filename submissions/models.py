@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from config.ids import Prefix, encode_id, first_id_of, new_id
-from config.times import day_start, now
+from config.times import now
 from forms_app.models import Form
 from keys.models import AccessKey, Organization
 from submissions.json_text import JsonTextField
@@ -16,15 +16,13 @@ from submissions.search_text import fold
 class SubmissionQuerySet(models.QuerySet["Submission"]):
     """Queries by their domain names."""
 
-    def since_day(self, day: dt.date) -> "SubmissionQuerySet":
-        """Received on this UTC day or later."""
-        return self.filter(id__gte=first_id_of(day_start(day)))
+    def since(self, moment: dt.datetime) -> "SubmissionQuerySet":
+        """Received at this time or later."""
+        return self.filter(id__gte=first_id_of(moment))
 
-    def until_day(self, day: dt.date) -> "SubmissionQuerySet":
-        """Received on this UTC day or earlier."""
-        if day == dt.date.max:
-            return self
-        return self.filter(id__lt=first_id_of(day_start(day + dt.timedelta(days=1))))
+    def before(self, moment: dt.datetime) -> "SubmissionQuerySet":
+        """Received before this time."""
+        return self.filter(id__lt=first_id_of(moment))
 
     def containing(self, text: str) -> "SubmissionQuerySet":
         """With a value that holds this text, whatever its case."""
@@ -33,6 +31,10 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
     def undispatched(self) -> "SubmissionQuerySet":
         """Not dispatched yet."""
         return self.filter(dispatched_at=None)
+
+    def unnumbered(self) -> "SubmissionQuerySet":
+        """Dispatched by a release that gave no positions, though readable."""
+        return self.filter(dispatched_at__isnull=False, position=None, spam=False)
 
 
 class Submission(models.Model):
@@ -81,6 +83,9 @@ class Submission(models.Model):
     counted_as = models.CharField(
         max_length=4, choices=CountedAs, default=CountedAs.NOTHING, db_default=CountedAs.NOTHING, blank=True
     )
+    position = models.BigIntegerField(
+        null=True, blank=True, help_text="Its place in the order in which its organization's rows became readable."
+    )
 
     objects = SubmissionQuerySet.as_manager()
 
@@ -93,6 +98,19 @@ class Submission(models.Model):
             models.Index(fields=["form", "id"], condition=models.Q(spam=True), name="submission_spam_by_form"),
             models.Index(
                 fields=["organization", "id"], condition=models.Q(held="quota"), name="submission_held_for_quota"
+            ),
+            models.Index(
+                fields=["organization", "position"],
+                condition=models.Q(position__isnull=False),
+                name="submission_reading_order",
+            ),
+            models.Index(
+                fields=["id"],
+                condition=models.Q(dispatched_at__isnull=False, position=None, spam=False),
+                name="submission_unnumbered",
+            ),
+            models.Index(
+                fields=["form", "position"], condition=models.Q(position__isnull=False), name="submission_form_order"
             ),
         ]
         constraints = [
@@ -112,6 +130,21 @@ class Submission(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.SUBMISSION, self.id)
+
+
+class ReadingPosition(models.Model):
+    """
+    Positions of an organization's submissions (`submissions.positions`).
+
+    `last`: the highest one given. `served`: up to here some reader was given the rows.
+    """
+
+    organization = models.OneToOneField(Organization, primary_key=True, on_delete=models.CASCADE, related_name="+")
+    last = models.BigIntegerField(default=0, db_default=0)
+    served = models.BigIntegerField(default=0, db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.last}"
 
 
 class IdempotencyKey(models.Model):

@@ -3,18 +3,30 @@
 import uuid
 from typing import Any
 
+from django.db import models
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.serializers import FlagField, StrictSerializer
+from config.api.schema import ruled
+from config.api.serializers import FlagField, IdField, StrictSerializer
 from config.ids import Prefix
 from config.times import format_time
 from submissions.models import Submission
 
+MAX_BULK = 100  # submissions that one request changes
+
 
 class MetaRecord(serializers.Serializer[Any]):
-    """Metadata of the request."""
+    """The request that submitted it."""
 
+    schema_name = "SubmissionMeta"
+    texts = {
+        "ip": "The visitor's address; null when it is not known.",
+        "userAgent": "The header `User-Agent`.",
+        "origin": "The header `Origin`: the origin of the page.",
+        "referer": "The header `Referer`: the address of the page.",
+    }
     ip = serializers.CharField(allow_null=True)
     userAgent = serializers.CharField(allow_null=True)
     origin = serializers.CharField(allow_null=True)
@@ -22,8 +34,18 @@ class MetaRecord(serializers.Serializer[Any]):
 
 
 class SubmissionRecord(serializers.ModelSerializer[Submission]):
-    """A submission as the API, webhooks and exports show it."""
+    """A submission, the same in the API, webhooks and exports."""
 
+    texts = {
+        "id": "Its id.",
+        "formId": "Its form.",
+        "data": "The submitted values by field name.",
+        "spam": "Whether it was taken for spam, or marked as such. Spam is not delivered.",
+        "spamReasons": "Why it was taken for spam.",
+        "held": "Why it is not delivered yet: `quota`, as the hour of the plan is used up. Null: it is not held.",
+        "meta": "About the request.",
+        "createdAt": "When it was accepted.",
+    }
     id = PublicIdField(Prefix.SUBMISSION)
     formId = PublicIdField(Prefix.FORM, source="form_id")
     data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # hides .data, unused here
@@ -61,13 +83,17 @@ def form_id_text(form_id: uuid.UUID) -> str:
 
 
 class SubmittedRecord(serializers.Serializer[Any]):
-    """The `data` of a 201."""
+    """The submission that was stored."""
 
+    schema_name = "SubmissionReceipt"
+    texts = {"id": "The id of the submission.", "formId": "The form.", "createdAt": "When it was accepted."}
     id = serializers.CharField()
     formId = serializers.CharField()
     createdAt = serializers.DateTimeField()
 
 
+# Only null. Generators fail at `"type": "null"`, and make null the default for an enum of it; they pass over `not`.
+@extend_schema_field({"type": "string", "not": {"type": "string"}})
 class ReleaseField(serializers.Field[None, Any, None, Any]):
     """`null`: a submission can be released, and not be held."""
 
@@ -80,18 +106,15 @@ class ReleaseField(serializers.Field[None, Any, None, Any]):
         self.fail("invalid")
 
 
-CHANGED_BODY = {
-    "type": "object",
-    "description": "What to change; `held: null` releases the submission.",
-    "properties": {"spam": {"type": "boolean"}, "held": {"type": "null"}},
-    "minProperties": 1,
-    "additionalProperties": False,
-}
-
-
+@ruled(minProperties=1)
 class SubmissionChange(StrictSerializer):
-    """The body of `PATCH /api/submissions/{id}`: `spam`, `held`, or both."""
+    """Changes of a submission: `spam`, `held`, or both."""
 
+    schema_name = "SubmissionChanges"
+    texts = {
+        "spam": "Mark it as spam, or as not spam, which delivers it.",
+        "held": "null releases a held submission, which delivers it.",
+    }
     spam = FlagField(required=False)
     held = ReleaseField(required=False)
 
@@ -100,3 +123,44 @@ class SubmissionChange(StrictSerializer):
         if not attrs:
             raise serializers.ValidationError({"spam": [self.fields["spam"].error_messages["required"]]}, "required")
         return attrs
+
+
+class BulkAction(models.TextChoices):
+    """An action of `POST /api/submissions/bulk`."""
+
+    DELETE = "delete", "Delete"
+    SPAM = "spam", "Mark as spam"
+    NOT_SPAM = "notSpam", "Mark as not spam"
+
+
+class BulkIdsField(serializers.ListField):
+    """Up to MAX_BULK ids of submissions, each counted once. A longer list is refused before its members are read."""
+
+    default_error_messages = {"max_length": f"Ensure this field has no more than {MAX_BULK} elements."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=IdField(Prefix.SUBMISSION), allow_empty=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[uuid.UUID]:
+        if isinstance(data, list) and len(data) > MAX_BULK:
+            self.fail("max_length")
+        return sorted(set(super().to_internal_value(data)))
+
+
+@ruled(properties={"ids": {"maxItems": MAX_BULK}})
+class BulkChange(StrictSerializer):
+    """A change of several submissions."""
+
+    texts = {"ids": "The submissions.", "action": "What happens to each of them."}
+
+    ids = BulkIdsField()
+    action = serializers.ChoiceField(BulkAction.choices)
+
+
+class BulkRecord(serializers.Serializer[Any]):
+    """The result of a change of several submissions."""
+
+    schema_name = "BulkResult"
+    texts = {"changed": "How many submissions are different now."}
+
+    changed = serializers.IntegerField()

@@ -1,5 +1,6 @@
 """`/api/submissions`: list, read, mark spam or not, delete, export."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,39 +10,57 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.errors import Detail, invalid
 from config.api.filters import StrictFilterBackend
-from config.api.pagination import BarePagination
-from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import enveloped
-from config.api.views import KeyedViewSet, deleted
+from config.api.serializers import QuerySerializer
+from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.authentication import caller_key
+from keys.idempotency import Repeatable
 from keys.models import Permission
 from keys.trail.changes import changes
+from submissions.exporting.columns import COLUMNS_SCHEMA
 from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
+from submissions.lifecycle.bulk import change_many
 from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
+from submissions.reading.cursor import MalformedCursor, decode_cursor, read_on
 from submissions.reading.filters import SubmissionFilters
-from submissions.reading.listing import Scope, count_exactly, read_exactly
+from submissions.reading.listing import HEAVY_COLUMNS, Scope, count_exactly, read_exactly
+from submissions.reading.pagination import CURSOR, SubmissionListQuery, SubmissionPagination, cursor_problems
 from submissions.reading.shares import searching
-from submissions.serializers import CHANGED_BODY, SubmissionChange, SubmissionRecord
+from submissions.serializers import (
+    BulkAction,
+    BulkChange,
+    BulkRecord,
+    SubmissionChange,
+    SubmissionRecord,
+)
 
 # Not `SubmissionRecord(many=True)`: drf-spectacular would take the export for a page of a list.
-BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/SubmissionRecord"}}
+BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/Submission"}}
+CONTENT_DISPOSITION = OpenApiParameter(
+    "Content-Disposition", str, OpenApiParameter.HEADER, response=[200], description="Suggests a name for the file."
+)
 RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
-HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
+DONE = {
+    BulkAction.DELETE: "deleted",
+    BulkAction.SPAM: "now marked as spam",
+    BulkAction.NOT_SPAM: "now marked as not spam",
+}
 
 
-class SubmissionViewSet(KeyedViewSet):
+class SubmissionViewSet(Repeatable, KeyedViewSet):
     """Submissions to the caller's forms."""
 
     id_prefix = Prefix.SUBMISSION
     queryset = Submission.objects.defer(*HEAVY_COLUMNS).order_by("-id")
     record_serializer_class = SubmissionRecord
-    pagination_class = BarePagination
+    pagination_class = SubmissionPagination
     filterset_class = SubmissionFilters
     extra_query = ExportQuery
     resource = "submissions"
@@ -50,6 +69,7 @@ class SubmissionViewSet(KeyedViewSet):
         "retrieve": Permission.SUBMISSIONS_READ,
         "partial_update": Permission.FORMS_WRITE,
         "destroy": Permission.FORMS_WRITE,
+        "bulk": Permission.FORMS_WRITE,
         "export": Permission.SUBMISSIONS_EXPORT,
     }
 
@@ -69,11 +89,38 @@ class SubmissionViewSet(KeyedViewSet):
         return read_exactly(self.scope, start, size, total=total, alias=queryset.db)
 
     def list(self, request: Request) -> Response:
-        """Return a page of the caller's submissions, newest first."""
+        """Return a page of the organization's submissions, newest first."""
         with searching(self.organization_id, request.query_params.get("q", "")):
-            return super().list(request)
+            return self.read_on(request) if CURSOR in request.query_params else super().list(request)
 
-    @extend_schema(request={JSON_MEDIA_TYPE: CHANGED_BODY}, responses=enveloped(SubmissionRecord))
+    def read_on(self, request: Request) -> Response:
+        """Return the next submissions after a cursor, in the order in which they became readable."""
+        StrictFilterBackend().check(request, self)
+        query = self.query(SubmissionListQuery)
+        try:
+            position = decode_cursor(self.organization_id, query[CURSOR])
+        except MalformedCursor:
+            raise invalid(CURSOR, "invalid", "must be the `next` of an earlier page, or empty to begin.") from None
+        self.filter_queryset(self.get_queryset())
+        found = read_on(self.scope, position, query["limit"])
+        return Response(
+            {
+                "data": self.get_serializer(found.rows, many=True).data,
+                "pagination": {"limit": query["limit"], "next": found.next, "hasMore": found.has_more},
+            }
+        )
+
+    def parameter_problems(self) -> Sequence[Detail]:
+        """Return a Detail for each invalid query parameter that is no filter."""
+        wrong = cursor_problems(self.request.query_params) if self.action == "list" else ()
+        return [*super().parameter_problems(), *wrong]
+
+    @property
+    def query_serializer(self) -> type[QuerySerializer]:
+        """The serializer of an action's query parameters, besides its filters."""
+        return SubmissionListQuery if self.action == "list" else super().query_serializer
+
+    @extend_schema(request=SubmissionChange, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Mark a submission as spam or as not spam, or release one that is held; the last two deliver it."""
         wanted = self.read(SubmissionChange)
@@ -93,8 +140,31 @@ class SubmissionViewSet(KeyedViewSet):
         return deleted(Prefix.SUBMISSION, submission.pk, "Submission deleted.")
 
     @extend_schema(
+        operation_id="bulkUpdateSubmissions",
+        request=BulkChange,
+        responses=enveloped(BulkRecord),
+    )
+    def bulk(self, request: Request) -> Response:
+        """Delete up to 100 submissions, or mark them as spam or not spam: all of them, or none if one is refused."""
+        wanted = self.read(BulkChange)
+        action = wanted["action"]
+
+        def change() -> Response:
+            changed = change_many(wanted["ids"], action=action, organization_id=self.organization_id)
+            return success({"changed": changed}, f"{changed:,} {'is' if changed == 1 else 'are'} {DONE[action]}.")
+
+        return self.once(change)
+
+    @extend_schema(
+        operation_id="exportSubmissions",
         filters=True,
-        parameters=[OpenApiParameter("format", str, enum=[*EXPORTS], default="csv")],
+        parameters=[
+            OpenApiParameter("format", str, enum=[*EXPORTS], default="csv", description="The format of the file."),
+            CONTENT_DISPOSITION,
+            OpenApiParameter(
+                "columns", COLUMNS_SCHEMA, description="The columns of CSV and their order, such as `id,email`."
+            ),
+        ],
         responses={
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
             (200, "application/json"): OpenApiResponse(BARE_ARRAY),
@@ -105,10 +175,13 @@ class SubmissionViewSet(KeyedViewSet):
         """Stream everything that the filters select, oldest first, as CSV, JSON or NDJSON."""
         StrictFilterBackend().check(request, self)
         rows = self.filter_queryset(self.get_queryset()).order_by("id")
-        chosen = self.query(ExportQuery)["format"]
+        query = self.query(ExportQuery)
+        chosen = query["format"]
         key = caller_key(request)
         form = Form.objects.get(pk=self.scope.form_id) if self.scope.form_id else None
-        response = stream_export(rows, chosen, organization_id=self.organization_id, form=form)
+        response = stream_export(
+            rows, chosen, organization_id=self.organization_id, form=form, columns=query["columns"]
+        )
         found = changes({}, {name: value for name, value in request.query_params.items() if name in RECORDED_FILTERS})
         record_event(
             organization=key.organization, by=key, action="submissions.exported", subject=chosen, changes=found
@@ -119,6 +192,7 @@ class SubmissionViewSet(KeyedViewSet):
 urlpatterns = [
     path("submissions", SubmissionViewSet.as_view({"get": "list"}), name="submissions"),
     path("submissions/export", SubmissionViewSet.as_view({"get": "export"}), name="submissions-export"),
+    path("submissions/bulk", SubmissionViewSet.as_view({"post": "bulk"}), name="submissions-bulk"),
     path(
         "submissions/<str:id>",
         SubmissionViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),

@@ -21,8 +21,8 @@ from tests.services.packages import ensure
 from tests.suites import QUICK, SUITES, Result, Runner, Suite, exists
 
 LANES = 4  # twice the processors: suites wait for mails, retries and time-outs for two fifths of their time
-# The published clients of other services run against ours; certificates for the TLS tests.
-ALL_SUITES_PROGRAMS = ("node", "npm", "openssl")
+# Published clients of other services and generated ones run against ours; certificates for the TLS tests.
+ALL_SUITES_PROGRAMS = ("node", "npm", "java", "openssl")
 
 
 def main(arguments: Sequence[str]) -> int:

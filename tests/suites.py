@@ -46,7 +46,14 @@ class Suite:
 # They go side by side, in this order: the longest first. The last three measure and break things; when they start,
 # little else runs, and they hold their times against others of the same minute.
 SUITES = (
-    Suite("api-sqlite", "api suite on SQLite without Redis", ("tests/api",), SQLITE, optional=False),
+    Suite(
+        "api-sqlite",
+        "api suite on SQLite without Redis",
+        ("tests/api",),
+        SQLITE,
+        optional=False,
+        programs=("nginx", "openssl"),
+    ),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", ("tests/api",), optional=False),
     Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
     Suite("dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE),

@@ -11,6 +11,8 @@ from typing import Any
 from submissions.models import Submission
 from webhooks.payloads import notice_message, rendered_message, submission_message, test_message
 
+URGENT = 5
+
 
 def _never(_row: Submission) -> bool:
     return False
@@ -27,7 +29,8 @@ class Event:
     is_tried_once: a failure is final, and leaves the endpoint's health unchanged.
     has_submission_id: its message has the id of the submission that caused it; at most one event may.
     is_secret: its body has a code or a link that is a key, so it is encrypted, and dropped when its delivery ends.
-    priority: of its deliveries; those above 0 are claimed before all others, higher ones first.
+    priority: of its deliveries. From URGENT on they are claimed before all others, higher ones first; above 0, before
+    others to their target.
     """
 
     name: str
@@ -49,9 +52,10 @@ SUBMISSION_CREATED = Event(
     is_public=True,
     has_submission_id=True,
 )
-TEST = Event("test", "Test event", write=test_message, is_tried_once=True)
-WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message, priority=5)
-NOTICE = Event("notice", "Notice", write=notice_message, priority=5)
+# Somebody waits for it, so it does not queue behind its endpoint's backlog.
+TEST = Event("test", "Test event", write=test_message, is_tried_once=True, priority=1)
+WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message, priority=URGENT)
+NOTICE = Event("notice", "Notice", write=notice_message, priority=URGENT)
 # Somebody waits for a code at a page; other mails about accounts answer a request, too.
 ACCOUNT_CODE = Event("account.code", "Code", write=rendered_message, is_secret=True, priority=20)
 ACCOUNT_MAIL = Event("account.mail", "Mail about an account", write=rendered_message, is_secret=True, priority=10)
@@ -75,6 +79,11 @@ def label_of(name: str) -> str:
 def is_secret(name: str) -> bool:
     """Return whether the bodies of an event are secret."""
     return name in EVENTS and EVENTS[name].is_secret
+
+
+def secret_events() -> list[str]:
+    """Return the names of the events whose bodies are secret."""
+    return [event.name for event in EVENTS.values() if event.is_secret]
 
 
 def public_events() -> list[tuple[str, str]]:

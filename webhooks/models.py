@@ -333,6 +333,10 @@ class Attempt(models.Model):
     duration_ms = models.PositiveIntegerField(help_text="Milliseconds.")
     error = models.CharField(max_length=30, blank=True, choices=ErrorClass)
     response = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
+    # Text, because nothing searches it. Without the body of a webhook's message, which all attempts share.
+    request = models.TextField(
+        blank=True, default="", db_default="", help_text="JSON of the request, without signatures and secrets."
+    )
 
     class Meta:
         ordering = ["id"]

@@ -30,15 +30,24 @@ ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webho
 
 
 def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
-    """
-    Attach an endpoint to a form.
+    """Attach an endpoint to a form. Raises what `check_new_webhook` and `add_webhook` raise."""
+    check_new_webhook(form, url)
+    return add_webhook(form=form, url=url, events=events)
 
-    Raises Conflict for an archived form or a URL that the form has already, ValidationFailed for a refused URL.
-    Resolving the host takes up to 5 seconds, outside any transaction.
+
+def check_new_webhook(form: Form, url: str) -> None:
+    """
+    Raise Conflict for an archived form, ValidationFailed for a refused URL.
+
+    Resolving the host takes up to 5 seconds: call it outside any transaction.
     """
     if form.status == Form.Status.ARCHIVED:
         raise Conflict("This form is archived and takes no more submissions. Choose another form.")
     _check_url(url)
+
+
+def add_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
+    """Attach an endpoint that `check_new_webhook` has admitted. Raises Conflict for a URL that the form has already."""
     try:
         with transaction.atomic():
             Form.objects.select_for_update(no_key=True).get(
@@ -151,7 +160,7 @@ def send_test(webhook: Webhook) -> Delivery:
     refuse_inactive(webhook)
     take_share("test-event", webhook.organization_id, settings.TEST_EVENTS)
     (test,) = enqueue(TEST, webhook.form, [webhook_target(webhook)], organization_id=webhook.organization_id)
-    nudge(DELIVER)
+    transaction.on_commit(lambda: nudge(DELIVER))
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=test.pk)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
@@ -13,7 +14,7 @@ from config.api.errors import Conflict, RateLimited
 from config.api.ratelimit import HOUR, take_share
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
-from config.times import day_start
+from config.times import MILLISECOND, format_time
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes
@@ -53,7 +54,7 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     host = host_of(delivery.webhook.url) if delivery.webhook is not None else delivery.host
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
         raise Conflict("This delivery is being sent now. Wait for its result first.")
-    nudge(DELIVER)
+    transaction.on_commit(lambda: nudge(DELIVER))
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=delivery.pk)
 
 
@@ -78,10 +79,10 @@ def refuse_replays(organization: Organization | None, count: int) -> None:
 
 
 def replay(
-    webhook: Webhook, *, since: dt.date | None, until: dt.date | None, statuses: list[str], dry_run: bool
+    webhook: Webhook, *, since: dt.datetime | None, until: dt.datetime | None, statuses: list[str], dry_run: bool
 ) -> tuple[int, int]:
     """
-    Resend a webhook's deliveries of submissions received from `since` to `until` (UTC days, inclusive).
+    Resend a webhook's deliveries of submissions received at `since` or later and before `until`.
 
     Returns how many deliveries match and how many are due now: none in a dry run. Raises Conflict unless the webhook
     is active, RateLimited over the organization's replays or replayed deliveries of an hour.
@@ -93,9 +94,9 @@ def replay(
     own = webhook.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses)
     matching = own.not_leased()
     if since:
-        matching = matching.filter(submission_id__gte=first_id_of(day_start(since)))
-    if until and until < dt.date.max:
-        matching = matching.filter(submission_id__lt=first_id_of(day_start(until + dt.timedelta(days=1))))
+        matching = matching.filter(submission_id__gte=first_id_of(since))
+    if until:
+        matching = matching.filter(submission_id__lt=first_id_of(until))
     if dry_run:
         return matching.count(), 0
     take_share("replay", webhook.organization_id, settings.REPLAYS)
@@ -105,7 +106,9 @@ def replay(
         organization=webhook.organization_id,
         action="webhook.replayed",
         subject=f"{webhook.url} of {webhook.form}: {replayed:,} deliveries",
-        changes=changes({}, {"from": since, "to": until, "status": statuses}),
+        changes=changes(
+            {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
+        ),
     )
-    nudge(DELIVER)
+    transaction.on_commit(lambda: nudge(DELIVER))
     return replayed, replayed

@@ -1,12 +1,14 @@
 """How webhooks, deliveries and replays are read and shown (docs/contract.md 7)."""
 
+import json
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
-from config.api.serializers import DateField, FlagField, IdField, StrictSerializer, TextField
+from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer, TextField
 from config.ids import Prefix
 from webhooks.events import TEST, public_events
 from webhooks.models import MAX_URL, Attempt, Delivery, Webhook
@@ -30,8 +32,17 @@ class EventNameField(serializers.ChoiceField):
 
 
 class WebhookRecord(serializers.ModelSerializer[Webhook]):
-    """A webhook as the API shows it; its secret is not part of it."""
+    """A webhook, without its secret."""
 
+    texts = {
+        "id": "Its id.",
+        "formId": "The form whose submissions it receives.",
+        "url": "The endpoint that receives them.",
+        "events": "The events that are sent.",
+        "status": "`pending` until an owner activates an endpoint that a page named.",
+        "disabledReason": "Why it is disabled; null if it is not.",
+        "createdAt": "When it was created.",
+    }
     id = PublicIdField(Prefix.WEBHOOK)
     formId = PublicIdField(Prefix.FORM, source="form_id")
     events = serializers.ListField(child=EventNameField())
@@ -48,9 +59,14 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
 
 
 class WebhookRecordWithSecret(WebhookRecord):
-    """The answer to creation and rotation: the only ones that show the signing secret."""
+    """A webhook with its signing secret. Only the responses that make a secret have it."""
 
-    secret = serializers.CharField()
+    texts = {
+        **WebhookRecord.texts,
+        "secret": "Signs its messages. Keep it: a repeated response has null.",
+    }
+
+    secret = serializers.CharField(allow_null=True)
 
     class Meta(WebhookRecord.Meta):
         fields: tuple[str, ...] = (*WebhookRecord.Meta.fields, "secret")
@@ -68,8 +84,13 @@ class EventsField(serializers.ListField):
 
 @ruled(properties={"url": {"format": "uri"}})
 class NewWebhook(StrictSerializer):
-    """The body of `POST /api/webhooks`."""
+    """A webhook to create."""
 
+    texts = {
+        "formId": "The form whose submissions it receives.",
+        "url": "The endpoint: an https URL, without user name and password.",
+        "events": "The events to send.",
+    }
     formId = IdField(Prefix.FORM, source="form_id")
     url = TextField(trim_whitespace=False, max_length=MAX_URL)
     events = EventsField()
@@ -77,42 +98,61 @@ class NewWebhook(StrictSerializer):
 
 @ruled(properties={"url": {"format": "uri"}})
 class WebhookChanges(StrictSerializer):
-    """The body of `PATCH /api/webhooks/{id}`. Activating a pending webhook sends its held deliveries."""
+    """Changes of a webhook. Members that are left out stay as they are."""
 
+    texts = {
+        "url": "The endpoint: an https URL, without user name and password.",
+        "events": "The events to send.",
+        "status": "`active` also sends the submissions that came while it was pending.",
+    }
     url = TextField(trim_whitespace=False, max_length=MAX_URL, required=False)
     events = EventsField(required=False)
     status = serializers.ChoiceField([Webhook.Status.ACTIVE, Webhook.Status.DISABLED], required=False)
 
 
 class ReplayRange(StrictSerializer):
-    """The body of `POST /api/webhooks/{id}/replay`; by default undelivered ones."""
+    """The deliveries to send again."""
 
-    to = DateField(required=False)
+    texts = {
+        "from": "Only messages from this day (UTC) or time on.",
+        "to": "Only messages up to this day (UTC) or time.",
+        "status": "Only deliveries that ended so. `undelivered` are the failed and the canceled ones.",
+        "dryRun": "Count them, and send nothing.",
+    }
+    to = PeriodField(required=False)
     status = serializers.ChoiceField([*REPLAYABLE], default=UNDELIVERED)
     dryRun = FlagField(default=False)
 
     def get_fields(self) -> dict[str, Any]:
         """Add `from`, a keyword of Python's."""
-        return {"from": DateField(required=False), **super().get_fields()}
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse an empty range."""
-        if "from" in attrs and "to" in attrs and attrs["from"] > attrs["to"]:
-            raise serializers.ValidationError({"from": ["Lies after `to`. Swap the two dates."]}, code="after_to")
-        return attrs
+        return {"from": PeriodField(required=False), **super().get_fields()}
 
 
 class ReplayRecord(serializers.Serializer[Any]):
-    """How many deliveries a replay matches, and how many it sends again."""
+    """The result of a replay."""
 
+    schema_name = "ReplayResult"
+    texts = {
+        "matched": "How many deliveries are in the range.",
+        "replayed": "How many of them are sent again.",
+        "dryRun": "Whether they were only counted.",
+    }
     matched = serializers.IntegerField()
     replayed = serializers.IntegerField()
     dryRun = serializers.BooleanField()
 
 
 class AttemptRecord(serializers.ModelSerializer[Attempt]):
-    """One attempt: when, HTTP status, milliseconds, error class, the first 4 KiB of the answer."""
+    """One attempt to deliver a message."""
 
+    schema_name = "DeliveryAttempt"
+    texts = {
+        "at": "When it began.",
+        "status": "The HTTP status of the answer; null without an answer.",
+        "durationMs": "How long it took, in milliseconds.",
+        "error": "The kind of failure, such as `timeout`; null for a success.",
+        "response": "The first 4 KiB of the answer.",
+    }
     at = TimeField(source="started_at")
     status = serializers.IntegerField(allow_null=True)
     durationMs = serializers.IntegerField(source="duration_ms")
@@ -120,16 +160,55 @@ class AttemptRecord(serializers.ModelSerializer[Attempt]):
 
     class Meta:
         model = Attempt
-        fields = ("at", "status", "durationMs", "error", "response")
+        fields: tuple[str, ...] = ("at", "status", "durationMs", "error", "response")
 
     def get_error(self, attempt: Attempt) -> str | None:
         """Return the error class; None for a success."""
         return attempt.error or None
 
 
-class DeliveryRecord(serializers.ModelSerializer[Delivery]):
-    """A delivery as the log shows it."""
+class SentRequestRecord(serializers.Serializer[Any]):
+    """The request of an attempt as it was sent, without signatures and secrets."""
 
+    method = serializers.CharField(help_text="`POST` for a webhook, `MAIL` for a mail.")
+    url = serializers.CharField(help_text="For a mail `mailto:` and its address.")
+    headers = serializers.DictField(child=serializers.CharField(), help_text="Without signatures.")
+    body = serializers.CharField(allow_blank=True, help_text="For a mail the first 4 KiB of its text.")
+
+
+class SentAttemptRecord(AttemptRecord):
+    """One attempt with its request."""
+
+    texts = {**AttemptRecord.texts, "request": "The request as it was sent; null where none was kept."}
+
+    request = serializers.SerializerMethodField()
+
+    class Meta(AttemptRecord.Meta):
+        fields = (*AttemptRecord.Meta.fields, "request")
+
+    @extend_schema_field(SentRequestRecord(allow_null=True))
+    def get_request(self, attempt: Attempt) -> dict[str, Any] | None:
+        """Return the request; the message has the body that all attempts of a webhook share."""
+        return {"body": attempt.delivery.message.body, **json.loads(attempt.request)} if attempt.request else None
+
+
+class DeliveryRecord(serializers.ModelSerializer[Delivery]):
+    """A message to one webhook, with its attempts."""
+
+    texts = {
+        "id": "Its id.",
+        "channel": "`webhook` or `mail`.",
+        "target": "The id of the webhook, or the address of the mail.",
+        "webhookId": "The webhook.",
+        "submissionId": "The submission; null for a test event, and when it was deleted.",
+        "messageId": "The header `webhook-id` of every attempt.",
+        "test": "Whether this is a test event.",
+        "status": "`held` waits for its webhook to be activated.",
+        "nextAttemptAt": "When it is tried next; null if it is not.",
+        "createdAt": "When it was queued.",
+        "finishedAt": "When it was delivered or given up; null before.",
+        "attempts": "Every attempt, the first one first.",
+    }
     id = PublicIdField(Prefix.DELIVERY)
     webhookId = PublicIdField(Prefix.WEBHOOK, source="webhook_id", allow_null=True)
     submissionId = PublicIdField(Prefix.SUBMISSION, source="submission_id", allow_null=True)
@@ -143,10 +222,16 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
     class Meta:
         model = Delivery
         fields = (
-            "id", "webhookId", "submissionId", "messageId", "test", "status", "nextAttemptAt", "createdAt",
-            "finishedAt", "attempts",
+            "id", "channel", "target", "webhookId", "submissionId", "messageId", "test", "status", "nextAttemptAt",
+            "createdAt", "finishedAt", "attempts",
         )  # fmt: skip
 
     def get_test(self, delivery: Delivery) -> bool:
         """Return whether this is a test event."""
         return delivery.event == TEST.name
+
+
+class SentDeliveryRecord(DeliveryRecord):
+    """One delivery with the requests of its newest attempts, which the view loads as `newest_attempts`."""
+
+    attempts = SentAttemptRecord(many=True, source="newest_attempts")

@@ -10,6 +10,7 @@ from standardwebhooks import Webhook
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the prefix of every secret, not a secret
 SECRET_BYTES = 32  # the specification asks for 24 to 64
+SIGNATURE = "webhook-signature"  # the header
 USER_AGENT = "Fieldpost-Webhooks/1.0"
 
 
@@ -36,5 +37,5 @@ def headers_for(message_id: str, body: bytes, secrets: Sequence[str], sent_at: d
         "User-Agent": USER_AGENT,
         "webhook-id": message_id,
         "webhook-timestamp": str(math.floor(utc.timestamp())),
-        "webhook-signature": " ".join(Webhook(secret).sign(message_id, utc, text) for secret in secrets),
+        SIGNATURE: " ".join(Webhook(secret).sign(message_id, utc, text) for secret in secrets),
     }

@@ -8,15 +8,25 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.filters import refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
 from forms_app.filters import OwnFormFilter
 from forms_app.models import Form
+from keys.idempotency import Repeatable
 from keys.models import Permission
+from webhooks.events import secret_events
 from webhooks.models import Delivery, Webhook
-from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
+from webhooks.registration import (
+    add_webhook,
+    change_webhook,
+    check_new_webhook,
+    delete_webhook,
+    rotate_secret,
+    send_test,
+)
 from webhooks.replays import replay, retry_delivery
 from webhooks.serializers import (
     REPLAYABLE,
@@ -24,12 +34,14 @@ from webhooks.serializers import (
     NewWebhook,
     ReplayRange,
     ReplayRecord,
+    SentDeliveryRecord,
     WebhookChanges,
     WebhookRecord,
     WebhookRecordWithSecret,
 )
 
 WRITE = Permission.WEBHOOKS_WRITE
+ATTEMPTS_SHOWN = 50  # with their requests, each of which can be 256 KiB
 
 
 class WebhookFilters(django_filters.FilterSet):
@@ -43,7 +55,7 @@ class WebhookFilters(django_filters.FilterSet):
         fields: list[str] = []
 
 
-class WebhookViewSet(KeyedViewSet):
+class WebhookViewSet(Repeatable, KeyedViewSet):
     """Webhooks of the caller's forms."""
 
     id_prefix = Prefix.WEBHOOK
@@ -61,10 +73,13 @@ class WebhookViewSet(KeyedViewSet):
         """Attach an endpoint to a form. Only this answer shows its signing secret."""
         values = self.read(NewWebhook)
         form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
-        made = register_webhook(form=form, url=values["url"], events=values["events"])
-        return self.show(
-            made, "Webhook created. Keep its secret: it is not shown again.", status=201, secret=made.secret
-        )
+
+        def create() -> Response:
+            made = add_webhook(form=form, url=values["url"], events=values["events"])
+            message = "Webhook created. Keep its secret: it is not shown again."
+            return self.show(made, message, status=201, secret=made.secret)
+
+        return self.once(create, before=lambda: check_new_webhook(form, values["url"]), shown_once="secret")
 
     @extend_schema(request=WebhookChanges, responses=enveloped(WebhookRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -81,26 +96,44 @@ class WebhookViewSet(KeyedViewSet):
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
     def test(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a test event."""
-        delivery = send_test(self.act())
-        return success(DeliveryRecord(delivery).data, "Test event queued. The delivery log shows its result.")
+        webhook, message = self.act(), "Test event queued. The delivery log shows its result."
+        return self.once(lambda: success(DeliveryRecord(send_test(webhook)).data, message))
 
-    @extend_schema(request=None, responses=enveloped(WebhookRecordWithSecret))
+    @extend_schema(
+        operation_id="rotateWebhookSecret",
+        request=None,
+        responses=enveloped(WebhookRecordWithSecret),
+    )
     def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a new signing secret; both sign for 24 hours."""
-        rotated = rotate_secret(self.act())
-        return self.show(rotated, "Secret rotated. The old one signs as well for 24 hours.", secret=rotated.secret)
+        webhook: Webhook = self.act()
 
-    @extend_schema(request=ReplayRange, responses=enveloped(ReplayRecord))
+        def rotate() -> Response:
+            rotated = rotate_secret(webhook)
+            return self.show(rotated, "Secret rotated. The old one signs as well for 24 hours.", secret=rotated.secret)
+
+        return self.once(rotate, shown_once="secret")
+
+    @extend_schema(
+        operation_id="replayDeliveries",
+        tags=["Deliveries"],
+        request=ReplayRange,
+        responses=enveloped(ReplayRecord),
+    )
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
-        statuses = REPLAYABLE[values["status"]]
-        dry_run = values["dryRun"]
-        matched, replayed = replay(
-            self.find(), since=values.get("from"), until=values.get("to"), statuses=statuses, dry_run=dry_run
-        )
-        data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
-        return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
+        statuses, dry_run = REPLAYABLE[values["status"]], values["dryRun"]
+        since = values["from"].start if "from" in values else None
+        until = values["to"].end if "to" in values else None
+        webhook: Webhook = self.find()
+
+        def send_again() -> Response:
+            matched, replayed = replay(webhook, since=since, until=until, statuses=statuses, dry_run=dry_run)
+            data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
+            return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
+
+        return self.once(send_again)
 
 
 class DeliveryFilters(django_filters.FilterSet):
@@ -113,8 +146,8 @@ class DeliveryFilters(django_filters.FilterSet):
         fields: list[str] = []
 
 
-class DeliveryViewSet(KeyedViewSet):
-    """The delivery log of a webhook, and retrying one of its deliveries."""
+class DeliveryViewSet(Repeatable, KeyedViewSet):
+    """The delivery log of a webhook, one delivery with its requests, and retrying one."""
 
     id_prefix = Prefix.DELIVERY
     queryset = (
@@ -127,7 +160,7 @@ class DeliveryViewSet(KeyedViewSet):
     filterset_class = DeliveryFilters
     resource = "webhooks"
     list_actions = ("of_webhook",)
-    permission_for = {"of_webhook": WRITE, "retry": WRITE}
+    permission_for = {"of_webhook": WRITE, "retrieve": WRITE, "retry": WRITE}
 
     def get_queryset(self) -> Any:
         """Return the deliveries of the webhook in the path. Raises as `find_owned` does."""
@@ -137,14 +170,26 @@ class DeliveryViewSet(KeyedViewSet):
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
 
+    @extend_schema(operation_id="listDeliveries", tags=["Deliveries"])
     def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)
 
+    @extend_schema(responses=enveloped(SentDeliveryRecord))
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
+        refuse_unknown_parameters(request.query_params, [])
+        shown = Delivery.objects.select_related("webhook", "message").exclude(event__in=secret_events())
+        pk = path_id(Prefix.DELIVERY, id)
+        found = find_owned(shown.filter(organization__isnull=False), pk, self.organization_id)
+        found.newest_attempts = found.attempts.order_by("-id")[:ATTEMPTS_SHOWN][::-1]
+        return success(SentDeliveryRecord(found).data, "Found.")
+
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
     def retry(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send one delivery again, now."""
-        return self.show(retry_delivery(self.act()), "Delivery queued again.")
+        delivery = self.act()
+        return self.once(lambda: self.show(retry_delivery(delivery), "Delivery queued again."))
 
 
 urlpatterns = [
@@ -162,5 +207,6 @@ urlpatterns = [
     ),
     path("webhooks/<str:id>/replay", WebhookViewSet.as_view({"post": "replay"}), name="webhook-replay"),
     path("webhooks/<str:id>/deliveries", DeliveryViewSet.as_view({"get": "of_webhook"}), name="webhook-deliveries"),
+    path("deliveries/<str:id>", DeliveryViewSet.as_view({"get": "retrieve"}), name="delivery"),
     path("deliveries/<str:id>/retry", DeliveryViewSet.as_view({"post": "retry"}), name="delivery-retry"),
 ]

@@ -21,6 +21,7 @@ from config.postgresql.watch import WATCH
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer", bound=HttpResponseBase)
 
+NO_STORE = "no-store"  # the Cache-Control of every error, and of every answer of a path that needs a key
 RETRY_AFTER_SECONDS = 2  # for 503: a restarted database is usually back by then
 
 
@@ -169,7 +170,8 @@ class InternalError(ApiError):
 
 class ServiceUnavailable(ApiError):
     status, code = 503, "service_unavailable"
-    message = "The service is busy or restarting. Nothing was lost; try again in a moment."
+    # True as well of a failed COMMIT, which may have stored the request.
+    message = "The service is busy or restarting. Try again in a moment; an Idempotency-Key prevents storing it twice."
 
     def __init__(self) -> None:
         super().__init__(headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
@@ -233,7 +235,9 @@ def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response:
 def error_response(error: BaseException) -> HttpResponse:
     """Return the envelope outside DRF: in middleware, plain views and Django's error handlers."""
     failure = as_api_error(error)
-    return logged_once(JsonResponse(failure.body(), status=failure.status, headers=failure.headers), failure)
+    response = JsonResponse(failure.body(), status=failure.status, headers=failure.headers)
+    response.headers["Cache-Control"] = NO_STORE
+    return logged_once(response, failure)
 
 
 def not_found() -> HttpResponse:

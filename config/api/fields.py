@@ -8,11 +8,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from config.ids import SUFFIX_LENGTH, encode_id
+from config.ids import encode_id
 from config.times import format_time
 
 
-@extend_schema_field({"type": "string", "pattern": rf"^[a-z]{{3}}_[0-7][0-9a-hjkmnp-tv-z]{{{SUFFIX_LENGTH - 1}}}$"})
 class PublicIdField(serializers.Field[uuid.UUID, Any, str, Any]):
     """Shows a UUID as a TypeID of one kind."""
 

@@ -8,13 +8,14 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
 from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
 
 from config.api.errors import Detail, ValidationFailed
-from config.api.serializers import MAX_DETAILS
+from config.api.serializers import MAX_DETAILS, PERIOD_SCHEMA
 from config.ids import InvalidId, decode_id
 from config.text import clean_text
-from config.times import parse_date
+from config.times import parse_period
 
 
 class IdFormField(forms.CharField):
@@ -39,24 +40,23 @@ class IdFilter(django_filters.Filter):
     field_class = IdFormField
 
 
-class DateFormField(forms.DateField):
-    """A date `YYYY-MM-DD` and no other spelling."""
+class PeriodFormField(forms.CharField):
+    """A date or a time of RFC 3339; its value is a Period."""
 
-    default_error_messages = {"invalid": "Must be a date in the form YYYY-MM-DD."}
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(input_formats=["%Y-%m-%d"], **kwargs)
-
-    def to_python(self, value: Any) -> Any:
-        if isinstance(value, str) and value and parse_date(value) is None:
-            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
-        return super().to_python(value)
+    def clean(self, value: Any) -> Any:
+        if value in self.empty_values:
+            return None
+        try:
+            return parse_period(str(value))
+        except ValueError as error:
+            raise forms.ValidationError(str(error), code="invalid") from None
 
 
-class DateFilter(django_filters.Filter):
-    """Compares with a UTC day."""
+@extend_schema_field(PERIOD_SCHEMA)
+class PeriodFilter(django_filters.Filter):
+    """`from` or `to`."""
 
-    field_class = DateFormField
+    field_class = PeriodFormField
 
 
 class StrictFilterBackend(DjangoFilterBackend):

@@ -1,6 +1,7 @@
 """Finds the object of a request: 404 if it does not exist, 403 if another organization owns it (docs/contract.md 1)."""
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import QuerySet
@@ -21,6 +22,19 @@ def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUI
     if found.organization_id != organization_id:
         raise Unauthorized
     return found
+
+
+def require_all_owned(queryset: QuerySet[Any], pks: Collection[uuid.UUID], organization_id: uuid.UUID) -> None:
+    """
+    Check that every object exists, then that every one is the organization's. Raises NotFound or Unauthorized.
+
+    With `select_for_update` in `queryset`, that stays so until the transaction ends.
+    """
+    owners = dict(queryset.filter(pk__in=pks).values_list("pk", "organization_id"))
+    if len(owners) < len(set(pks)):
+        raise NotFound
+    if set(owners.values()) != {organization_id}:
+        raise Unauthorized
 
 
 def path_id(prefix: str, text: str) -> uuid.UUID:

@@ -7,6 +7,7 @@ Source: docs/contract.md 1 (`invalid_json`), RFC 8259.
 import json
 import math
 import re
+import string
 from collections.abc import Callable, Mapping
 from typing import IO, Any, NoReturn
 
@@ -14,14 +15,17 @@ from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 
-from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType, invalid
+from config.text import clean_text
 
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32
 MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is too large
 MAX_MEDIA_TYPE = 1024  # characters of Content-Type and Accept; browsers send some 150
+MAX_IDEMPOTENCY_KEY = 255  # characters
 MAX_DIGITS = 4300  # CPython's limit for int(), which raises ValueError for longer literals
 
+_PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
 # A string never fails to match, even an unfinished one: the scan would start again at each of its quotes.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.?)*+"?|[^\s,:\[\]{}"]+', re.DOTALL)
 
@@ -150,7 +154,21 @@ def media_type(request: HttpRequest) -> str:
 
 
 def read_body(request: HttpRequest) -> bytes:
-    """Return the body. Raises PayloadTooLarge above MAX_BODY_BYTES, by Content-Length or while reading."""
+    """
+    Return the body.
+
+    Raises PayloadTooLarge above MAX_BODY_BYTES, by Content-Length or while reading, and UnsupportedMediaType for a
+    compressed one: unpacking could make a little of it fill the memory.
+    """
+    body = _read_any_body(request)
+    coding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+    if body and coding not in ("", "identity"):
+        message = f"The body is compressed (Content-Encoding: {clean_text(coding)[:40]}). Send it uncompressed."
+        raise UnsupportedMediaType(message, headers={"Accept-Encoding": "identity"})
+    return body
+
+
+def _read_any_body(request: HttpRequest) -> bytes:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdigit() or int(length) > settings.MAX_BODY_BYTES:
         if length.isdigit() and int(length) <= MAX_DRAINED_BYTES:
@@ -186,20 +204,13 @@ class StrictJSONParser(BaseParser):
         return parse_object(stream.read(settings.MAX_BODY_BYTES + 1))
 
 
-def json_body(request: HttpRequest, *, required: bool = True) -> dict[str, Any]:
-    """
-    Return the JSON object of a management request; an empty body is an empty object unless `required`.
-
-    Raises the errors of `read_json`.
-    """
-    return read_json(request, required=required)[1]
-
-
 def read_json(
     request: HttpRequest, *, required: bool = True, numbers_as_text: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """
-    Return the raw body and its JSON object; with `numbers_as_text`, numbers come as NumberText.
+    Return the raw body and its JSON object; an empty body is an empty object unless `required`.
+
+    With `numbers_as_text`, numbers come as NumberText.
 
     Raises PayloadTooLarge, UnsupportedMediaType, InvalidJson, in this order (docs/contract.md 1).
     """
@@ -209,3 +220,12 @@ def read_json(
     if media_type(request) != JSON_MEDIA_TYPE:
         raise UnsupportedMediaType
     return body, parse_object(body, numbers_as_text=numbers_as_text)
+
+
+def idempotency_key(request: HttpRequest) -> str | None:
+    """Return the header's value, or None. Raises ValidationFailed."""
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is not None and (not 0 < len(key) <= MAX_IDEMPOTENCY_KEY or not _PRINTABLE.issuperset(key)):
+        message = f"must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
+        raise invalid("Idempotency-Key", "invalid", message)
+    return key

@@ -1,62 +1,26 @@
 """
-The OpenAPI schema: drf-spectacular reads the viewsets; this adds what they share (docs/contract.md 1).
+How drf-spectacular reads our viewsets and serializers for the OpenAPI document (docs/contract.md 1).
 
-A test with schemathesis checks the running service against the whole schema.
+`config/api/openapi/` names and finishes the document. A test with schemathesis checks the running service against it.
 """
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import inline_serializer
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
-from config.ids import SUFFIX_LENGTH, Prefix
+from config.api.openapi import resources
+from config.api.parsing import MAX_IDEMPOTENCY_KEY
+from config.ids import SUFFIX_LENGTH
 
 Schema = dict[str, Any]
 S = TypeVar("S", bound=type[serializers.BaseSerializer[Any]])
 
-ERRORS = {
-    "400": "A parameter, a field or the body is invalid; `details` says which.",
-    "401": "Invalid or missing access key.",
-    "403": "The key may not do this, or the object belongs to another organization.",
-    "404": "No such object.",
-    "405": "The path does not support this method; Allow lists the supported ones.",
-    "409": "The state of the object does not allow this.",
-    "413": "The body is larger than 256 KiB.",
-    "415": "The body is not JSON.",
-    "429": "The hourly limit is used up; Retry-After has the seconds to wait.",
-    "500": "A bug; the message has the request id.",
-    "503": "The database is unavailable or busy; try again after Retry-After seconds.",
-}
-WRITING_ERRORS = ("409", "413", "415")  # never for a GET
-
-
-def _header(description: str, **schema: Any) -> Schema:
-    return {"description": description, "required": True, "schema": schema}
-
-
-HEADERS = {
-    "X-RateLimit-Limit": _header("Requests allowed in this window.", type="integer", minimum=1),
-    "X-RateLimit-Remaining": _header("Requests left in this window.", type="integer", minimum=0),
-    "X-RateLimit-Reset": _header("UTC epoch second at which the window ends.", type="integer", minimum=0),
-    "X-Request-Id": _header("Identifies this request in the logs.", type="string", minLength=1),
-    "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
-    "Allow": _header("The methods that the path supports.", type="string", minLength=1),
-    "WWW-Authenticate": _header("Names the scheme.", type="string", minLength=1),
-}
-EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")
-ALSO = {"401": ["WWW-Authenticate"], "405": ["Allow"], "429": ["Retry-After"], "503": ["Retry-After"]}
-OPTIONAL_BODIES = ("webhooks_replay",)
-PATH_PREFIXES = {
-    "forms": Prefix.FORM,
-    "submissions": Prefix.SUBMISSION,
-    "keys": Prefix.ACCESS_KEY,
-    "webhooks": Prefix.WEBHOOK,
-    "deliveries": Prefix.DELIVERY,
-}
 NOT_BLANK = r"[^\s\u0000\u001c-\u001f\u0085]"  # Python has a few more blank characters than ECMAScript
 NO_NUL = r"^[^\u0000]*$"
 
@@ -67,6 +31,27 @@ def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
     return {"type": "string", "pattern": f"^({pattern})?$" if may_be_empty else f"^{pattern}$"}
 
 
+def idempotency_key_header() -> OpenApiParameter:
+    """Return the request header `Idempotency-Key`."""
+    return OpenApiParameter(
+        "Idempotency-Key",
+        {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        OpenApiParameter.HEADER,
+        description="Makes retries safe: a request with the same key and body is carried out once.",
+    )
+
+
+def replayed_header() -> OpenApiParameter:
+    """Return the response header `Idempotent-Replayed`."""
+    return OpenApiParameter(
+        "Idempotent-Replayed",
+        {"type": "string", "const": "true"},
+        OpenApiParameter.HEADER,
+        description="The answer of an earlier request with the same key and body.",
+        response=[200, 201],
+    )
+
+
 def ruled(**rules: Any) -> Callable[[S], S]:
     """Decorate a StrictSerializer with JSON Schema keywords for rules that involve several fields."""
 
@@ -75,6 +60,16 @@ def ruled(**rules: Any) -> Callable[[S], S]:
         return serializer
 
     return decorate
+
+
+def described(serializer: Any, properties: Schema) -> Schema:
+    """Return the properties with the descriptions of the serializer's `texts`."""
+    texts: Mapping[str, str] = getattr(serializer, "texts", {})
+    return {name: {**schema, **_description(texts.get(name, ""))} for name, schema in properties.items()}
+
+
+def _description(text: str) -> Schema:
+    return {"description": text} if text else {}
 
 
 class StrictSerializerSchema(OpenApiSerializerExtension):
@@ -89,6 +84,7 @@ class StrictSerializerSchema(OpenApiSerializerExtension):
         properties = dict(schema.get("properties", {}))
         for name, rule in rules.get("properties", {}).items():
             properties[name] = {**properties[name], **rule}
+        properties = described(self.target, properties)
         # From the fields: drf-spectacular makes every field of a PATCH optional, but our serializers decide that.
         required = [name for name, field in self.target.fields.items() if field.required]
         needed = {"required": required} if required else {}
@@ -127,20 +123,66 @@ class NonEmptyListSchema(OpenApiSerializerFieldExtension):
         return schema if self.target.allow_empty else {**schema, "minItems": 1}
 
 
+class RecordSchema(OpenApiSerializerExtension):
+    """Records have all their members, and may get more in later versions."""
+
+    target_class = "rest_framework.serializers.Serializer"
+    match_subclasses = True
+    priority = -1
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        properties = described(self.target, schema.get("properties", {}))
+        optional = getattr(self.target, "optional_members", ())
+        return {**schema, "properties": properties, "required": [name for name in properties if name not in optional]}
+
+
+class WrittenSchema(serializers.Serializer[Any]):
+    """A body whose schema is written by hand."""
+
+    written: ClassVar[Schema]
+
+
+class WrittenSchemaSchema(OpenApiSerializerExtension):
+    """Returns the schema as it is written."""
+
+    target_class = "config.api.schema.WrittenSchema"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        return dict(self.target.written)
+
+
+class PublicIdFieldSchema(OpenApiSerializerFieldExtension):
+    """The pattern of an id in a record."""
+
+    target_class = "config.api.fields.PublicIdField"
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        return id_schema(self.target.prefix)
+
+
 @cache
 def enveloped(serializer: type[serializers.BaseSerializer[Any]], *, many: bool = False) -> Any:
     """Return the schema of the success envelope around a record (docs/contract.md 1)."""
-    name = serializer.__name__
     fields = {
-        "success": serializers.BooleanField(),
+        "success": serializers.BooleanField(help_text="Always true."),
         "data": serializer(many=many),
-        "message": serializers.CharField(min_length=1),
+        "message": serializers.CharField(min_length=1, help_text="What happened, for people."),
     }
-    return inline_serializer(name=f"{name}{'List' if many else ''}Answer", fields=fields)
+    return inline_serializer(name=f"{component_name(serializer)}{'List' if many else ''}Response", fields=fields)
+
+
+def component_name(serializer: type[serializers.BaseSerializer[Any]]) -> str:
+    """Return the name of a serializer's schema: without what only says how our code uses it."""
+    own = vars(serializer).get("schema_name")  # not inherited: two classes would share one schema
+    return str(own or serializer.__name__.replace("Record", ""))
 
 
 class DeletedRecord(serializers.Serializer[Any]):
-    """The data of every response to a DELETE."""
+    """The object that was deleted, archived or revoked."""
+
+    texts = {"id": "The id of the path.", "deleted": "Always true."}
 
     id = serializers.CharField()
     deleted = serializers.BooleanField()
@@ -158,108 +200,51 @@ class EnvelopeAutoSchema(AutoSchema):
             return enveloped(type(declared))
         return declared
 
+    def map_parsers(self) -> list[Any]:
+        """Return the media types of bodies: JSON. Views that read something else declare it."""
+        return ["application/json"]
+
     def _is_list_view(self, serializer: Any = None) -> bool:
         """Return whether the response is a page of records; a viewset can have lists with other names than `list`."""
-        lists = getattr(self.view, "list_actions", ())
-        return getattr(self.view, "action", None) in lists or super()._is_list_view(serializer)
+        return self._action in getattr(self.view, "list_actions", ()) or super()._is_list_view(serializer)
+
+    @property
+    def _action(self) -> str:
+        return getattr(self.view, "action", None) or str(self.method).lower()
+
+    def get_override_parameters(self) -> Any:
+        """Return the headers of POSTs that may be repeated, for views that name them (docs/contract.md 1.30)."""
+        return [*super().get_override_parameters(), *self._headers_of_posts()]
+
+    def _headers_of_posts(self) -> Iterable[Any]:
+        return getattr(self.view, "headers_of_posts", ()) if self.method == "POST" else ()
 
     def get_operation_id(self) -> str:
-        """Return a short name such as `forms_publish`."""
-        parts = [part.replace("-", "_") for part in self.path.strip("/").split("/") if not part.startswith("{")][1:]
-        action = getattr(self.view, "action", None) or self.method.lower()
-        if action in getattr(self.view, "list_actions", ()):
-            action = "list"
-        return "_".join([*parts, action]) if action not in parts else "_".join(parts)
+        """Return a name such as `publishForm`."""
+        if self.path == "/":  # a message of ours (`WEBHOOKS`), which names itself
+            return ""
+        is_list = self._action in getattr(self.view, "list_actions", ())
+        return resources.operation_id(self.path, self._action, is_list=is_list)
 
+    def get_summary(self) -> str:
+        """Return the operation's name as a sentence."""
+        return resources.summary_of(self.get_operation_id())
 
-def only_documented_paths(
-    endpoints: list[tuple[str, str, str, Any]], **_kwargs: Any
-) -> list[tuple[str, str, str, Any]]:
-    """Keep the paths of the API, without the schema and its page."""
-    return [e for e in endpoints if e[0].startswith("/api/") and e[0] not in ("/api/schema", "/api/docs")]
+    def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
+        """Return the docstring of the action, or what every resource's list and single objects have."""
+        own = vars(type(self.view)).get(self._action) or getattr(self.view, str(self.method).lower(), None)
+        return (own and inspect.getdoc(own)) or resources.inherited_description(self.path, self._action) or ""
 
+    def get_tags(self) -> list[str]:
+        return [resources.resource_of(self.path).tag.name]
 
-def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
-    """Add what all operations share: errors, headers, patterns of ids. Records have exactly the listed members."""
-    components = result["components"]
-    for name, schema in components["schemas"].items():
-        if name.endswith(("Record", "Answer", "WithKey", "WithSecret", "RecordList")):
-            schema |= {"required": sorted(schema["properties"]), "additionalProperties": False}
-            if "success" in schema["properties"]:
-                schema["properties"]["success"] = {"type": "boolean", "const": True}
-    components["schemas"]["Error"] = _error_schema()
-    components["headers"] = HEADERS
-    components["responses"] = {f"Error{status}": _error_response(status) for status in ERRORS}
-    for path, item in result["paths"].items():
-        for method, operation in item.items():
-            if method in ("get", "post", "patch", "delete"):
-                _finish_operation(path, method, operation)
-    _drop(result, "x-spec-enum-id")
-    return result
+    def get_paginated_name(self, serializer_name: str) -> str:
+        return f"{serializer_name}List"
 
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        return component_name(type(serializer))
 
-def _finish_operation(path: str, method: str, operation: Schema) -> None:
-    for parameter in operation.get("parameters", []):
-        parameter["schema"] = _parameter_schema(path, parameter)
-    for response in operation["responses"].values():
-        response["headers"] = {**_header_references(EVERYWHERE), **response.get("headers", {})}
-    for status in ERRORS:
-        if method != "get" or status not in WRITING_ERRORS:
-            operation["responses"][status] = {"$ref": f"#/components/responses/Error{status}"}
-    if "requestBody" in operation:
-        operation["requestBody"]["required"] = operation["operationId"] not in OPTIONAL_BODIES
-        operation["requestBody"]["content"] = {
-            kind: value for kind, value in operation["requestBody"]["content"].items() if kind == "application/json"
-        }
-
-
-def _parameter_schema(path: str, parameter: Schema) -> Schema:
-    """Return a parameter's schema; these names have the same meaning in every operation."""
-    if parameter["in"] == "path":
-        return id_schema(PATH_PREFIXES[path.split("/")[2]])
-    if parameter["name"] == "formId" and "pattern" not in parameter["schema"]:
-        return id_schema(Prefix.FORM)
-    if parameter["name"] in ("from", "to"):
-        return {"type": "string", "format": "date"}
-    return dict(parameter["schema"])
-
-
-def _header_references(names: Iterable[str]) -> Schema:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-
-
-def _error_response(status: str) -> Schema:
-    return {
-        "description": ERRORS[status],
-        "headers": _header_references([*EVERYWHERE, *ALSO.get(status, [])]),
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
-
-
-def _drop(value: Any, name: str) -> None:
-    """Remove a key at every level: drf-spectacular leaves a marker for a hook that we do not use."""
-    if isinstance(value, dict):
-        value.pop(name, None)
-    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _drop(below, name)
-
-
-def _error_schema() -> Schema:
-    text = {"type": "string", "minLength": 1}
-    detail = {
-        "type": "object",
-        "properties": {"field": {"type": "string"}, "code": text, "message": text},
-        "required": ["field", "code", "message"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {
-            "success": {"type": "boolean", "const": False},
-            "error": text,
-            "message": text,
-            "details": {"type": "array", "items": detail, "minItems": 1},
-        },
-        "required": ["success", "error", "message"],
-        "additionalProperties": False,
-    }
+    def _get_serializer_name(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> str:
+        """Return the name without `Patched` and `Request`: bodies and records have different serializers."""
+        name = str(super()._get_serializer_name(serializer, direction, bypass_extensions))
+        return name.removeprefix("Patched").removesuffix("Request") if direction == "request" else name

@@ -9,14 +9,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http import QueryDict
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from config.api.errors import Detail, ValidationFailed
 from config.ids import InvalidId, decode_id
 from config.text import clean_name, clean_text
-from config.times import parse_date
+from config.times import EXPECTED, Period, parse_date, parse_period
 
+# A pattern, not a choice of two formats: some generators make a wrapper class of it.
+PERIOD_SCHEMA = {
+    "type": "string",
+    "pattern": r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}([.]\d+)?([Zz]|[+-]\d{2}:\d{2}))?$",
+    "example": "2026-01-31",
+}
 MAX_DETAILS = 50  # enough to correct a form; ten thousand unknown names are one mistake
 
 
@@ -70,6 +77,21 @@ class DateField(serializers.DateField):
         if day is None:
             self.fail("invalid")
         return day
+
+
+@extend_schema_field(PERIOD_SCHEMA)
+class PeriodField(serializers.Field[Period, Any, str, Any]):
+    """`from` or `to`: a date or a time of RFC 3339."""
+
+    default_error_messages = {"invalid": EXPECTED}
+
+    def to_internal_value(self, data: Any) -> Period:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        try:
+            return parse_period(data)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error), code="invalid") from None
 
 
 class WholeNumberField(serializers.IntegerField):

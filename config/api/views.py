@@ -6,23 +6,26 @@ Order: key (401), suspended (403), limit (429), permission (403), plan, size and
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Protocol, cast
 
 from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBase
 from rest_framework import exceptions, serializers
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from config.api import ratelimit
-from config.api.errors import Detail, InvalidAccessKey, NotFound, Suspended, ValidationFailed
+from config.api.compression import compress
+from config.api.errors import NO_STORE, Detail, InvalidAccessKey, NotFound, Suspended, ValidationFailed
+from config.api.etags import answer_if_changed
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
-from config.api.parsing import json_body
+from config.api.parsing import read_json
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
 from config.ids import encode_id
 
@@ -45,24 +48,15 @@ class Caller(Protocol):
         """Return whether the key is public: usable in a page, only to submit."""
 
 
-class AlwaysJson(BaseContentNegotiation):
-    """Responds with JSON whatever `Accept` says, never with 406."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        return renderers[0], renderers[0].media_type
-
-
 class KeyedView(APIView):
     """Authenticates, counts and checks permissions, in this order. A request counts even if it fails."""
 
-    content_negotiation_class = AlwaysJson
     http_method_names = ["get", "post", "patch", "delete", "head"]
     format_kwarg = None  # DRF's format suffix, which DRF's `initial` would set
     needs_key: ClassVar[bool] = True
     usage: ratelimit.Usage | None = None
+    raw_body = b""  # set by `read`
+    etag_actions: ClassVar[tuple[str, ...]] = ()  # whose answers have an ETag
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Run the checks that need no body. DRF would throttle last, so that 401 and 403 would not count."""
@@ -87,14 +81,27 @@ class KeyedView(APIView):
         self.check_permissions(request)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Add the headers of the limit to every response, including errors, and note a limit that is nearly reached."""
+        """Add the headers of every response, errors included, and note a limit that is nearly reached."""
         response = super().finalize_response(request, response, *args, **kwargs)
         ratelimit.note_marks(self.usage)
         if self.usage is None and self.needs_key:
             # Without a database the key's owner is unknown, so count the address instead.
             self.usage = ratelimit.count_address(request._request)
         ratelimit.add_headers(response, self.usage)
+        response.headers.setdefault("Cache-Control", NO_STORE)
+        if request.method in ("GET", "HEAD") and response.status_code == 200:
+            # Of a GET only: a POST that makes a key or a webhook shows its secret next to names that were sent.
+            self._make_small(request._request, response)
         return response
+
+    def _make_small(self, request: HttpRequest, response: HttpResponseBase) -> None:
+        """Answer 304 to a client that has an object, and compress the rest."""
+        if not isinstance(response, Response):
+            compress(request, response)
+            return
+        if getattr(self, "action", None) in self.etag_actions:
+            response.add_post_render_callback(partial(answer_if_changed, request))
+        response.add_post_render_callback(partial(compress, request))
 
     @property
     def organization_id(self) -> uuid.UUID:
@@ -105,7 +112,7 @@ class KeyedView(APIView):
         self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any
     ) -> dict[str, Any]:
         """Return the validated body. Raises the errors of the checks from size to types."""
-        body = json_body(self.request._request, required=required)
+        self.raw_body, body = read_json(self.request._request, required=required)
         refuse_unknown_parameters(self.request.query_params, [])
         return validate(serializer_class(data=body, context=context))
 
@@ -135,6 +142,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     record_serializer_class: type[serializers.BaseSerializer[Any]]
     filterset: Any = None  # set by StrictFilterBackend
     list_actions: ClassVar[tuple[str, ...]] = ("list",)
+    etag_actions = ("retrieve",)
     extra_query: ClassVar[type[QuerySerializer]] = QuerySerializer  # of actions other than the list
 
     @property
@@ -147,7 +155,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         """The names of an action's query parameters, besides its filters."""
         return [str(name) for name in self.query_serializer().fields]
 
-    def parameter_problems(self) -> list[Detail]:
+    def parameter_problems(self) -> Sequence[Detail]:
         """Return a Detail for each invalid one of `query_parameters`."""
         try:
             self.query(self.query_serializer)
@@ -191,8 +199,14 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         return self.find()
 
     def show(self, instance: Any, message: str, *, status: int = 200, **extra: Any) -> Response:
-        """Return one object in the success envelope; `extra` is added to the record, such as a secret shown once."""
-        return success({**self.get_serializer(instance).data, **extra}, message, status=status)
+        """
+        Return one object in the success envelope; `extra` is added to the record, such as a secret shown once.
+
+        A 201 says where the object is: below the path of the request.
+        """
+        record = {**self.get_serializer(instance).data, **extra}
+        headers = {"Location": f"{self.request._request.path}/{record['id']}"} if status == 201 else None
+        return success(record, message, status=status, headers=headers)
 
     def list(self, request: Request) -> Response:
         """Return a page of the caller's objects, newest first."""

@@ -33,9 +33,10 @@ def with_limits(
         export["OPTIONS"]["options"] = limits
     if pool_size:
         # A pool, because web servers end idle threads without closing their connections.
-        # `timeout`: seconds to wait for a connection, then 503. `reconnect_timeout` is shorter: the pool's retries
-        # back off, so that requests would still wait although the database is available again.
-        pool: dict[str, Any] = {"max_size": pool_size, "timeout": 3.0, "reconnect_timeout": 1.5}
+        # Our backend asks the pool several times, `timeout` seconds each, then 503. `reconnect_timeout` is short:
+        # the pool's retries back off, so that requests would still wait although the database is available again.
+        default["ENGINE"] = snapshot["ENGINE"] = "config.postgresql"
+        pool: dict[str, Any] = {"max_size": pool_size, "timeout": 0.5, "reconnect_timeout": 1.5}
         pool["connection_class"] = WatchedConnection
         default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
         snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}

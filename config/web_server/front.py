@@ -13,6 +13,7 @@ from typing import Any
 from uuid_utils.compat import uuid4
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
+from config.api.errors import NO_STORE
 from config.web_server import wsgi_bridge
 from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooSlow
 from config.web_server.connection import CONNECTION, CYCLE
@@ -118,6 +119,7 @@ class Front:
     async def _refuse(self, send: Send, status: int, code: str, message: str) -> None:
         body = json.dumps({"success": False, "error": code, "message": message}).encode()
         headers = [(b"content-type", b"application/json"), (b"connection", b"close"), (b"retry-after", b"5")]
+        headers.append((b"cache-control", NO_STORE.encode()))
         headers.append((b"x-request-id", uuid4().hex.encode()))
         headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -44,7 +44,7 @@ def call(application: Application, scope: Any, body: bytes) -> Answer:
         content = b"".join(response)
     finally:
         close()
-    if status == 204:  # has no length (RFC 9110, 8.6)
+    if status in (204, 304):  # no length, or that of the 200, which we do not have (RFC 9110, 8.6)
         headers = [(name, value) for name, value in headers if name != b"content-length"]
     elif not any(name == b"content-length" for name, _ in headers):
         headers.append((b"content-length", str(len(content)).encode()))

@@ -38,7 +38,7 @@ class NewKeyForm(forms.Form):
     admin = forms.BooleanField(
         required=False,
         label="Administrative",
-        help_text="Can also create, regenerate and revoke keys through the API. Few keys need that.",
+        help_text="Can also list, create, regenerate and revoke keys through the API. Few keys need that.",
     )
     expires_on = forms.DateField(
         required=False,
@@ -55,3 +55,7 @@ class NewKeyForm(forms.Form):
                 self.fields[name].disabled = True  # Django then ignores the posted value and uses the initial one
             self.fields["permissions"].help_text = "All six. Scoped keys are part of the Enterprise plan."
             self.fields["expires_on"].help_text = "Keys that expire are part of the Enterprise plan."
+            self.fields["admin"].help_text = (
+                "Can also list, regenerate and revoke keys through the API. Creating keys through the API is part of "
+                "the Enterprise plan."
+            )

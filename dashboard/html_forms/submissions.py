@@ -9,6 +9,7 @@ from django import forms
 
 from config.api.find_owned import path_id
 from config.ids import Prefix
+from config.times import Period
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
@@ -45,8 +46,8 @@ class Narrowing:
             form_id=self.form.pk if self.form else None,
             spam=self.spam,
             held=True if self.held else None,
-            since=self.since,
-            until=self.until,
+            since=Period.of_day(self.since).start if self.since else None,
+            until=Period.of_day(self.until).end if self.until else None,
             text=self.text,
             only=undelivered_submissions if self.undelivered else None,
         )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.db.models import QuerySet
 
 from dashboard.html_forms.own_form_field import OwnFormField
@@ -30,7 +31,10 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         max_length=MAX_URL,
         label="URL",
-        help_text="An https address of your server that accepts POST requests with JSON.",
+        help_text=(
+            f"An {'http or https' if settings.WEBHOOK_ALLOW_HTTP else 'https'} address of your server that accepts "
+            "POST requests with JSON."
+        ),
         widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks/fieldpost", "autocomplete": "off"}),
     )
 

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from django import forms, template
+from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField
 from django.urls import reverse
@@ -12,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard.accounts.devices import device_name
+from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
 from dashboard.delivery_story import target_of
 
 register = template.Library()
@@ -39,6 +41,18 @@ def styled(field: BoundField) -> SafeString:
 
 register.filter("target", target_of)
 register.filter("device", device_name)
+
+
+@register.simple_tag(name="passkey_host", takes_context=True)
+def passkey_host_of(context: template.RequestContext) -> PasskeyHost:
+    """Return whether the page was opened where passkeys work."""
+    return passkey_host(context["request"])
+
+
+@register.simple_tag
+def mails_are_printed() -> bool:
+    """Return whether there is no mail server, as after `make run`: mails are in the terminal of the service."""
+    return str(settings.EMAIL_URL).startswith("consolemail:")
 
 
 @register.filter

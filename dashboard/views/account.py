@@ -12,6 +12,7 @@ from django.urls import path
 from config.api.errors import ApiError
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.html_forms.members import DeleteAccountForm
+from keys.invitations import invitations_to
 from keys.models import Membership, User
 from keys.trail.reading import events_of_person, sentence
 from submissions.lifecycle.closing import delete_account, organizations_of
@@ -26,6 +27,7 @@ def account(request: HttpRequest) -> HttpResponse:
     memberships = Membership.objects.filter(user=user).select_related("organization")
     context = {
         "memberships": memberships.order_by("organization__name"),
+        "invitations": invitations_to(user),
         "has_app": is_mfa_enabled(request.user, [Authenticator.Type.TOTP]),
         "events": [(event, *sentence(event)) for event in events_of_person(user)[:SHOWN_EVENTS]],
         "passkeys": Authenticator.objects.filter(user=request.user.pk, type=Authenticator.Type.WEBAUTHN).count(),

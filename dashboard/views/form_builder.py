@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -13,7 +14,7 @@ from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.html_forms.fields import FieldRow, change_rows, definitions, rows_entered, rows_of
 from dashboard.html_forms.row_form import NewFieldForm
-from forms_app.actions import change_form
+from forms_app.actions import change_form, publish_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
@@ -23,28 +24,35 @@ CONFLICT = "Another user saved this form while you were editing. Save again to r
 
 @in_organization()
 def build(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show, add, move, remove and save fields."""
+    """Show, add, move, remove and save fields; save and publish them."""
     form = find_form(request, form_id)
     if request.method != "POST":
         return _show(request, form, rows_of(form.fields))
     rows, act = rows_entered(request.POST), request.POST.get("do", "save")
-    if act != "save":
+    if act not in ("save", "publish"):
         said = change_rows(rows, act, request.POST.get("new-type", ""))
         return _show(request, form, rows, said=said, is_changed=True)
-    return _save(request, form, rows)
+    return _save(request, form, rows, publishing=act == "publish")
 
 
-def _save(request: MemberRequest, form: Form, rows: list[FieldRow]) -> HttpResponse:
+def _save(request: MemberRequest, form: Form, rows: list[FieldRow], *, publishing: bool) -> HttpResponse:
     if request.POST.get("seen") != format_time(form.updated_at):
         return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
     try:
-        change_form(form, fields=definitions(rows))
+        with transaction.atomic():  # refused edits publish nothing
+            change_form(form, fields=definitions(rows))
+            if publishing:
+                publish_form(form)
     except ValidationFailed as failure:
         placed = any(row.errors for row in rows)
-        problem = "Not saved yet: correct the marked fields below." if placed else failure.message
+        unmet = f"Not {'published' if publishing else 'saved'} yet: correct the marked fields below."
+        problem = unmet if placed else failure.message
         return _show(request, form, rows, problem=problem, status=400, is_changed=True)
     except ApiError as error:
         return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
+    if publishing:
+        messages.success(request, "Saved and published. It accepts submissions now: add it to a page.")
+        return redirect("dashboard:form", request.member.organization.slug, form.public_id)
     messages.success(request, "Saved. The form's page and the snippets show the new fields now.")
     return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
 

@@ -68,8 +68,9 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
 def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
     """Return `(name, advice, text)` of each snippet."""
     pinned = "Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
+    tag = "Before </body> of a page with a form: your own, or the one below. It handles every form on the page."
     return [
-        ("Script tag", "Before </body>. It handles every form on the page.", snippets.script_tag(form, key)),
+        ("Script tag", tag, snippets.script_tag(form, key)),
         ("Plain HTML", "Works without any script.", snippets.plain_html(form)),
         ("fetch", "From your own JavaScript.", snippets.fetch_call(form, key)),
         ("curl", "From a shell.", snippets.curl_command(form, key)),

@@ -7,17 +7,20 @@ from django.urls import path
 
 from config.ids import Prefix
 from dashboard.access import SESSION_KEY, find_own
+from keys.invitations import invitations_to
 from keys.models import Organization, User
 from submissions.models import Submission
 
 
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """Redirect to the overview of an organization, or of a user without one to the creation of one."""
+    """Redirect to the overview of an organization; without one, to the user's invitations or to a new one."""
     user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
     own = Organization.objects.filter(memberships__user=user).order_by("memberships__created_at")
     last = own.filter(slug=request.session.get(SESSION_KEY, "")).first() or own.first()
-    return redirect("dashboard:overview", last.slug) if last else redirect("dashboard:organization-new")
+    if last:
+        return redirect("dashboard:overview", last.slug)
+    return redirect("dashboard:invitations" if invitations_to(user).exists() else "dashboard:organization-new")
 
 
 @login_required

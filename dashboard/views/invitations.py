@@ -1,15 +1,49 @@
-"""The page of an invitation's link."""
+"""Invitations: the page of a mailed link, and the list of a user's own, which needs no link."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.cache import never_cache
 
 from config.api.errors import ApiError
 from dashboard.opened_invitation import forget_invitation, remember_invitation
-from keys.invitations import accept_invitation, find_invitation
-from keys.models import User
+from keys.invitations import accept_invitation, decline_invitation, find_invitation, invitations_to
+from keys.models import Invitation, User
+
+
+@login_required
+@never_cache
+def invitations(request: HttpRequest) -> HttpResponse:
+    """List the open invitations to the user's verified address; join or decline one of them."""
+    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    if request.method != "POST":
+        context = {"invitations": invitations_to(user), "has_organization": user.memberships.exists()}
+        return render(request, "dashboard/invitations.html", context)
+    number = request.POST.get("invitation", "")
+    found = invitations_to(user).filter(pk=int(number)).first() if number.isdecimal() and len(number) < 19 else None
+    if found is None:
+        messages.warning(request, "This invitation was taken back or has expired.")
+        return redirect("dashboard:home")
+    if request.POST.get("do") == "join":
+        return _join(request, found, user, back="dashboard:home")
+    if request.POST.get("do") != "decline":
+        raise Http404
+    decline_invitation(found, user)
+    messages.success(request, f"You declined the invitation to {found.organization.name}.")
+    return redirect("dashboard:home")
+
+
+def _join(request: HttpRequest, found: Invitation, user: User, *, back: str) -> HttpResponse:
+    try:
+        accept_invitation(found, user)
+    except ApiError as error:
+        messages.error(request, error.message)
+        return redirect(back)
+    forget_invitation(request)
+    messages.success(request, f"Welcome to {found.organization.name}.")
+    return redirect("dashboard:overview", found.organization.slug)
 
 
 @never_cache
@@ -20,14 +54,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return _without_referrer(render(request, "dashboard/invitation_gone.html", status=404))
     user: User | None = request.user if request.user.is_authenticated else None
     if request.method == "POST" and user is not None:
-        try:
-            accept_invitation(found, user)
-        except ApiError as error:
-            messages.error(request, error.message)
-            return _without_referrer(redirect("dashboard:invitation", token))
-        forget_invitation(request)
-        messages.success(request, f"Welcome to {found.organization.name}.")
-        return redirect("dashboard:overview", found.organization.slug)
+        return _without_referrer(_join(request, found, user, back=request.path))
     if user is None:
         remember_invitation(request, token)  # sign-up then joins and asks for no organization
     known = User.objects.filter(email=found.email).exists()
@@ -45,4 +72,7 @@ def _without_referrer(response: HttpResponse) -> HttpResponse:
     return response
 
 
-urlpatterns = [path("<str:token>", invitation, name="invitation")]
+urlpatterns = [
+    path("invitations", invitations, name="invitations"),
+    path("invitations/<str:token>", invitation, name="invitation"),
+]

@@ -2,6 +2,8 @@
 
 import datetime as dt
 import secrets
+import uuid
+from collections.abc import Collection
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -16,11 +18,10 @@ from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.html_forms.keys import NewKeyForm
 from forms_app.snippets import environment_line
-from keys.access_keys import issue_key, regenerate_key, revoke_key
+from keys.access_keys import exposed_keys, issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey, Role
 
 ROTATE_AFTER = dt.timedelta(days=90)  # recommended in docs/contract.md 3
-BROWSER_WARNING_FOR = dt.timedelta(days=30)  # after a secret key was last sent from a page
 ONCE = "key_form"  # session key; holds the token that lets a page create one key
 FORM_FIELDS = ("name", "kind", "permissions", "admin", "expires_on")
 
@@ -31,21 +32,21 @@ def keys(request: MemberRequest) -> HttpResponse:
     own = AccessKey.objects.filter(organization=request.member.organization).order_by("-id")
     moment = now()
     working = [key for key in own if key.is_usable]
+    exposed = set(exposed_keys(request.member.organization).values_list("pk", flat=True))
     context = {
-        "secret_keys": [_described(key, moment) for key in working if not key.is_publishable],
+        "secret_keys": [_described(key, moment, exposed) for key in working if not key.is_publishable],
         "publishable_keys": [key for key in working if key.is_publishable],
         "ended_keys": [key for key in own if not key.is_usable],
     }
     return render(request, "dashboard/keys.html", context)
 
 
-def _described(key: AccessKey, moment: dt.datetime) -> dict[str, object]:
+def _described(key: AccessKey, moment: dt.datetime, exposed: Collection[uuid.UUID]) -> dict[str, object]:
     """Return a key with its warnings: too old, sent from a page."""
-    seen = key.browser_seen_at
     return {
         "key": key,
         "is_old": moment - key.secret_made_at > ROTATE_AFTER,
-        "in_a_page": seen is not None and moment - seen < BROWSER_WARNING_FOR and seen > key.secret_made_at,
+        "in_a_page": key.pk in exposed,
     }
 
 

@@ -12,6 +12,7 @@ from dashboard.access import MemberRequest, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
 from forms_app.organizations import create_own_organization
+from keys.invitations import invitations_to
 from keys.models import Role, User
 from keys.organizations import demand_second_step, rename_organization
 from submissions.lifecycle.closing import end_organization
@@ -76,7 +77,8 @@ def new_organization(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, f"{made.name} is created. You are its owner.")
             return redirect("dashboard:overview", made.slug)
-    return render(request, "dashboard/organization_new.html", {"form": entered}, status=400 if entered.errors else 200)
+    context = {"form": entered, "invitations": invitations_to(user)}
+    return render(request, "dashboard/organization_new.html", context, status=400 if entered.errors else 200)
 
 
 urlpatterns = [

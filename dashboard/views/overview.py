@@ -9,13 +9,16 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
+from config.times import Period
 from dashboard.access import MemberRequest, in_organization
 from dashboard.first_steps import first_steps
+from keys.access_keys import exposed_keys
 from keys.hour_notices import latest_mark
+from keys.invitations import invitations_to
 from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.models import Submission
-from submissions.reading.analytics import DEFAULT_DAYS, summarize
+from submissions.reading.analytics import DEFAULT_RANGE, summarize
 from submissions.storage import MARKS
 from webhooks.log_queries import delivery_health
 
@@ -28,8 +31,8 @@ def overview(request: MemberRequest) -> HttpResponse:
     """Show the last 30 days, the health of deliveries, this hour's requests, and unfinished first steps."""
     organization = request.member.organization
     today = dt.datetime.now(dt.UTC).date()
-    first = today - dt.timedelta(days=DEFAULT_DAYS - 1)
-    counts = summarize(organization.pk, None, first=first, last=today, interval="day")
+    start, end = Period.of_day(today - DEFAULT_RANGE).start, Period.of_day(today).end
+    counts = summarize(organization.pk, None, start=start, end=end, interval="day")
     latest = Submission.objects.filter(organization=organization, spam=False).defer("search_text", "controls")
     context = {
         "totals": counts["totals"],
@@ -38,6 +41,8 @@ def overview(request: MemberRequest) -> HttpResponse:
         "health": delivery_health(organization),
         "usage": ratelimit.peek_organization(organization.pk, organization.hourly_limit),
         "mark": latest_mark(organization),
+        "invitations": invitations_to(request.member.user),
+        "exposed_keys": exposed_keys(organization) if request.member.may_manage else [],
         "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
         "steps": first_steps(organization),
         "storage": storage_of(organization),

@@ -1,5 +1,7 @@
 """The plan of an organization and its usage."""
 
+import datetime as dt
+
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -10,7 +12,8 @@ from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
 from dashboard.views.overview import share, storage_of
 from keys.models import AccessKey
-from keys.plans import TERMS, Plan, show_bytes
+from keys.plans import MAIL_FACTORS, TERMS, Plan, show_bytes
+from webhooks.registration import MAX_WEBHOOKS
 
 
 @in_organization()
@@ -24,6 +27,7 @@ def plan(request: MemberRequest) -> HttpResponse:
             {
                 "label": one.label,
                 "terms": TERMS[one],
+                "mails": settings.MAILS_PER_ORGANIZATION * MAIL_FACTORS[one],
                 "storage": show_bytes(TERMS[one].stored_bytes),
                 "is_own": one == organization.plan,
                 "is_custom": one == Plan.ENTERPRISE,
@@ -31,6 +35,8 @@ def plan(request: MemberRequest) -> HttpResponse:
             for one in Plan
         ],
         "usage": usage,
+        "resets_at": dt.datetime.fromtimestamp(usage.reset, dt.UTC),
+        "most_webhooks": MAX_WEBHOOKS,
         "usage_share": share(usage.used, usage.limit),
         "storage": storage_of(organization),
         "working_keys": AccessKey.objects.usable().filter(organization=organization).count(),

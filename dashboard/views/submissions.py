@@ -146,7 +146,7 @@ def _release(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
 
 def _ask_to_delete(request: MemberRequest, ids: list[Any], back: str) -> HttpResponse:
     rows = Submission.objects.filter(organization=request.member.organization, pk__in=ids).select_related("form")
-    context = {"rows": rows.order_by("-id"), "back": back, "kept": _kept(request)}
+    context = {"table": Table.of(list(rows.order_by("-id")), None), "back": back, "kept": _kept(request)}
     return render(request, "dashboard/submissions_delete.html", context)
 
 

@@ -10,12 +10,13 @@ from django.db.models import Count, OuterRef, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
+from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from config.ids import Prefix
-from config.times import now
+from config.times import Period, now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
@@ -24,7 +25,7 @@ from keys.models import Role
 from webhooks.models import Delivery, Webhook
 from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
 from webhooks.replays import replay
-from webhooks.serializers import REPLAYABLE
+from webhooks.serializers import REPLAYABLE, UNDELIVERED
 
 STATUS = Webhook.Status
 ONCE = "webhook_form"  # session key: the token of the form that may make one webhook
@@ -135,11 +136,32 @@ def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 @fresh_to_change
 def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Activate a pending or disabled webhook; its held deliveries are sent now."""
+    """Activate a webhook. Held deliveries of a pending one are sent; canceled ones are only offered for a replay."""
     found = _find(request, webhook_id)
-    with reporting(request, "The webhook is active. Its held deliveries are being sent."):
-        change_webhook(found, {"status": STATUS.ACTIVE.value})
+    was, held = found.status, _held_for([found])[found.pk]
+    try:
+        found = change_webhook(found, {"status": STATUS.ACTIVE.value})
+        missed = replay(found, since=None, until=None, statuses=[Delivery.Status.CANCELED.value], dry_run=True)[0]
+    except ApiError as error:
+        messages.error(request, error.message)
+        return _to(request, found)
+    if was == STATUS.PENDING and held:
+        sent = "1 held delivery is" if held == 1 else f"{held:,} held deliveries are"
+        messages.success(request, f"The webhook is active. {sent} being sent.")
+    else:
+        messages.success(request, "The webhook is active. New submissions are sent to it.")
+    if missed:
+        messages.warning(request, _offer_of_replay(request, found, missed))
     return _to(request, found)
+
+
+def _offer_of_replay(request: MemberRequest, found: Webhook, missed: int) -> str:
+    page = reverse("dashboard:webhook-replay", args=[request.member.organization.slug, found.public_id])
+    return format_html(
+        'Canceled deliveries are not sent automatically: {}. <a href="{}?status=canceled">Replay them</a>',
+        f"{missed:,} {'is' if missed == 1 else 'are'} in the log",
+        page,
+    )
 
 
 @in_organization(Role.ADMIN)
@@ -193,15 +215,15 @@ def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Count what a range holds, and send it again when that is confirmed."""
     found = _find(request, webhook_id)
-    entered = ReplayForm(request.POST or None)
+    entered = ReplayForm(request.POST or None, initial={"status": request.GET.get("status", UNDELIVERED)})
     matched = None
     if request.method == "POST" and entered.is_valid():
         values, for_real = entered.cleaned_data, request.POST.get("do") == "replay"
         try:
             statuses = REPLAYABLE[values["status"]]
-            matched, replayed = replay(
-                found, since=values["from"], until=values["to"], statuses=statuses, dry_run=not for_real
-            )
+            since = Period.of_day(values["from"]).start if values["from"] else None
+            until = Period.of_day(values["to"]).end if values["to"] else None
+            matched, replayed = replay(found, since=since, until=until, statuses=statuses, dry_run=not for_real)
         except ApiError as error:
             entered.add_error(None, error.message)
         else:

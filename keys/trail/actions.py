@@ -65,6 +65,7 @@ ACTIONS = [
     Action("member.removed", "removed the member", Kind.MEMBER),
     Action("member.left", "left", Kind.MEMBER),
     Action("invitation.revoked", "took back the invitation of", Kind.MEMBER),
+    Action("invitation.declined", "declined the invitation of", Kind.MEMBER),
     Action("key.created", "generated the key", Kind.KEY),
     Action("key.regenerated", "regenerated the key", Kind.KEY),
     Action("key.revoked", "revoked the key", Kind.KEY),

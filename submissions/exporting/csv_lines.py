@@ -2,13 +2,13 @@
 Submissions as CSV: UTF-8 with BOM, CRLF, RFC 4180, and no cell that a spreadsheet would run.
 
 Columns: id, formId, createdAt, the form's declared fields, then up to 500 other names in first-seen order, and all
-further ones as JSON in `_more` (docs/contract.md 5).
+further ones as JSON in `_more`; or those that the caller chooses (docs/contract.md 5).
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import QuerySet
 
@@ -38,17 +38,30 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def csv_lines(rows: QuerySet[Submission], form: Form | None) -> Iterator[str]:
-    """Yield the header and a line for each row. Reads the rows twice: once for the names, once for the values."""
-    declared = [field["name"] for field in form.fields] if form else []
-    others, has_more = other_names(rows, declared)
-    names = declared + others
-    columns = set(names) if has_more else None
-    header = [*OWN_COLUMNS, *map(_column, names), *([MORE] if has_more else [])]
+def csv_lines(rows: QuerySet[Submission], form: Form | None, chosen: Sequence[str] = ()) -> Iterator[str]:
+    """
+    Yield the header, of the `chosen` columns or all, and a line for each row.
+
+    Reads the rows twice: once for the names, unless chosen ones make these needless, and once for the values.
+    """
+    names, has_more = (list[str](), False) if chosen and MORE not in chosen else _names(rows, form)
+    header, sources = list(chosen), [_source(column) for column in chosen]
+    if not chosen:
+        header = [*OWN_COLUMNS, *map(_column, names), *([MORE] if has_more else [])]
+        sources = [(True, column) for column in OWN_COLUMNS]
+        sources += [*((False, name) for name in names), *([(True, MORE)] if has_more else [])]
+    shown = set(names) if has_more else None
     line = LineWriter()
     yield BOM + line.write(header)
     for row in rows.iterator(ROWS_A_FETCH):
-        yield line.write(_cells(row, names, columns))
+        yield line.write(_cells(row, sources, shown))
+
+
+def _names(rows: QuerySet[Submission], form: Form | None) -> tuple[list[str], bool]:
+    """Return the names of the data columns, and whether there are more names."""
+    declared = [field["name"] for field in form.fields] if form else []
+    others, has_more = other_names(rows, declared)
+    return declared + others, has_more
 
 
 def other_names(rows: QuerySet[Submission], declared: list[str]) -> tuple[list[str], bool]:
@@ -69,13 +82,19 @@ def _column(name: str) -> str:
     return f"data.{name}" if name in OWN_COLUMNS or name == MORE else name
 
 
-def _cells(row: Submission, names: list[str], columns: set[str] | None) -> list[str]:
-    record = submission_record(row)
-    cells = [record[column] for column in OWN_COLUMNS] + [row.data.get(name, "") for name in names]
-    if columns is not None:
-        rest = {name: value for name, value in row.data.items() if name not in columns}
-        cells.append(dump_json(rest) if rest else "")
-    return cells
+def _source(column: str) -> tuple[bool, str]:
+    """Return whether a column is one of ours, and the name of its values: there, or in the data."""
+    name = column.removeprefix("data.")
+    return column in (*OWN_COLUMNS, MORE), name if _column(name) == column else column
+
+
+def _cells(row: Submission, sources: Sequence[tuple[bool, str]], shown: set[str] | None) -> list[str]:
+    """Return the values of a row; `shown`: the names that have a column, if others have not."""
+    own = submission_record(row)
+    if shown is not None:
+        rest = {name: value for name, value in row.data.items() if name not in shown}
+        own[MORE] = dump_json(rest) if rest else ""
+    return [(own if is_ours else row.data).get(name, "") for is_ours, name in sources]
 
 
 class LineWriter:
@@ -85,7 +104,7 @@ class LineWriter:
         self._buffer = io.StringIO(newline="")
         self._writer = csv.writer(self._buffer, lineterminator="\r\n")
 
-    def write(self, cells: list[str]) -> str:
+    def write(self, cells: Iterable[str]) -> str:
         self._writer.writerow([safe_cell(cell) for cell in cells])
         text = self._buffer.getvalue()
         self._buffer.seek(0)

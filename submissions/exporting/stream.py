@@ -4,7 +4,8 @@ Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (docs/co
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -15,6 +16,7 @@ from rest_framework import serializers
 from config.api.serializers import QuerySerializer
 from config.database import snapshot
 from forms_app.models import Form
+from submissions.exporting.columns import ColumnsField
 from submissions.exporting.csv_lines import csv_lines
 from submissions.exporting.places import take_place
 from submissions.exporting.producer_thread import BackgroundParts
@@ -23,13 +25,14 @@ from submissions.models import Submission
 from submissions.serializers import submission_record
 
 ROWS_A_FETCH = 100
+ONLY_CSV = "Only CSV has columns. Leave `columns` out, or choose the format csv."
 # JSON allows these in a string; some readers end a line at them.
 LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
 CHUNK_CHARACTERS = 64 * 1024
 Rows = QuerySet[Submission]
 
 
-def json_lines(rows: Rows, _form: Form | None) -> Iterator[str]:
+def json_lines(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Iterator[str]:
     """Yield a bare array of records."""
     yield "["
     for place, row in enumerate(rows.iterator(ROWS_A_FETCH)):
@@ -37,13 +40,13 @@ def json_lines(rows: Rows, _form: Form | None) -> Iterator[str]:
     yield "\n]\n"
 
 
-def ndjson_lines(rows: Rows, _form: Form | None) -> Iterator[str]:
+def ndjson_lines(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Iterator[str]:
     """Yield one record per line."""
     for row in rows.iterator(ROWS_A_FETCH):
         yield dump_json(submission_record(row)).translate(LINE_BREAKS) + "\n"
 
 
-Writer = Callable[[Rows, Form | None], Iterator[str]]
+Writer = Callable[[Rows, Form | None, Sequence[str]], Iterator[str]]
 EXPORTS: dict[str, tuple[str, Writer]] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
     "json": ("application/json", json_lines),
@@ -58,18 +61,31 @@ def ignore(rows: int, is_whole: bool) -> None:
 
 
 class ExportQuery(QuerySerializer):
-    """`?format=`."""
+    """`?format=` and `?columns=`."""
 
     format = serializers.ChoiceField([*EXPORTS], default="csv")
+    columns = ColumnsField(default=list)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse columns for a format without any: they would be ignored."""
+        if attrs["columns"] and attrs["format"] != "csv":
+            raise serializers.ValidationError({"columns": [ONLY_CSV]}, code="not_allowed")
+        return attrs
 
 
-def export_chunks(rows: Rows, chosen: str, form: Form | None, report: Progress = ignore) -> Generator[str, None, None]:
-    """Yield the export's text in chunks of about 64 KiB, all read in one snapshot of the database."""
+def export_chunks(
+    rows: Rows, chosen: str, form: Form | None, report: Progress = ignore, columns: Sequence[str] = ()
+) -> Generator[str, None, None]:
+    """
+    Yield the export's text in chunks of about 64 KiB, all read in one snapshot of the database.
+
+    `columns`: those of CSV, in their order; all without it.
+    """
     _, write = EXPORTS[chosen]
     with snapshot(settings.EXPORT) as alias:
         waiting: list[str] = []
         size = written = 0
-        for piece in write(rows.using(alias), form):
+        for piece in write(rows.using(alias), form, columns):
             waiting.append(piece)
             size += len(piece)
             if size >= CHUNK_CHARACTERS:
@@ -82,14 +98,20 @@ def export_chunks(rows: Rows, chosen: str, form: Form | None, report: Progress =
 
 
 def stream_export(
-    rows: Rows, chosen: str, *, organization_id: uuid.UUID, form: Form | None, report: Progress = ignore
+    rows: Rows,
+    chosen: str,
+    *,
+    organization_id: uuid.UUID,
+    form: Form | None,
+    report: Progress = ignore,
+    columns: Sequence[str] = (),
 ) -> StreamingHttpResponse:
     """
     Return the response that streams an export. Raises RateLimited, and errors that occur before its first part.
 
     `report(rows, is_whole)` is called from another thread with the number of rows written so far, at the end exact.
     """
-    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, report), take_place(organization_id))
+    parts = BackgroundParts(lambda: export_chunks(rows, chosen, form, report, columns), take_place(organization_id))
     parts.check()
     response = StreamingHttpResponse(parts, content_type=EXPORTS[chosen][0])
     day = dt.datetime.now(dt.UTC).date().isoformat()

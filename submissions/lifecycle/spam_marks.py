@@ -10,11 +10,13 @@ from config.times import now
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
+from submissions.positions import take_back
 from submissions.storage import add_stored_bytes, stored_bytes_of
 from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import note_usage, today
 
 MARKED_BY_HAND = "marked as spam"
+CHANGED = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as", "position"]
 KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
 
 
@@ -56,10 +58,11 @@ def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
                 row.counted_as = SPAM if spam else KEPT
                 moves[key].update({row.counted_as: 1})
         apply_moves(moves)
-        columns = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as"]
-        Submission.objects.bulk_update(rows, columns)
-        record_submissions(rows, "submissions.marked_spam" if spam else "submissions.marked_not_spam")
         make_room(was_held)
+        if spam:
+            take_back(rows)
+        Submission.objects.bulk_update(rows, CHANGED)
+        record_submissions(rows, "submissions.marked_spam" if spam else "submissions.marked_not_spam")
     return len(rows)
 
 

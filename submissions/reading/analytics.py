@@ -16,37 +16,44 @@ from rest_framework.response import Response
 from config.api.errors import invalid
 from config.api.find_owned import find_owned
 from config.api.schema import enveloped
-from config.api.serializers import DateField, IdField, QuerySerializer, validate_query
+from config.api.serializers import IdField, PeriodField, QuerySerializer, validate_query
 from config.api.views import KeyedView, success
 from config.database import snapshot
-from config.ids import Prefix, first_id_of
-from config.times import day_start, format_time
+from config.ids import Prefix
+from config.times import END, MILLISECOND, Period, day_start, format_time, now
 from forms_app.models import Form
 from keys.models import Permission
 from submissions.models import Submission, Tally
 
-DEFAULT_DAYS = 30
+DEFAULT_RANGE = dt.timedelta(days=29)  # before the last day
 MAX_POINTS = {"day": 3660, "hour": 24 * 92}  # ten years of days, three months of hours
 STEPS = {"day": dt.timedelta(days=1), "hour": dt.timedelta(hours=1)}
-LAST_MOMENT = dt.time(23, 59, 59, 999_000, tzinfo=dt.UTC)  # of a day, in the milliseconds that we store
 COLUMNS = ("received", "spam", "delivered", "failed")
 
 
 class AnalyticsQuery(QuerySerializer):
-    """`formId`, `from` and `to` (UTC days, inclusive; the last 30 by default), `interval`."""
+    """`formId`, `from` and `to` (inclusive; the last 30 days by default), `interval`."""
 
+    texts = {"interval": "The length of a point of the series."}
     formId = IdField(Prefix.FORM, required=False)
-    to = DateField(required=False)
+    to = PeriodField(required=False)
     interval = serializers.ChoiceField(["day", "hour"], default="day")
 
     def get_fields(self) -> dict[str, Any]:
         """Add `from`, which is a keyword."""
-        return {"from": DateField(required=False), **super().get_fields()}
+        return {"from": PeriodField(required=False), **super().get_fields()}
 
 
 class TotalsRecord(serializers.Serializer[Any]):
-    """Submissions received and stored as spam; deliveries that succeeded and that failed permanently."""
+    """Counts of the whole range."""
 
+    schema_name = "AnalyticsTotals"
+    texts = {
+        "received": "Submissions, spam included.",
+        "spam": "Submissions taken for spam.",
+        "delivered": "Deliveries that succeeded.",
+        "failed": "Deliveries that failed permanently.",
+    }
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
     delivered = serializers.IntegerField()
@@ -54,16 +61,23 @@ class TotalsRecord(serializers.Serializer[Any]):
 
 
 class PointRecord(serializers.Serializer[Any]):
-    """One day or hour."""
+    """Counts of one day or hour."""
 
+    schema_name = "AnalyticsPoint"
+    texts = {
+        "start": "When it begins (UTC).",
+        "received": "Submissions, spam included.",
+        "spam": "Submissions taken for spam.",
+    }
     start = serializers.DateTimeField()
     received = serializers.IntegerField()
     spam = serializers.IntegerField()
 
 
 class AnalyticsRecord(serializers.Serializer[Any]):
-    """`{totals, series}`."""
+    """Counts of an organization or of one form."""
 
+    texts = {"totals": "Counts of the whole range.", "series": "A point for every day or hour, also where nothing was."}
     totals = TotalsRecord()
     series = PointRecord(many=True)
 
@@ -77,42 +91,69 @@ class AnalyticsView(KeyedView):
 
     @extend_schema(parameters=[AnalyticsQuery], responses=enveloped(AnalyticsRecord))
     def get(self, request: Request) -> Response:
-        """Return totals and a series for a range of days."""
+        """Return totals and a series for a range of time, by default the last 30 days."""
         query = validate_query(AnalyticsQuery, request.query_params)
-        first, last = day_range(query)
+        start, end = hours_of(query)
         form_id = query.get("formId")
         if form_id:
             find_owned(Form.objects.all(), form_id, self.organization_id)
-        data = summarize(self.organization_id, form_id, first=first, last=last, interval=query["interval"])
-        return success(data, f"Counts from {first} to {last}.")
+        data = summarize(self.organization_id, form_id, start=start, end=end, interval=query["interval"])
+        return success(data, _message(start, end))
 
 
-def day_range(query: dict[str, Any]) -> tuple[dt.date, dt.date]:
-    """Return the first and last day asked for. Raises ValidationFailed for an empty or too long range."""
-    last = query.get("to") or max(dt.datetime.now(dt.UTC).date(), query.get("from") or dt.date.min)
-    first = query.get("from") or last - dt.timedelta(days=min(DEFAULT_DAYS - 1, (last - dt.date.min).days))
-    if first > last:
-        raise invalid("from", "after_to", "lies after `to`. Swap the two dates.")
-    points = ((last - first).days + 1) * (24 if query["interval"] == "hour" else 1)
-    most = MAX_POINTS[query["interval"]]
+def hours_of(query: dict[str, Any]) -> tuple[dt.datetime, dt.datetime]:
+    """
+    Return the start of the first hour asked for and the end of the last one: the tallies count whole hours.
+
+    The two are equal for an empty range. Raises ValidationFailed for one that is too long.
+    """
+    since, until = query.get("from"), query.get("to")
+    today = now().date()
+    end = until.end if until else Period.of_day(max(today, since.start.date() if since else today)).end
+    last = (end - MILLISECOND).date()
+    first = last - min(DEFAULT_RANGE, last - dt.date.min)
+    start = since.start if since else day_start(first)
+    if start >= end:
+        return start, start
+    start = _start_of(start, "hour")
+    end = end if end == _start_of(end, "hour") or end == END else _start_of(end, "hour") + STEPS["hour"]
+    _refuse_long(start, end, query["interval"])
+    return start, end
+
+
+def _message(start: dt.datetime, end: dt.datetime) -> str:
+    if start == end:
+        return "Nothing lies in this range: `from` is after `to`."
+    last = end - MILLISECOND
+    if Period.of_day(start.date()).start == start and Period.of_day(last.date()).end == end:
+        return f"Counts from {start.date()} to {last.date()}."
+    return f"Counts from {format_time(start)} to before {format_time(end)}."
+
+
+def _refuse_long(start: dt.datetime, end: dt.datetime, interval: str) -> None:
+    points = -(-(end - _start_of(start, interval)) // STEPS[interval])
+    most = MAX_POINTS[interval]
     if points > most:
         raise invalid("from", "range_too_long", f"the range has {points:,} points; at most {most:,} are given.")
-    return first, last
+
+
+def _start_of(moment: dt.datetime, interval: str) -> dt.datetime:
+    start = moment.replace(minute=0, second=0, microsecond=0)
+    return start if interval == "hour" else start.replace(hour=0)
 
 
 def summarize(
-    organization_id: uuid.UUID, form_id: uuid.UUID | None, *, first: dt.date, last: dt.date, interval: str
+    organization_id: uuid.UUID, form_id: uuid.UUID | None, *, start: dt.datetime, end: dt.datetime, interval: str
 ) -> dict[str, Any]:
-    """Return `{totals, series}`: the tallies, plus the rows that no tally counts yet."""
+    """Return `{totals, series}` from `start` to before `end`: the tallies, plus the rows that no tally counts yet."""
     scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
-    start, end = day_start(first), dt.datetime.combine(last, LAST_MOMENT)
     points: dict[dt.datetime, Counter[str]] = defaultdict(Counter)
     with snapshot() as alias:
-        tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lte=end)
+        tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lt=end)
         for row in _grouped(tallies, "hour", interval).annotate(**{f"n_{c}": Sum(c) for c in COLUMNS}):
             points[row["start"]].update({column: row[f"n_{column}"] for column in COLUMNS})
         waiting = Submission.objects.using(alias).undispatched().filter(scope, counted_as="")
-        waiting = waiting.filter(id__gte=first_id_of(start), created_at__lte=end)
+        waiting = waiting.since(start).before(end)
         counts = {"n_received": Count("pk"), "n_spam": Count("pk", filter=Q(spam=True))}
         for row in _grouped(waiting, "created_at", interval).annotate(**counts):
             points[row["start"]].update(received=row["n_received"], spam=row["n_spam"])
@@ -128,13 +169,13 @@ def _grouped(rows: QuerySet[Any], column: str, interval: str) -> QuerySet[Any, A
 def _series(
     points: dict[dt.datetime, "Counter[str]"], start: dt.datetime, end: dt.datetime, interval: str
 ) -> list[dict[str, Any]]:
-    series = []
-    while start <= end:
-        counts = points.get(start, Counter())
-        series.append({"start": format_time(start), "received": counts["received"], "spam": counts["spam"]})
-        if end - start < STEPS[interval]:
+    series, moment = [], _start_of(start, interval)
+    while start < end and moment < end:
+        counts = points.get(moment, Counter())
+        series.append({"start": format_time(moment), "received": counts["received"], "spam": counts["spam"]})
+        if end - moment <= STEPS[interval]:
             break
-        start += STEPS[interval]
+        moment += STEPS[interval]
     return series
 
 

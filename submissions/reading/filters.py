@@ -6,8 +6,7 @@ import django_filters
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 
-from config.api.errors import invalid
-from config.api.filters import DateFilter, IdFilter
+from config.api.filters import IdFilter, PeriodFilter
 from config.api.find_owned import find_owned
 from config.api.schema import NO_NUL
 from config.ids import Prefix
@@ -44,14 +43,9 @@ class TextFilter(django_filters.CharFilter):
     """`q`."""
 
 
-@extend_schema_field({"type": "string", "format": "date"})
-class DayFilter(DateFilter):
-    """`from` and `to`."""
-
-
 class SubmissionFilters(django_filters.FilterSet):
     """
-    `formId`, `from` and `to` (UTC days, inclusive), `spam` (not spam by default), `held`, `q` (in any value).
+    `formId`, `from` and `to` (inclusive), `spam` (not spam by default), `held`, `q` (in any value).
 
     The filters only read their values. `scope` says what these select.
     """
@@ -73,11 +67,9 @@ class SubmissionFilters(django_filters.FilterSet):
         """
         Return the submissions of an organization that the filters select.
 
-        Raises ValidationFailed if `from` is after `to`, NotFound and Unauthorized for the form.
+        Raises NotFound and Unauthorized for the form.
         """
         given = self.form.cleaned_data
-        if given["from"] and given["to"] and given["from"] > given["to"]:
-            raise invalid("from", "after_to", "lies after `to`. Swap the two dates.")
         if given["formId"]:
             find_owned(Form.objects.all(), given["formId"], organization_id)
         return Scope(
@@ -85,12 +77,12 @@ class SubmissionFilters(django_filters.FilterSet):
             form_id=given["formId"],
             spam=SPAM.get(given["spam"], False),
             held=HELD.get(given["held"]),
-            since=given["from"],
-            until=given["to"],
+            since=given["from"] and given["from"].start,
+            until=given["to"] and given["to"].end,
             text=given["q"],
         )
 
 
 for _name in ("from", "to"):  # `from` is a keyword: it cannot be set in the class body
-    _filter = DayFilter(field_name=_name)
+    _filter = PeriodFilter(field_name=_name)
     SubmissionFilters.base_filters[_name] = SubmissionFilters.declared_filters[_name] = _filter

@@ -20,6 +20,7 @@ from submissions.models import Submission, SubmissionQuerySet
 from submissions.reading.search import count_matches, find_newest
 
 MOST_COUNTED = 10_000  # rows; beyond, a list narrowed by dates says "more than"
+HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
 MOST_FOUND = 1_000  # matches of a text that are counted and can be paged through
 
 Narrow = Callable[[SubmissionQuerySet], SubmissionQuerySet]
@@ -29,7 +30,7 @@ Narrow = Callable[[SubmissionQuerySet], SubmissionQuerySet]
 class Scope:
     """
     Which submissions: of an organization or one form of it, spam or not (None: both), held for quota or not held (None:
-    both), UTC days (inclusive), a text.
+    both), received at `since` or later and before `until`, a text.
 
     `only`: an extra filter from the caller (this app may not import webhooks).
     """
@@ -38,8 +39,8 @@ class Scope:
     form_id: uuid.UUID | None = None
     spam: bool | None = False
     held: bool | None = None
-    since: dt.date | None = None
-    until: dt.date | None = None
+    since: dt.datetime | None = None
+    until: dt.datetime | None = None
     text: str = ""
     only: Narrow | None = None
 
@@ -58,9 +59,9 @@ class Scope:
         if self.held is not None:
             rows = rows.filter(held=Submission.Held.QUOTA if self.held else Submission.Held.NOT)
         if self.since:
-            rows = rows.since_day(self.since)
+            rows = rows.since(self.since)
         if self.until:
-            rows = rows.until_day(self.until)
+            rows = rows.before(self.until)
         return self.only(rows) if self.only else rows
 
     def rows(self) -> SubmissionQuerySet:
@@ -149,5 +150,5 @@ def read_ids(rows: QuerySet[Submission], start: int, size: int, *, total: int | 
 
 def rows_of(ids: list[uuid.UUID], alias: str) -> list[Submission]:
     """Return the rows of these ids, newest first, each with its form."""
-    rows = Submission.objects.using(alias).select_related("form").defer("search_text", "controls")
+    rows = Submission.objects.using(alias).select_related("form").defer(*HEAVY_COLUMNS)
     return sorted(rows.filter(pk__in=ids), key=lambda row: row.pk, reverse=True)

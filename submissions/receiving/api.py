@@ -14,9 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api import ratelimit
-from config.api.errors import ApiError, error_response
+from config.api.errors import NO_STORE, ApiError, error_response
 from config.api.parsing import JSON_MEDIA_TYPE
-from config.api.schema import enveloped, id_schema
+from config.api.schema import WrittenSchema, enveloped, id_schema, idempotency_key_header, replayed_header
 from config.api.views import KeyedView
 from config.ids import Prefix, encode_id
 from config.times import format_time
@@ -24,30 +24,29 @@ from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, SubmitForm, find_key_and_form
-from submissions.receiving.parse_body import MAX_IDEMPOTENCY_KEY, MAX_VALUE, Post, read_keyed_json
+from submissions.receiving.parse_body import MAX_VALUE, Post, read_keyed_json
 from submissions.serializers import SubmittedRecord
 
-_SCALARS = ["string", "number", "boolean", "null"]
-_ANY_VALUE = {
-    "anyOf": [
-        {"type": _SCALARS, "maxLength": MAX_VALUE},
-        {"type": "array", "items": {"type": _SCALARS, "maxLength": MAX_VALUE}},
-    ]
-}
+# With `not` instead of `type` or `anyOf`: some generators make a wrapper class of a choice of types.
+_SCALAR = {"maxLength": MAX_VALUE, "not": {"type": ["array", "object"], "items": {}}}
+_ANY_VALUE = {"maxLength": MAX_VALUE, "not": {"type": "object"}, "items": _SCALAR}
 FORM_ID_SCHEMA = id_schema(Prefix.FORM, may_be_empty=True)
-SUBMITTED_BODY = {
-    "type": "object",
-    "description": "Field names and their values. The names listed here control the submission and are not data.",
-    "properties": {
-        **dict.fromkeys(sorted(CONTROL_FIELDS), _ANY_VALUE),
-        # No pattern: where `?formId=` names the form, `_formId` is not read.
-        "_formId": {"description": "The form's id, read where `?formId=` is missing or empty.", **_ANY_VALUE},
-    },
-    "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
-    "minProperties": 1,
-    "additionalProperties": _ANY_VALUE,
-    "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},
-}
+
+
+class SubmissionValues(WrittenSchema):
+    """The body of a submission. Control fields are not listed as properties: they take any value, as all others."""
+
+    written = {
+        "type": "object",
+        "description": (
+            "Field names and their values. Numbers and booleans are stored as JSON text, lists joined with a comma. "
+            f"These names control the submission and are not data: {', '.join(sorted(CONTROL_FIELDS))}."
+        ),
+        "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
+        "minProperties": 1,
+        "additionalProperties": _ANY_VALUE,
+        "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},
+    }
 
 
 def submitted_record(stored: Stored, form: SubmitForm) -> dict[str, str | None]:
@@ -72,6 +71,8 @@ class SubmitView(Door, KeyedView):
         record = submitted_record(stored, candidate.own_form())
         body = {"success": True, "data": record, "message": stored.message}
         response = HttpResponse(json.dumps(body, ensure_ascii=False), status=201, content_type=JSON_MEDIA_TYPE)
+        response.headers["Location"] = f"/api/submissions/{record['id']}"
+        response.headers["Cache-Control"] = NO_STORE
         if stored.replayed:
             response.headers["Idempotent-Replayed"] = "true"
         ratelimit.add_headers(response, candidate.usage)
@@ -91,19 +92,15 @@ class SubmitView(Door, KeyedView):
         return response
 
     @extend_schema(
-        operation_id="submit",
+        operation_id="submitForm",
         parameters=[
             OpenApiParameter(
                 "formId", FORM_ID_SCHEMA, description="The form; the organization's default form without it."
             ),
-            OpenApiParameter(
-                "Idempotency-Key",
-                {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-                OpenApiParameter.HEADER,
-                description="Makes retries safe: the same key and body store one submission.",
-            ),
+            idempotency_key_header(),
+            replayed_header(),
         ],
-        request={JSON_MEDIA_TYPE: SUBMITTED_BODY},
+        request=SubmissionValues,
         responses={201: enveloped(SubmittedRecord)},
     )
     def post(self, _request: Request) -> Response:

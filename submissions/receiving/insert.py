@@ -24,6 +24,7 @@ from config.postgresql.clock import by_shared_time
 from keys.models import Organization
 from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, Submission
+from submissions.positions import next_positions
 from submissions.receiving.key_and_form import SubmitForm
 from submissions.receiving.parse_body import Intake
 from submissions.search_text import search_text
@@ -106,7 +107,6 @@ def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], most: int) -> N
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, row)
     stored = Submission.objects.filter(pk=pk)
-    stored.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT)
     moves = new_moves()
     moves[key_of(form.id, made_at(pk))].update({"received": 1, KEPT: 1})
     apply_moves(moves)
@@ -119,6 +119,8 @@ def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], most: int) -> N
         submissions={(form.organization_id, day): 1},
         stored_bytes={(organization, day): total for organization, total in totals.items()},
     )
+    position = next_positions([(form.organization_id, pk)])[pk]
+    stored.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT, position=position)
 
 
 def _store_once(

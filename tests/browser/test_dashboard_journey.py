@@ -5,16 +5,22 @@ Written from what the screens say: buttons, links, labels and headings, never an
 """
 
 import csv
+import datetime as dt
 import io
 import re
 import secrets
 
 from playwright.sync_api import Browser, Page, expect
 
+from config.times import now
 from tests.services.application import Application
 from tests.services.receivers import MailReceiver, Receiver
+from tests.services.waiting import eventually
+from tests.support.browser import person_of, place
 from tests.support.chromium.dashboard_page import at_the_dashboard, press
 from tests.support.chromium.site import SHELL, Site
+from tests.support.rows import put, put_many
+from tests.support.tenants import Tenant
 
 PASSWORD = "correct horse and a battery"
 CONTACT = (
@@ -56,8 +62,8 @@ def make_and_publish_a_form(page: Page) -> None:
     expect(page.locator("#preview").get_by_text("Phone")).to_be_visible()
     press(page, "Save fields")
     expect(page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
-    press(page, "Publish")
-    expect(page.get_by_text("Published. It accepts submissions now")).to_be_visible()
+    press(page, "Save and publish")
+    expect(page.get_by_text("Saved and published. It accepts submissions now")).to_be_visible()
 
 
 def send_from_a_page(page: Page, tag: str, site: Site) -> None:
@@ -149,4 +155,64 @@ def test_journey__from_sign_up__to_a_first_live_submission_and_its_deliveries(
         link(page, "I have copied it")
         assert key not in page.content()
         expect(page.get_by_role("row").filter(has_text="Import script")).to_contain_text(key[-4:])
+        assert complaints == []
+
+
+def test_live_list__that_fills__counts_on_in_its_footer_and_leads_to_older_pages(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    form_id = tenant.form()
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
+        page.goto(place(tenant, f"submissions?form={form_id}"))
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        footer, rows = page.locator(".pages .where"), page.locator("tbody tr")
+        put(tenant, form_id, {"n": "0"})
+        expect(footer).to_have_text("1 · page 1 of 1")
+        expect(page.get_by_role("link", name="Older")).to_be_hidden()
+        put_many(tenant, form_id, [{"n": str(number)} for number in range(1, 27)])
+        expect(footer).to_have_text("27 · page 1 of 2")
+        expect(rows).to_have_count(27)
+        page.get_by_role("link", name="Oldest").click()
+        expect(footer).to_have_text(re.compile(r"^\s*27 · page 2 of 2\s*$"))
+        expect(rows).to_have_count(2)
+        assert complaints == []
+
+
+BARS = """() => {
+  const canvas = document.querySelector("#chart canvas"), plot = document.querySelector("#chart .u-over");
+  const place = document.getElementById("chart"), scale = canvas.width / canvas.getBoundingClientRect().width;
+  const dot = new OffscreenCanvas(1, 1).getContext("2d");
+  place.style.color = "var(--accent)";
+  dot.fillStyle = getComputedStyle(place).color;
+  dot.fillRect(0, 0, 1, 1);
+  const accent = dot.getImageData(0, 0, 1, 1).data;
+  const y = plot.getBoundingClientRect().bottom - canvas.getBoundingClientRect().top - 8;
+  const row = canvas.getContext("2d").getImageData(0, Math.round(y * scale), canvas.width, 1).data;
+  const widths = [];
+  for (let x = 0, width = 0; x <= canvas.width; x++) {
+    const isBar = x < canvas.width && [0, 1, 2].every((part) => Math.abs(row[4 * x + part] - accent[part]) < 8);
+    if (isBar) width++;
+    else if (width) { widths.push(width); width = 0; }
+  }
+  return widths;
+}"""
+
+
+def test_chart__with_submissions_on_its_first_and_last_day__shows_whole_bars(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    form_id, days = tenant.form(), (0, 10, 29)
+    for day in days:
+        put(tenant, form_id, {"n": "1"}, now() - dt.timedelta(days=day))
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
+
+        def bars() -> list[int]:
+            page.goto(place(tenant))
+            expect(page.locator("#chart canvas")).to_be_visible()
+            found: list[int] = page.evaluate(BARS)
+            assert len(found) == len(days), found
+            return found
+
+        widths = eventually(bars, 20, "each day has its bar")
+        assert max(widths) - min(widths) <= 2, widths
         assert complaints == []

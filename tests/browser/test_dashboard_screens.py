@@ -59,6 +59,36 @@ def test_screens__on_a_phone__never_scroll_sideways(
         assert wide == []
 
 
+BROKEN_WORDS = """() => [...document.querySelectorAll("td")].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+  for (let node; (node = texts.nextNode()); ) {
+    if (!node.parentElement.checkVisibility()) continue;
+    for (const word of node.data.matchAll(/(?<![^\\s])[A-Za-z]{1,14}(?![^\\s])/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((line) => line.top)).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_tables__in_any_width__break_no_words(
+    browser: Browser, service: Application, furnished: Furnished, width: int
+) -> None:
+    size = {"viewport": {"width": width, "height": 740}}
+    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **size) as (page, _):
+        found = {}
+        for name, path in furnished.paths():
+            if name in ("keys", "forms", "refused", "webhooks", "deliveries", "submissions"):
+                page.goto(path)
+                assert page.locator("td").count(), name
+                found[name] = page.evaluate(BROKEN_WORDS)
+        assert {name: words for name, words in found.items() if words} == {}
+
+
 def test_screens__without_scripts__are_all_there(browser: Browser, service: Application, furnished: Furnished) -> None:
     options = {"java_script_enabled": False}
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **options) as (page, complaints):

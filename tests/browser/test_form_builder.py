@@ -138,3 +138,22 @@ def test_builder__mistakes__stand_at_their_row_and_nothing_is_lost(
         expect(page.get_by_role("alert")).to_have_text("Not saved yet: correct the marked fields below.")
         expect(page.get_by_label("Label").nth(1)).to_have_attribute("aria-invalid", "true")
         expect(page.get_by_label("Label").nth(2)).to_have_value("Kept while the other is wrong")
+
+
+def test_builder__draft_changed_then_published__saves_first_and_asks_nothing(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    form_id = tenant.form(published=False, fields=FIELDS)
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
+        page.on("dialog", lambda dialog: complaints.append(f"asked: {dialog.type}"))
+        page.goto(place(tenant, f"forms/{form_id}/build"))
+        page.get_by_label("Label").first.fill("By Enter")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("status").filter(has_text="Saved. ")).to_be_visible()
+        expect(page.locator(".lead").get_by_text("Draft")).to_be_visible()
+        page.get_by_label("Label").first.fill("Changed")
+        page.get_by_role("button", name="Save and publish").click()
+        expect(page.get_by_role("status").filter(has_text="Saved and published.")).to_be_visible()
+        assert Builder(page, tenant, form_id, complaints).saved() == ["Changed", "Two", "Three"]
+        expect(page.locator(".lead").get_by_text("Published")).to_be_visible()
+        assert complaints == []

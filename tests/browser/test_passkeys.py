@@ -8,7 +8,7 @@ from keys.invitations import invite
 from keys.models import Membership, Role, User
 from tests.services.application import Application
 from tests.support.accounts import with_authenticator_app
-from tests.support.browser import member_of, person_of, with_password
+from tests.support.browser import PASSWORD, member_of, person_of, with_password
 from tests.support.chromium.dashboard_page import at_the_dashboard, log_in, log_out, make_login_stale, press
 from tests.support.chromium.passkeys import AUTHENTICATOR, add_authenticator, add_passkey, named_host
 from tests.support.tenants import make_tenant
@@ -61,6 +61,26 @@ def test_passkey__that_no_device_has__says_so_on_the_page(browser: Browser, serv
         page.goto("/account/login/")
         press(page, "Log in with a passkey")
         expect(page.get_by_role("alert")).to_contain_text("Passkeys need a host name")
+        assert complaints == []
+
+
+def test_passkey__at_an_address__is_told_before_the_form_with_a_link_to_where_it_works(
+    browser: Browser, service: Application
+) -> None:
+    person = person_of(make_tenant())
+    with at_the_dashboard(browser, service.base_url, person) as (page, complaints):
+        add_authenticator(page)
+        for path in ("/account/2fa/", "/account/2fa/webauthn/", "/account/2fa/webauthn/add/"):
+            page.goto(path)
+            expect(page.get_by_text(f"Passkeys do not work at 127.0.0.1:{service.port}")).to_be_visible()
+        assert page.get_by_label("Name").count() == 0
+        page.get_by_role("link", name=named_host(service)).click()
+        page.get_by_label("Email").fill(person.email)
+        page.get_by_label("Password").fill(PASSWORD)
+        press(page, "Log in")
+        page.get_by_label("Name").fill("Laptop")
+        press(page, "Add passkey")
+        expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
         assert complaints == []
 
 

@@ -10,7 +10,7 @@ from config.times import now
 from keys.models import AccessKey
 from keys.plans import Plan
 from tests.services.client import Answer, Client
-from tests.support.browser import Browser, logged_in, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
 from tests.support.tenants import Tenant, make_tenant
 
 ALL = ["forms:read", "forms:write", "submissions:read", "submissions:export", "webhooks:write", "analytics:read"]
@@ -97,6 +97,29 @@ def test_key__scoped_without_enterprise__is_told_in_plain_words_and_not_made(api
     assert (key.permissions, key.expires_on) == (ALL, None), "what the page does not offer is not taken"
 
 
+@pytest.mark.parametrize("plan", Plan)
+def test_key__administrative__may_what_its_page_says_on_each_plan(api: Client, plan: Plan) -> None:
+    tenant = make_tenant(plan)
+    browser = logged_in(api, person_of(tenant))
+    page = text_of(browser.get(place(tenant, "keys/new")))
+    generate(browser, tenant, name="Other")
+    other = AccessKey.objects.get(organization=tenant.organization, name="Other")
+
+    statuses = {
+        "list": api.get("/api/keys", tenant.key).status,
+        "create": api.post("/api/keys", tenant.key, json={"name": "By API"}).status,
+        "regenerate": api.post(f"/api/keys/{other.public_id}/regenerate", tenant.key).status,
+        "revoke": api.delete(f"/api/keys/{other.public_id}", tenant.key).status,
+    }
+
+    if plan == Plan.ENTERPRISE:
+        assert "Can also list, create, regenerate and revoke keys through the API." in page
+        assert statuses == {"list": 200, "create": 201, "regenerate": 200, "revoke": 200}
+    else:
+        assert "Can also list, regenerate and revoke keys through the API. Creating keys through the API is" in page
+        assert statuses == {"list": 200, "create": 403, "regenerate": 200, "revoke": 200}
+
+
 def test_key__last_day_in_the_past__is_refused_at_its_field(tenant: Tenant, browser: Browser) -> None:
     answer = generate(browser, tenant, name="Old", expires_on="2020-01-01")
     assert answer.status == 400
@@ -132,3 +155,9 @@ def test_keys__old_or_seen_in_a_page__say_so(api: Client, tenant: Tenant, browse
     text = text_of(browser.get(page))
     assert "Over 90 days old" in text
     assert "was sent from a web page" in text
+    warning = "The secret key “Administrative” was sent from a web page"
+    assert warning in text_of(browser.get(place(tenant)))
+    assert warning not in text_of(logged_in(api, member_of(tenant.organization, "member")).get(place(tenant)))
+    key = AccessKey.objects.get(organization=tenant.organization, kind="secret")
+    browser.send(place(tenant, f"keys/{key.public_id}/regenerate"))
+    assert warning not in text_of(browser.get(place(tenant)))

@@ -143,3 +143,35 @@ def test_address__of_nothing__is_a_page_that_says_so(people: SimpleNamespace, pa
     answer = people.owner.get(people.home + path)
     assert (answer.status, "Page not found" in answer.text) == (404, True)
     assert "<h1>" in answer.text
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize(("name", "row"), rows_that(lambda row: row.get))
+def test_address__with_a_slash_too_many_or_too_few__leads_to_the_page(
+    people: SimpleNamespace, name: str, row: Row
+) -> None:
+    path = address(people, name, row)
+    other = path.rstrip("/") if path.endswith("/") else f"{path}/"
+    answer = people.owner.get(f"{other}?a=%2F%2Fb&c")
+    assert (answer.status, answer.headers["Location"]) == (301, f"{path}?a=%2F%2Fb&c")
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/dashboard", "/dashboard/"),
+        ("/dashboard///", "/dashboard/"),
+        ("/dashboard/account/", "/dashboard/account"),
+        ("/account/login", "/account/login/"),
+        ("/dashboard/o/nobody%0d%0aX:1/forms//", None),
+        ("/dashboard/nothing/", None),
+        ("/account", None),
+        ("/account//example.com", None),
+    ],
+)
+def test_address__of_no_organization__leads_to_its_page_or_to_404(
+    people: SimpleNamespace, path: str, page: str | None
+) -> None:
+    answer = people.anonymous.get(path)
+    assert (answer.status, answer.headers.get("Location")) == ((301, page) if page else (404, None))

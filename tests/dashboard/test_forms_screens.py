@@ -15,7 +15,7 @@ from submissions.models import Submission, Tally
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
-from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
 from tests.support.mail_links import press
 from tests.support.rows import put, put_many
 from tests.support.tenants import Tenant, make_tenant, text_field
@@ -126,6 +126,27 @@ def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(
     assert api.post(url.partition(str(api.port))[2], data=data, headers=headers).status == 201
 
 
+def test_snippets__optional_choices__are_not_made_for_the_visitor(tenant: Tenant, member: Browser) -> None:
+    fields = [
+        {"name": "cake", "label": "Cake", "type": "Select", "required": False, "options": ["Chocolate", "Lemon"]},
+        {"name": "agree", "label": "I agree", "type": "Checkbox", "required": False},
+        {"name": "weight", "label": "Weight", "type": "Number", "required": False},
+        {"name": "source", "label": "Source", "type": "Hidden", "required": False},
+    ]
+    form_id = tenant.form(fields=fields)
+    _, plain, fetch, curl, _ = snippets_of(member.get(place(tenant, f"forms/{form_id}")))
+    assert plain.splitlines()[1:-2] == [
+        '  <label>Cake <select name="cake"><option value="">Choose…</option>'
+        "<option>Chocolate</option><option>Lemon</option></select></label>",
+        '  <label>I agree <input type="checkbox" name="agree" value="yes"></label>',
+        '  <label>Weight <input type="number" name="weight" step="any"></label>',
+        '  <input type="hidden" name="source">',
+    ]
+    assert all(
+        '{"cake": "Chocolate", "agree": "yes", "weight": "42", "source": "Hello"}' in one for one in (fetch, curl)
+    )
+
+
 def test_snippets__without_a_publishable_key__lead_to_making_one(tenant: Tenant, member: Browser) -> None:
     for key in AccessKey.objects.filter(organization=tenant.organization, kind="publishable"):
         revoke_key(key, by=None)
@@ -226,6 +247,33 @@ def test_builder__saved_by_somebody_else_meanwhile__asks_before_it_overwrites(te
     assert form_of(tenant, form_id).fields[0]["label"] == "Theirs"
     assert mine.press("save").status == 302
     assert form_of(tenant, form_id).fields[0]["label"] == "Mine"
+
+
+def test_builder__published_with_unsaved_fields__publishes_those(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(published=False, fields=[text_field("one", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    assert re.search(r'<button [^>]*form="builder-form" name="do" value="publish"', markup_of(builder.page))
+    done = builder.press("publish", **{f"label-{builder.keys()[0]}": "Two"})
+    assert "Saved and published." in text_of(member.follow(done))
+    found = form_of(tenant, form_id)
+    assert (found.status, found.fields[0]["label"]) == ("published", "Two")
+
+
+def test_builder__published_with_a_mistake__publishes_nothing_and_keeps_what_was_typed(
+    tenant: Tenant, member: Browser
+) -> None:
+    form_id = tenant.form(published=False, fields=[text_field(name, required=False) for name in ("one", "two")])
+    path = place(tenant, f"forms/{form_id}/build")
+    builder, other = Builder(member, path), Builder(member, path)
+    first, second = builder.keys()
+    refused = builder.press("publish", **{f"label-{first}": "", f"label-{second}": "Kept"})
+    assert (refused.status, "Not published yet: correct" in refused.text) == (400, True)
+    assert builder.values()[f"label-{second}"] == ["Kept"]
+    other.press("save", **{f"label-{first}": "Theirs"})
+    meanwhile = builder.press("publish", **{f"label-{first}": "Mine"})
+    assert (meanwhile.status, "Another user saved this form" in meanwhile.text) == (409, True)
+    found = form_of(tenant, form_id)
+    assert (found.status, [field["label"] for field in found.fields]) == ("draft", ["Theirs", "Two"])
 
 
 def test_builder__required_field_on_the_default_form__is_refused(tenant: Tenant, member: Browser) -> None:

@@ -4,6 +4,7 @@ import datetime as dt
 import re
 
 import pytest
+from allauth.account.models import EmailAddress
 
 from config.times import now
 from keys.invitations import MOST_A_DAY, MOST_OPEN, digest, invite
@@ -26,6 +27,8 @@ from tests.support.browser import (
 )
 from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Delivery
+
+INVITATIONS = "/dashboard/invitations"
 
 
 def send_invitation(browser: Browser, tenant: Tenant, email: str, role: str = "member") -> Answer:
@@ -267,3 +270,62 @@ def test_person__whose_invitation_was_taken_back_while_signing_up__makes_an_orga
     browser.follow(verify(browser, mailed_code(smtp, email)))
     assert browser.get("/dashboard/").headers["Location"] == "/dashboard/organizations/new"
     assert with_password(User.objects.get(email=email)).memberships.count() == 0
+
+
+def test_invitation__invited_person_logs_in_without_the_link__joins_from_the_list(api: Client) -> None:
+    tenant, guest, stranger = make_tenant(), person_of(make_tenant()), person_of(make_tenant())
+    other = make_tenant()
+    invited(tenant, guest.email, Role.ADMIN)
+    invited(other, stranger.email)
+    Membership.objects.filter(user=guest).delete()
+    browser = Browser(api)
+    page = browser.follow(browser.follow(log_in(browser, guest)))
+    assert f"{tenant.organization.name} has invited you as admin, by {tenant.owner.email}." in text_of(page)
+    assert other.organization.name not in page.text
+
+    number = re.search(r'name="invitation" value="(\d+)"', page.text)
+    assert number
+    joined = browser.send(INVITATIONS, invitation=number[1], do="join")
+    assert joined.headers["Location"] == place(tenant)
+    assert role_of(tenant, guest.email) == "admin"
+    assert browser.get(INVITATIONS).text.count('name="invitation"') == 0
+
+
+@pytest.mark.parametrize("page", ["", "account", "organizations/new"])
+def test_invitation__to_a_member_of_another_organization__is_shown_in_the_dashboard_until_declined(
+    api: Client, page: str
+) -> None:
+    tenant, own = make_tenant(), make_tenant()
+    guest = person_of(own)
+    invited(tenant, guest.email)
+    browser = logged_in(api, guest)
+    path = f"/dashboard/{page}" if page else place(own)
+    assert f"{tenant.organization.name} has invited you" in text_of(browser.get(path))
+    row = Invitation.objects.get(email=guest.email)
+    browser.post(INVITATIONS, form=path, invitation=str(row.pk), do="decline")
+    assert "has invited you" not in text_of(browser.get(path))
+    assert role_of(tenant, guest.email) is None
+    trail = AuditEvent.objects.filter(organization=tenant.organization, action="invitation.declined").get()
+    assert (trail.user, trail.subject) == (guest, guest.email)
+
+
+def test_invitation__of_another_person_or_to_an_unverified_address__cannot_be_joined_from_the_list(api: Client) -> None:
+    tenant, guest, stranger = make_tenant(), person_of(make_tenant()), person_of(make_tenant())
+    invited(tenant, guest.email)
+    row = Invitation.objects.get(email=guest.email)
+    EmailAddress.objects.filter(user=guest).update(verified=False)
+    for person in (stranger, guest):
+        browser = logged_in(api, person)
+        assert "has invited you" not in text_of(browser.get("/dashboard/account"))
+        for number in (str(row.pk), "x", "9" * 30, "-1", ""):
+            refused = browser.post(INVITATIONS, form="/dashboard/account", invitation=number, do="join")
+            assert refused.headers["Location"] == "/dashboard/"
+        assert role_of(tenant, person.email) is None
+    assert Invitation.objects.filter(pk=row.pk).exists()
+
+
+def test_invitation__expired__is_not_in_the_list(api: Client) -> None:
+    tenant, guest = make_tenant(), person_of(make_tenant())
+    invited(tenant, guest.email)
+    Invitation.objects.filter(email=guest.email).update(expires_at=now())
+    assert "No open invitations" in text_of(logged_in(api, guest).get(INVITATIONS))

@@ -1,11 +1,13 @@
 """Organizations: several for one person, a new one, another name, the end of one."""
 
+import datetime as dt
 import secrets
 
 import pytest
 
 from forms_app.models import Form
 from keys.models import AccessKey, AuditEvent, Membership, Organization
+from keys.plans import Plan
 from submissions.lifecycle.erasure import ERASED_IN_REQUEST
 from submissions.models import Submission
 from tests.services.client import Client
@@ -139,3 +141,13 @@ def test_second_step__demanded_by_one_organization__leaves_the_others_open(api: 
     assert answer.headers["Location"] == "/account/2fa/"
     with_authenticator_app(second.owner)
     assert text_of(logged_in(api, person_of(second)).get(place(second, "members"))).count("No second step") == 1
+
+
+@pytest.mark.parametrize(("plan", "mails"), [(Plan.FREE, "500"), (Plan.PRO, "5,000"), (Plan.ENTERPRISE, "50,000")])
+def test_plan__of_each_kind__says_its_limits_and_when_the_hour_ends(api: Client, plan: Plan, mails: str) -> None:
+    tenant = make_tenant(plan)
+    reset = int(api.get("/api/forms", tenant.key).headers["X-RateLimit-Reset"])
+    page = text_of(logged_in(api, person_of(tenant)).get(place(tenant, "plan")))
+    assert f"The count resets at {dt.datetime.fromtimestamp(reset, dt.UTC):%H:%M} UTC." in page
+    own = page[page.index("Your plan") :]
+    assert own.index(f"{mails} mails per hour") < own.index("Unlimited access keys")

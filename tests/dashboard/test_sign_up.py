@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -109,15 +110,26 @@ def test_sign_up__owner_of_the_account__is_told_how_to_leave_the_page_of_codes(a
     """In the same browser, the login leads back to that page until it is canceled."""
     owner, browser = person_of(make_tenant()), Browser(api)
     sign_up(browser, owner.email)
-    assert "This mail has no code" in smtp.wait_for(owner.email)[0].message.get_content()
-    assert browser.get(LOGIN).status == 302
-    forms = re.findall(r"<form .*?</form>", markup_of(browser.get(CONFIRM)))
-    (cancel,) = (form for form in forms if "Cancel" in form)
-    action, after = re.search(r'action="([^"]+)"', cancel), re.search(r'name="next" value="([^"]+)"', cancel)
+    mail = smtp.wait_for(owner.email)[0].message.get_content()
+    assert "This mail has no code. If a page asks you for one, choose “Log in instead” there." in mail
+    page = browser.follow(browser.get(LOGIN))
+    assert "The mail has no code? Then this address already has an account: choose “Log in instead”." in text_of(page)
+    forms = re.findall(r"<form .*?</form>", markup_of(page))
+    (leave,) = (form for form in forms if "Log in instead" in form)
+    action, after = re.search(r'action="([^"]+)"', leave), re.search(r'name="next" value="([^"]+)"', leave)
     assert action
     assert after
     done = browser.post(action[1], form=CONFIRM, next=after[1])
     assert (done.status, done.headers["Location"], browser.get(LOGIN).status) == (302, LOGIN, 200)
+
+
+@pytest.mark.on_sqlite
+def test_sign_up__without_a_mail_server__says_where_the_code_is(start_service: Any) -> None:
+    with Client(start_service(EMAIL_URL="consolemail://").port) as api:
+        browser = Browser(api)
+        page = browser.follow(sign_up(browser, new_email()))
+    assert "the mail is in the terminal or the log where it runs" in text_of(page)
+    assert "spam folder" not in text_of(page)
 
 
 def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(

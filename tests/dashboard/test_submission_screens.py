@@ -127,6 +127,15 @@ def test_bulk__delete__asks_once_more(tenant: Tenant, browser: Browser) -> None:
     assert shown(browser.get(place(tenant, "submissions"))) == [two]
 
 
+def test_bulk__delete__shows_by_their_values_what_would_be_deleted(tenant: Tenant, browser: Browser) -> None:
+    form_id = tenant.form()
+    ids = [put(tenant, form_id, {"name": "Ada", "note": HOSTILE, "a": "1", "b": "2"}), put(tenant, form_id, {})]
+    asked = act(browser, tenant, "delete", *ids)
+    assert f"name Ada note {HOSTILE} a 1 1 more" in text_of(asked)
+    assert "no values" in text_of(asked)
+    assert "<img src=x" not in asked.text
+
+
 @pytest.mark.parametrize("do", ["spam", "not-spam", "delete", "delete-now", "export"])
 def test_bulk__rows_of_another_organization__are_not_touched(tenant: Tenant, browser: Browser, do: str) -> None:
     other = make_tenant()

@@ -29,7 +29,8 @@ ADDRESS = {"ip": None, "userAgent": None, "origin": None, "referer": None}
 
 def delivery(webhook: dict[str, Any], **values: Any) -> dict[str, Any]:
     """Return the whole record of a delivery of a submission that is yet to be sent."""
-    record = {"id": an_id("dlv"), "webhookId": webhook["id"], "submissionId": an_id("sub"), "messageId": MESSAGE_ID}
+    record = {"id": an_id("dlv"), "channel": "webhook", "target": webhook["id"], "webhookId": webhook["id"]}
+    record |= {"submissionId": an_id("sub"), "messageId": MESSAGE_ID}
     record |= {"test": False, "status": "pending", "nextAttemptAt": TIME, "createdAt": TIME, "finishedAt": None}
     return {**record, "attempts": [], **values}
 
@@ -227,7 +228,7 @@ def test_replay__dry_run__only_counts(api: Client, receiver: Receiver) -> None:
     [
         ({"from": "2026-02-30"}, "from", "invalid"),
         ({"to": "20260201"}, "to", "invalid"),
-        ({"from": "2026-02-02", "to": "2026-02-01"}, "from", "after_to"),
+        ({"from": "2026-02-02T10:00:00"}, "from", "invalid"),
         ({"status": "pending"}, "status", "invalid_choice"),
         ({"dryRun": "true"}, "dryRun", "invalid"),
         ({"dryrun": True}, "dryrun", "unknown_field"),

@@ -110,7 +110,9 @@ def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
     eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))), 10)
     assert receiver.requests == []
     webhook = only_webhook(tenant)
-    owner.post(f"{page}/{webhook.public_id}/activate", form=page)
+    active = owner.follow(owner.post(f"{page}/{webhook.public_id}/activate", form=page))
+    assert "The webhook is active. 1 held delivery is being sent." in text_of(active)
+    assert "Replay them" not in active.text
     told = receiver.wait_for(1)[0]
     assert pk.removeprefix("sub_") in told.headers["webhook-id"]
 
@@ -141,7 +143,12 @@ def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
     eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists(), 10)
     refused = owner.send(f"{page}/replay", status="undelivered", do="count")
     assert "Activate it first" in text_of(refused)
-    owner.post(f"{page}/activate", form=page)
+    active = owner.follow(owner.post(f"{page}/activate", form=page))
+    assert "being sent" not in text_of(active)
+    assert "Canceled deliveries are not sent automatically: 1 is in the log. Replay them" in text_of(active)
+    offered = re.search(r'href="([^"]+)">Replay them</a>', active.text)
+    assert offered
+    assert re.search(r'<option value="canceled" selected', owner.get(offered[1]).text)
     counted = owner.send(f"{page}/replay", status="undelivered", do="count")
     assert "1 delivery matches." in text_of(counted)
     assert receiver.requests == []

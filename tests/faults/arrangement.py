@@ -3,7 +3,10 @@
 import itertools
 import json
 import secrets
+import timeit
 from typing import Any
+
+from django.db import connection
 
 from config.ids import Prefix, decode_id
 from config.times import now
@@ -14,7 +17,11 @@ from keys.access_keys import issue_key
 from keys.models import User
 from keys.plans import Plan
 from submissions.models import Submission
-from webhooks.models import Webhook
+from webhooks.models import Delivery, Webhook
+from webhooks.outbox.abandoned import free_abandoned
+from webhooks.outbox.dispatch import dispatch_batch
+from webhooks.outbox.shares import Slots
+from webhooks.outbox.waiting import Waiting
 
 NO_LIMIT = 2_000_000_000  # requests an hour
 
@@ -45,6 +52,35 @@ def arrange(forms: list[list[str]], recipients: list[str]) -> dict[str, Any]:
 def main(spec: str) -> None:
     """Arrange what this JSON describes."""
     print(json.dumps(arrange(**json.loads(spec))))
+
+
+def add_finished(rows: int) -> None:
+    """Add finished deliveries, as copies of one that was delivered. Without triggers: the copies keep its keys."""
+    (pk,) = Delivery.objects.filter(status=Delivery.Status.DELIVERED).values_list("pk", flat=True)[:1]
+    own = ("id", "submission_id", "key")
+    names = ", ".join(str(field.column) for field in Delivery._meta.local_concrete_fields if field.column not in own)
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")  # foreign keys are triggers
+        cursor.execute(
+            f"INSERT INTO webhooks_delivery (id, {names}) SELECT lpad(to_hex(n), 32, '0')::uuid, {names} "
+            "FROM webhooks_delivery, generate_series(1, %s) n WHERE id = %s",
+            [rows, pk],
+        )
+        cursor.execute("RESET session_replication_role")
+        cursor.execute("ANALYZE webhooks_delivery")
+
+
+def time_polls(repeats: int) -> None:
+    """Print the quickest run of each poll of a deliverer with nothing to do, in seconds: `{name: seconds}`."""
+    polls = {
+        "due": lambda: Waiting().candidates(Slots(128, 16)),
+        "abandoned": free_abandoned,
+        "alone": lambda: Waiting().candidates(Slots(128, 16), alone=True),
+        "undispatched": dispatch_batch,
+    }
+    # The quickest: others are slow because of the machine, not because of the query.
+    seen = {name: min(timeit.repeat(poll, number=1, repeat=repeats)) for name, poll in polls.items()}
+    print(json.dumps(seen))
 
 
 def fill(forms: list[str], count: int) -> None:

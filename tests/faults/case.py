@@ -36,8 +36,16 @@ class Fault:
     function: Callable[["Run"], None]
     quick: bool = False
 
+    def __reduce__(self) -> tuple[Callable[[str], "Fault"], tuple[str]]:
+        """Pickle it by its id, for the results of another process."""
+        return fault_named, (self.id,)
+
 
 FAULTS: dict[str, Fault] = {}
+
+
+def fault_named(id: str) -> Fault:  # noqa: A002 - its name in the table
+    return FAULTS[id]
 
 
 def fault(

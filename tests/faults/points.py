@@ -92,6 +92,8 @@ def change(module: ModuleType, name: str, options: Mapping[str, Any]) -> None:
     owner = functools.reduce(getattr, owners, module)
     if options["do"] == "set":
         setattr(owner, last, options["value"])
+    elif options["do"] == "set seconds":
+        setattr(owner, last, timedelta(seconds=options["value"]))
     else:
         setattr(owner, last, _ACTIONS[options["do"]](getattr(owner, last), options))
 

@@ -1,6 +1,9 @@
 """
 `make faults`: every fault on each database that it applies to, one line each. The exit status is 1 if one fails.
 
+Both databases go side by side, each in its own process: most of the time a fault waits. So that they end at about the
+same time, and under half an hour, the lines of the two are mixed; the table is in order.
+
     python -m tests.faults.run                              all faults
     python -m tests.faults.run --only F1,F5 --seed 7        these, with the random choices of this seed
     python -m tests.faults.run --database sqlite            on one database
@@ -10,18 +13,22 @@
 
 import argparse
 import importlib
+import pickle
 import pkgutil
 import random
 import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.faults import cases, many_kills, report
 from tests.faults.case import BOTH, FAULTS, Result, Worlds, run_fault
 from tests.services.packages import ensure
+from tests.services.processes import Process
 
+STOP_SECONDS = 60.0  # for a process to stop all that it started
 PROGRAMS = ("postgres", "redis-server", "faketime")
 
 
@@ -36,7 +43,13 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := set(chosen) - set(FAULTS):
         raise SystemExit(f"no such fault: {', '.join(sorted(unknown))}; there are {', '.join(FAULTS)}")
     ensure(PROGRAMS)
-    results = run(chosen, options.database or BOTH, options.seed, quick=options.quick)
+    databases = [options.only_database] if options.only_database else options.database or BOTH
+    if len(databases) > 1:
+        results = run_side_by_side(arguments, databases, options.seed)
+    else:
+        results = run(chosen, databases[0], options.seed, quick=options.quick)
+    if options.results:
+        options.results.write_bytes(pickle.dumps(results))
     if options.markdown and results:
         print(report.markdown(results))
     failed = sum(not result.passed for result in results)
@@ -54,6 +67,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--kills", type=int, metavar="N", help="one run with so many kills of every kind")
     parser.add_argument("--quick", action="store_true", help="as short as in `make test`")
     parser.add_argument("--markdown", action="store_true", help="print a table at the end")
+    parser.add_argument("--only-database", choices=BOTH, help=argparse.SUPPRESS)  # of a process of `run_side_by_side`
+    parser.add_argument("--results", type=Path, metavar="FILE", help="write the results there, for another process")
     return parser.parse_args(arguments)
 
 
@@ -66,20 +81,37 @@ def load() -> None:
     FAULTS.update(ordered)
 
 
-def run(chosen: Sequence[str], databases: Sequence[str], seed: int, *, quick: bool) -> list[Result]:
-    """Run each fault on each database, database by database, because a service is shared."""
+def run(chosen: Sequence[str], backend: str, seed: int, *, quick: bool) -> list[Result]:
+    """Run each fault that applies to the database."""
     results = []
     with tempfile.TemporaryDirectory(prefix="fieldpost-faults-", ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o711)  # PostgreSQL, with its own user, has its data below it
         worlds = Worlds(Path(name))
         try:
-            for backend in databases:
-                for one in [FAULTS[name] for name in chosen if backend in FAULTS[name].databases]:
-                    results.append(run_fault(one, backend, seed, worlds, quick=quick))
-                    print(report.line(results[-1]), flush=True)
-                worlds.discard(backend)
+            for one in [FAULTS[name] for name in chosen if backend in FAULTS[name].databases]:
+                results.append(run_fault(one, backend, seed, worlds, quick=quick))
+                print(report.line(results[-1]), flush=True)
         finally:
             worlds.close()
+    return results
+
+
+def run_side_by_side(arguments: Sequence[str], databases: Sequence[str], seed: int) -> list[Result]:
+    """Run ourselves for each database at the same time, and return the results of all, database by database."""
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory(prefix="fieldpost-faults-results-") as name, ExitStack() as stack:
+        started = []
+        for backend in databases:
+            file = Path(name) / backend
+            command = [sys.executable, "-m", "tests.faults.run", *arguments, "--seed", str(seed)]
+            own = Process(f"faults {backend}", [*command, f"--only-database={backend}", f"--results={file}"], log=None)
+            stack.callback(own.stop, patience=STOP_SECONDS)
+            started.append((own, file))
+        for own, file in started:
+            own.popen.wait()
+            if not file.exists():
+                raise SystemExit(f"{own.name} ended without results")
+            results += pickle.loads(file.read_bytes())
     return results
 
 

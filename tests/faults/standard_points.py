@@ -19,6 +19,7 @@ EXITS = {
 MARK_FIRST = "mark first"
 MARKER = "poison-6f1d"  # in the values of a submission whose rendering raises
 DELAYS = "webhooks.outbox.retry_schedule.DELAYS"
+PROBE_EVERY = "webhooks.channels.webhook_health.PROBE_EVERY"
 QUICK_DELAYS = [0.2] * 10  # seconds, instead of the schedule
 RENDER = "webhooks.channels.webhook.WebhookChannel.render"
 # The trap's port is the same on both addresses, but only the trap listens on it: no such delivery can succeed.

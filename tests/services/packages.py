@@ -17,10 +17,12 @@ PACKAGES = {
     "npm": "npm",
     "chromium": "chromium",
     "openssl": "openssl",
+    "nginx": "nginx-light",
     "go": "golang-go",
     "php": "php-cli",
     "ruby": "ruby",
     "faketime": "faketime",
+    "java": "default-jre-headless",
 }
 
 

@@ -90,3 +90,4 @@ def assert_headers(answer: Answer, limit: int) -> None:
     assert re.fullmatch(r"\d+", answer.headers["X-RateLimit-Remaining"])
     assert re.fullmatch(r"\d{10}", answer.headers["X-RateLimit-Reset"])
     assert answer.headers["X-Request-Id"]
+    assert answer.headers["Cache-Control"] == "no-store"

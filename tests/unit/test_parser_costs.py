@@ -24,7 +24,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
 from config.api.filters import refuse_unknown_parameters
-from config.api.parsing import drop_long_media_types, parse_object
+from config.api.parsing import drop_long_media_types, idempotency_key, parse_object
 from config.client_address import client_network
 from config.ids import Prefix, decode_id
 from config.logs import without_detail
@@ -41,7 +41,7 @@ from submissions.exporting.csv_lines import safe_cell
 from submissions.hosted import stamps
 from submissions.hosted.bodies import MULTIPART, URLENCODED, parse_form_body
 from submissions.hosted.redirects import redirect_target
-from submissions.receiving.parse_body import Intake, idempotency_key, take_in
+from submissions.receiving.parse_body import Intake, take_in
 from submissions.receiving.proof_of_work import require_proof
 from submissions.receiving.spam import spam_reasons
 from submissions.search_text import search_text
@@ -88,7 +88,7 @@ def texts(*pieces: str) -> Callable[[int], Iterator[str]]:
 def posted(kind: str) -> Callable[[bytes], object]:
     def parse(body: bytes) -> object:
         request = REQUESTS.generic("POST", "/f/x", b"", content_type=kind)
-        return take_in(parse_form_body(request, body))
+        return take_in(parse_form_body(request, body).fields)
 
     return parse
 

@@ -53,8 +53,21 @@ class Channel(ABC, Generic[Rendered]):
     def send(self, rendered: Sequence[Rendered]) -> Outcome:
         """Send up to `batch` deliveries to one target in one request; the outcome is that of each. No query."""
 
+    def logged(self, delivery: Delivery, rendered: Rendered) -> str:  # noqa: ARG002  # for other channels
+        """
+        Return the request for the log, as the JSON text of `{method, url, headers, body?}`; "" leaves it out.
+
+        Without signatures and secrets. Without `body` it is that of the message. Runs after `render`: no query.
+        """
+        return ""
+
     def gate(self, delivery: Delivery) -> Delivery.Status:
-        """Return PENDING if the delivery may be sent now, else the status that it gets instead."""
+        """
+        Return PENDING if the delivery may be sent now, else the status that it gets instead.
+
+        Of a new delivery only its target and webhook, its event, and whether its submission is spam may count: dispatch
+        asks once for all that are equal in these.
+        """
         if delivery.submission is not None and delivery.submission.spam:
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
         return Delivery.Status.PENDING

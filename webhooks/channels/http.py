@@ -12,11 +12,15 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from urllib3 import BaseHTTPResponse, exceptions
 
+from submissions.json_text import dump_json
 from webhooks.channels import kept_connections
 from webhooks.channels.address_guard import (
     DNS_SECONDS,
@@ -60,6 +64,30 @@ def post(url: str, body: bytes, headers: dict[str, str], *, endpoint: str = "") 
                 return _judge(answer.status, retry_after, excerpt, _milliseconds_since(started))
         except Exception as error:
             return Outcome(False, None, _milliseconds_since(started), _error_class(error, deadline).value)
+
+
+def logged_request(url: str, body: bytes, headers: dict[str, str], *, left_out: str) -> str:
+    """
+    Return the JSON text of `{method, url, headers}` as `post` sends them, without one header.
+
+    "" for a URL that `post` refuses: nothing is sent to it, and it may hold a password.
+    """
+    host = _host_header(url)
+    if not host:
+        return ""
+    own = {"Host": host, "Accept-Encoding": "identity", "Content-Length": str(len(body))}
+    kept = {name: value for name, value in headers.items() if name != left_out}
+    return dump_json({"method": "POST", "url": url, "headers": own | kept})
+
+
+@lru_cache(maxsize=1024)
+def _host_header(url: str) -> str:
+    """Return the `Host` that a URL is sent with, "" for a refused one."""
+    try:
+        destination = parse_url(url)
+        return urlsplit(replace(destination, host=destination.host.rstrip(".")).url).netloc
+    except UrlRefused:
+        return ""
 
 
 @contextmanager

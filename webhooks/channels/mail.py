@@ -68,6 +68,11 @@ class MailChannel(Channel[smtp.Mail]):
         render = render_test if delivery.event == TEST.name else render_notice
         return render(body, to=delivery.target, message_id=message_id)
 
+    def logged(self, delivery: Delivery, rendered: smtp.Mail) -> str:
+        """Return a mail about a submission or a test; "" for notices and codes, which concern persons."""
+        is_shown = delivery.submission is not None or delivery.event == TEST.name
+        return smtp.logged_mail(rendered) if is_shown else ""
+
     def gate(self, delivery: Delivery) -> Delivery.Status:
         """Return CANCELED for a mail that is out of date, was stopped, or whose secret body was dropped at its end."""
         message = delivery.message

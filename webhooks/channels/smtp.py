@@ -26,6 +26,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 
+from submissions.json_text import dump_json
 from webhooks.channels.deadline import Deadline
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
@@ -40,6 +41,8 @@ FULL_MAILBOX_CODES = frozenset({552})
 # Controls, line and paragraph separators, marks that reverse the reading direction, lone surrogates.
 _UNFIT_FOR_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]')
+
+_STOP_HEADER = "List-Unsubscribe"
 
 logger = logging.getLogger(__name__)
 
@@ -137,9 +140,23 @@ def _headers(mail: Mail) -> dict[str, str]:
     headers = {"Message-ID": mail.message_id, "Auto-Submitted": "auto-generated"}
     if mail.stop_url:
         # RFC 8058: a mail program's own button for it sends one POST.
-        headers["List-Unsubscribe"] = f"<{mail.stop_url}>"
-        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        headers[_STOP_HEADER] = f"<{mail.stop_url}>"
+        headers[f"{_STOP_HEADER}-Post"] = "List-Unsubscribe=One-Click"
     return headers
+
+
+def logged_mail(mail: Mail) -> str:
+    """
+    Return the JSON text of `{method, url, headers, body}` for the log: the headers that we choose, and 4 KiB of text.
+
+    Without the link that stops the mails: it works for everyone who has it.
+    """
+    reply_to = {"Reply-To": mail.reply_to} if _is_single_address(mail.reply_to) else {}
+    ours = {"From": settings.DEFAULT_FROM_EMAIL, "To": mail.to, "Subject": one_line(mail.subject), **reply_to}
+    headers = ours | {name: value for name, value in _headers(mail).items() if not name.startswith(_STOP_HEADER)}
+    text = mail.text.replace(mail.stop_url, "…") if mail.stop_url else mail.text
+    body = text.encode("utf-8", "replace")[:EXCERPT_BYTES].decode(errors="ignore")
+    return dump_json({"method": "MAIL", "url": f"mailto:{mail.to}", "headers": headers, "body": body})
 
 
 def one_line(text: str) -> str:

@@ -14,7 +14,7 @@ from webhooks.channels.page_named import NamedWebhooks
 from webhooks.enqueue import WEBHOOK, Target, webhook_target
 from webhooks.events import Event, event_named
 from webhooks.models import Delivery, Webhook
-from webhooks.signing import headers_for
+from webhooks.signing import SIGNATURE, headers_for
 
 # A pending webhook receives its deliveries when it is activated; those of a disabled one can be replayed.
 STATUS_FOR = {
@@ -61,6 +61,10 @@ class WebhookChannel(Channel[Post]):
         headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
         return Post(webhook.public_id, webhook.url, body, headers)
 
+    def logged(self, delivery: Delivery, rendered: Post) -> str:  # noqa: ARG002  # the channel's interface
+        """Return the request without its signature; its body is the message's."""
+        return http.logged_request(rendered.url, rendered.body, rendered.headers, left_out=SIGNATURE)
+
     def send(self, rendered: Sequence[Post]) -> Outcome:
         """POST the one request."""
         (post,) = rendered
@@ -72,19 +76,20 @@ class WebhookChannel(Channel[Post]):
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Webhook]:
         """Lock the webhooks whose health changes."""
-        return webhook_health.lock_changing(_of_health(noted))
+        return webhook_health.lock_changing(_by_webhook(noted, tests=False) + _by_webhook(noted, tests=True))
 
     def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Webhook]) -> None:
-        """Update the health of webhooks."""
-        webhook_health.note_outcomes(_of_health(noted), locked)
+        """Update the health of webhooks; test events leave it unchanged, but count as attempts of an open circuit."""
+        webhook_health.note_outcomes(_by_webhook(noted, tests=False), locked)
+        webhook_health.delay_probes(_by_webhook(noted, tests=True))
 
 
-def _of_health(noted: Sequence[Noted]) -> list[tuple[uuid.UUID, Outcome]]:
-    """Return the outcomes by webhook; test events leave its health unchanged."""
+def _by_webhook(noted: Sequence[Noted], *, tests: bool) -> list[tuple[uuid.UUID, Outcome]]:
+    """Return the outcomes of test events, or of all others, with their webhook."""
     return [
         (delivery.webhook_id, outcome)
         for delivery, outcome in noted
-        if delivery.webhook_id is not None and not event_named(delivery.event).is_tried_once
+        if delivery.webhook_id is not None and event_named(delivery.event).is_tried_once is tests
     ]
 
 

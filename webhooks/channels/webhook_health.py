@@ -29,6 +29,7 @@ QUICK_MILLISECONDS = 500  # an answer before this doubles the limit of requests 
 MOST_IN_FLIGHT = 32
 GONE = "The endpoint answered 410 Gone."
 FAILING = "The endpoint failed for 5 days without a single success."
+_NOTED = ("form", "url", "status", "disabled_reason", "failing_since", "failure_count", "in_flight_limit")
 ACTIVE, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.DISABLED
 
 
@@ -37,8 +38,19 @@ def lock_changing(noted: Collection[tuple[uuid.UUID, Outcome]]) -> dict[uuid.UUI
     ids = {pk for pk, _ in noted}
     changing = {pk for pk, outcome in noted if not _is_quick(outcome)}
     is_changing = Q(pk__in=changing) | Q(failure_count__gt=0) | Q(in_flight_limit__lt=MOST_IN_FLIGHT)
-    rows = Webhook.objects.filter(is_changing, pk__in=ids).order_by("pk")
-    return {webhook.pk: webhook for webhook in rows.select_for_update(no_key=True, of=("self",)).select_related("form")}
+    rows = Webhook.objects.filter(is_changing, pk__in=ids).order_by("pk").only(*_NOTED)
+    return {webhook.pk: webhook for webhook in rows.select_for_update(no_key=True)}
+
+
+def delay_probes(tested: Iterable[tuple[uuid.UUID, Outcome]]) -> None:
+    """
+    Count failed test events as the attempts of their open circuits: the next one is 30 seconds later.
+
+    After a success the next attempt stays due: it is that of a delivery, which closes the circuit.
+    """
+    failed = {pk for pk, outcome in tested if not outcome.succeeded}
+    if failed:
+        Webhook.objects.filter(pk__in=failed, probe_at__isnull=False).update(probe_at=Now() + PROBE_EVERY)
 
 
 def note_outcomes(noted: Iterable[tuple[uuid.UUID, Outcome]], locked: Mapping[uuid.UUID, Webhook]) -> None:

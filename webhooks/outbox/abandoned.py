@@ -4,7 +4,8 @@ Deliveries whose claim ended without a result: their deliverer died, or was stop
 
 One of them may have killed it. So each of them is sent by a separate process the next time (`alone.py`), and only
 such a claim counts as an attempt: deliveries that were claimed with a poisonous one lose nothing, and the poisonous one
-fails after its attempts.
+fails after its attempts. A child of that process that dies is known by its exit. If all of it died, it may have been
+killed for another reason, so the first such loss counts for nothing, too.
 """
 
 from django.db import transaction
@@ -18,23 +19,24 @@ from webhooks.outbox.record import record
 from webhooks.outbox.send import Result
 
 ROWS_A_BATCH = 500
+UNCOUNTED = 2  # losses in a row that are no attempt: one of a deliverer, one of a process for it
 CRASHED = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.INTERNAL_ERROR.value, crashed=True)
 
 
 def free_abandoned() -> int:
     """End the leases of deliverers that are gone; return how many. Record an attempt for each that was isolated."""
-    freed = _free_first_losses()
+    freed = _free_uncounted()
     needed = ("message", "submission", "webhook", "organization")
-    again = list(Delivery.objects.abandoned().filter(lost_claims__gt=0).select_related(*needed)[:ROWS_A_BATCH])
+    again = list(Delivery.objects.abandoned().filter(lost_claims__gte=UNCOUNTED).select_related(*needed)[:ROWS_A_BATCH])
     if again:
         moment = now()
         record([Result(Claim(row, row.lease_token), CRASHED, moment) for row in again if row.lease_token is not None])
     return freed + len(again)
 
 
-def _free_first_losses() -> int:
+def _free_uncounted() -> int:
     with transaction.atomic():
-        rows = Delivery.objects.abandoned().filter(lost_claims=0).order_by("pk")
+        rows = Delivery.objects.abandoned().filter(lost_claims__lt=UNCOUNTED).order_by("pk")
         ids = list(rows.select_for_update(skip_locked=True, no_key=True).values_list("pk", flat=True)[:ROWS_A_BATCH])
         if not ids:
             return 0

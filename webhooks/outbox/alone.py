@@ -159,10 +159,11 @@ class AloneDeliverer:
             del self._children[pid]
             with os.fdopen(child.pipe, "rb") as pipe:
                 written = pipe.read()
-            outcome = Outcome(**json.loads(written)) if written else CRASHED
+            found = json.loads(written) if written else None
+            outcome, request = (Outcome(**found["outcome"]), found["request"]) if found else (CRASHED, "")
             if outcome.crashed:
                 logger.error("delivery %s ended the process that sent it", child.claim.delivery.pk)
-            self._finished.append(Result(child.claim, outcome, child.started_at))
+            self._finished.append(Result(child.claim, outcome, child.started_at, request))
 
 
 def _send_and_exit(claim: Claim, pipe: int) -> None:
@@ -170,7 +171,8 @@ def _send_and_exit(claim: Claim, pipe: int) -> None:
     status = 1
     try:
         (result,) = send([claim])
-        os.write(pipe, json.dumps(dataclasses.asdict(result.outcome)).encode())  # less than a pipe holds
+        written = {"outcome": dataclasses.asdict(result.outcome), "request": result.request}
+        os.write(pipe, json.dumps(written).encode())  # less than a pipe holds
         status = 0
     finally:
         os._exit(status)

@@ -10,16 +10,16 @@ import dataclasses
 import datetime as dt
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.db.models.functions import Now
 
-from config.ids import Prefix, decode_id
+from config.database import as_uuid, database_id, now_in_sql
+from config.ids import Prefix, decode_id, encode_id
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL, WEBHOOK
 from webhooks.mails.allowance import split_by_allowance
@@ -29,12 +29,26 @@ from webhooks.outbox.suspended import postpone
 from webhooks.outbox.waiting import Waiting
 
 SLOTS_SECONDS = 1.0  # for which the slots of all hosts are known
+UNREAD_OF_SUBMISSION = (  # of messages to webhooks
+    "data", "search_text", "controls", "meta", "spam_reasons", "held", "held_until", "released_at", "dispatched_at",
+    "counted_as",
+)  # fmt: skip
 LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE
 # One claimer at a time, so that shares hold over all hosts. A frozen one loses its session after 5 s, and the others
 # try again after 1 s. The number only has to differ from those of other advisory locks.
 _LOCK = (
     "SELECT set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '5s', true), "
     "pg_advisory_xact_lock(4512201)"
+)
+_CLOSED, _PROBE_DUE, _OPEN = 0, 1, 2  # circuits
+# One statement for both: every claim needs them, most often under the lock.
+_LIVE = f"FROM {Delivery._meta.db_table} d WHERE d.lease_token IS NOT NULL AND d.lease_until >= {{now}}"
+_LIVE_AND_LIMITS = (
+    "SELECT d.organization_id AS id, d.channel, d.target, d.host, count(*) AS number, CAST(NULL AS integer) AS circuit "  # noqa: S608 - names from code
+    f"{_LIVE} GROUP BY d.organization_id, d.channel, d.target, d.host "
+    f"UNION ALL SELECT w.id, '', '', '', w.in_flight_limit, CASE WHEN w.probe_at IS NULL THEN {_CLOSED} "
+    f"WHEN w.probe_at <= {{now}} THEN {_PROBE_DUE} ELSE {_OPEN} END "
+    f"FROM {Webhook._meta.db_table} w WHERE w.id IN (SELECT d.webhook_id {_LIVE}) {{named}}"
 )
 
 
@@ -60,15 +74,23 @@ class Claimer:
     def claim(self, room: Slots) -> list[Claim]:
         """Take deliveries within all shares and limits, no more than `room`: each must start immediately."""
         while room.others > 0 or room.mails > 0:
-            candidates = self._waiting.candidates(room, alone=self._alone)
-            token = uuid.uuid4()
-            taken = self._take(candidates, room, token) if candidates else []
-            postponed = postpone(self._waiting.suspended) if self._waiting.suspended else 0
-            claims = _claims(token, {each.place[0] for each in taken}) if taken else []
-            if claims or not (taken or postponed):
+            kept = self._waiting.kept(room)
+            if kept and (claims := self._claim_of(kept, room)[0]):
+                return claims
+            claims, met_others = self._claim_of(self._waiting.candidates(room, alone=self._alone), room)
+            if claims or not met_others:
                 return claims
             # Suspended ones were in front, or mails over their allowance, which wait now: others may be due.
         return []
+
+    def _claim_of(self, candidates: Sequence[Candidate], room: Slots) -> tuple[list[Claim], bool]:
+        """Take some of these. Return them, and whether some that must wait were moved out of the way."""
+        token = uuid.uuid4()
+        taken = self._take(candidates, room, token) if candidates else []
+        self._waiting.drop(taken)
+        postponed = postpone(self._waiting.suspended) if self._waiting.suspended else 0
+        claims = _claims(token, {each.place[0] for each in taken}) if taken else []
+        return claims, bool(taken or postponed)
 
     def _take(self, candidates: Sequence[Candidate], room: Slots, token: uuid.UUID) -> list[Candidate]:
         """Lease what may start, and return it."""
@@ -92,8 +114,7 @@ class Claimer:
 
     def _choose(self, candidates: Sequence[Candidate], room: Slots) -> list[Candidate]:
         """Return what may start now, by the deliveries in flight over all hosts."""
-        live = _live()
-        limits = _limits({each.place for each in candidates} | {row.place for row in live})
+        live, limits = _live_and_limits({each.place for each in candidates})
         slots = self._slots_of_all_hosts()
         chosen: list[Candidate] = []
         for is_mail in (False, True):
@@ -129,33 +150,32 @@ class _Live(NamedTuple):
         return self.place[0] == MAIL
 
 
-def _live() -> list[_Live]:
-    leased = Delivery.objects.filter(lease_token__isnull=False, lease_until__gte=Now()).order_by()
-    rows = leased.values_list("organization_id", "channel", "target", "host").annotate(live=Count("pk"))
-    return [_Live(owner or target, (channel, target), host, live) for owner, channel, target, host, live in rows]
+def _live_and_limits(places: Collection[Place]) -> tuple[list[_Live], dict[Place, Limit]]:
+    """
+    Return the deliveries in flight, and the limits of their targets and of `places`; others have none.
 
-
-def _limits(places: Collection[Place]) -> dict[Place, Limit]:
-    """Return the limits of these targets; one that is not in the result has none."""
-    by_channel: dict[str, list[str]] = defaultdict(list)
-    for channel, target in places:
-        by_channel[channel].append(target)
-    limits = _limits_of_webhooks(by_channel.pop(WEBHOOK, []))
-    for name, targets in by_channel.items():
-        if name in CHANNELS and (requests := CHANNELS[name].in_flight) is not None:
-            limits |= {(name, target): Limit(requests * CHANNELS[name].batch) for target in targets}
-    return limits
-
-
-def _limits_of_webhooks(targets: Sequence[str]) -> dict[Place, Limit]:
-    """Return each webhook's limit; while its circuit is open, one attempt when the next probe is due."""
-    ids = {decode_id(Prefix.WEBHOOK, target): target for target in targets}
-    rows = Webhook.objects.filter(pk__in=list(ids)).annotate(is_probe_due=Q(probe_at__lte=Now()))
-    limits = {}
-    for pk, limit, probe_at, is_probe_due in rows.values_list("pk", "in_flight_limit", "probe_at", "is_probe_due"):
-        number = limit if probe_at is None else int(is_probe_due)
-        limits[WEBHOOK, ids[pk]] = Limit(number, is_proven=limit > IN_FLIGHT)
-    return limits
+    While the circuit of a webhook is open, its limit is one attempt when the next probe is due.
+    """
+    webhooks = [target for channel, target in places if channel == WEBHOOK]
+    ids = [database_id(decode_id(Prefix.WEBHOOK, target)) for target in webhooks]
+    named = f"OR w.id IN ({', '.join(['%s'] * len(ids))})" if ids else ""
+    with connection.cursor() as cursor:
+        cursor.execute(_LIVE_AND_LIMITS.format(now=now_in_sql(), named=named), ids)
+        rows = cursor.fetchall()
+    live, limits = [], {}
+    for pk, channel, target, host, number, circuit in rows:
+        if circuit is None:
+            owner = target if pk is None else as_uuid(pk)
+            live.append(_Live(owner, (channel, target), host, number))
+        else:
+            place = (WEBHOOK, encode_id(Prefix.WEBHOOK, as_uuid(pk)))
+            in_flight = {_CLOSED: number, _PROBE_DUE: 1, _OPEN: 0}[circuit]
+            limits[place] = Limit(in_flight, is_proven=number > IN_FLIGHT)
+    for place in {*places, *(row.place for row in live)}:
+        name = place[0]
+        if name != WEBHOOK and name in CHANNELS and (requests := CHANNELS[name].in_flight) is not None:
+            limits[place] = Limit(requests * CHANNELS[name].batch)
+    return live, limits
 
 
 def _claims(token: uuid.UUID, channels: Collection[str]) -> list[Claim]:
@@ -170,9 +190,9 @@ def _claims(token: uuid.UUID, channels: Collection[str]) -> list[Claim]:
 
 
 def _of_webhooks(rows: QuerySet[Delivery]) -> list[Delivery]:
-    """Return deliveries to webhooks. Their message is sent as it is, so the submission's texts are not read."""
-    texts = (f"submission__{name}" for name in ("data", "controls", "meta", "search_text"))
-    deliveries = list(rows.filter(channel=WEBHOOK).select_related("message", "submission").defer(*texts))
+    """Return deliveries to webhooks. Their message is sent as it is, so most of the submission is not read."""
+    unread = (*(f"submission__{name}" for name in UNREAD_OF_SUBMISSION), "message__secret", "message__created_at")
+    deliveries = list(rows.filter(channel=WEBHOOK).select_related("message", "submission").defer(*unread))
     # Each webhook once: decrypting its secrets takes longer than reading it.
     webhooks = Webhook.objects.in_bulk({delivery.webhook_id for delivery in deliveries})
     there = [delivery for delivery in deliveries if delivery.webhook_id in webhooks]  # the others were just deleted

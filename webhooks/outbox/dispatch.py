@@ -6,6 +6,7 @@ and sets the mark, so a crash leaves either all of it or none. No network call h
 """
 
 import datetime as dt
+import time
 import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -14,10 +15,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from config.database import database_now
+from config.database import database_now, now_in_sql
 from config.ids import new_id
 from forms_app.models import Form
 from submissions.models import Submission
+from submissions.positions import next_positions, number_missed, store_positions
 from submissions.storage import add_stored_bytes, stored_bytes_of
 from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import note_usage, today
@@ -26,17 +28,38 @@ from webhooks.enqueue import Target
 from webhooks.events import EVENTS, Event
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
-from webhooks.outbox.insert_deliveries import insert_deliveries
+from webhooks.outbox.insert_deliveries import NewDelivery, insert_deliveries, insert_messages
 
 ROWS_A_BATCH = 200
+MISSED_SECONDS = 60.0
 MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
 PENDING, CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
 KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
 
 
 def dispatch_batch() -> int:
-    """Dispatch some of the oldest rows and return how many; a row that fails does not delay the others."""
-    return _submissions.run_one()
+    """
+    Dispatch some of the oldest rows and return how many; a row that fails does not delay the others.
+
+    Without any, give positions to rows that an older release dispatched, now and then.
+    """
+    return _submissions.run_one() or _missed.number_some()
+
+
+class _Missed:
+    """Rows without a position, looked for once in MISSED_SECONDS, or again immediately while there are more."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def number_some(self) -> int:
+        """Number some of these rows and return how many."""
+        if time.monotonic() < self._next:
+            return 0
+        number = number_missed(ROWS_A_BATCH)
+        if number < ROWS_A_BATCH:
+            self._next = time.monotonic() + MISSED_SECONDS
+        return number
 
 
 def _waiting() -> QuerySet[Submission]:
@@ -55,10 +78,19 @@ def _dispatch(rows: Sequence[Submission]) -> None:
         return
     make_deliveries(rows)
     count_rows(rows)
-    for spam, counted_as in ((False, KEPT), (True, SPAM)):
-        ids = [row.pk for row in rows if row.spam is spam]
-        # The condition again: SQLite ignores the row lock, and this still holds there.
-        Submission.objects.undispatched().filter(pk__in=ids).update(dispatched_at=Now(), counted_as=counted_as)
+    spam = [row.pk for row in rows if row.spam]
+    Submission.objects.undispatched().filter(pk__in=spam).update(dispatched_at=Now(), counted_as=SPAM)
+    _mark_kept([row for row in rows if not row.spam])
+
+
+def _mark_kept(rows: Sequence[Submission]) -> None:
+    """Set the mark of rows that are not spam, and the position of those without one."""
+    new = next_positions((row.organization_id, row.pk) for row in rows if row.position is None)
+    store_positions(
+        {row.pk: new.get(row.pk, row.position) for row in rows},
+        changes=f"dispatched_at = {now_in_sql()}, counted_as = '{KEPT}', ",
+        condition="dispatched_at IS NULL",  # again: SQLite ignores the row lock, and this still holds there
+    )
 
 
 def count_rows(rows: Iterable[Submission]) -> None:
@@ -81,7 +113,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     forms = Form.objects.in_bulk({row.form_id for row in rows})
     for row in rows:
         row.form = forms[row.form_id]
-    deliveries: list[Delivery] = []
+    deliveries: list[NewDelivery] = []
     moment = database_now()
     for event in EVENTS.values():
         if causing := [row for row in rows if event.is_caused_by(row)]:
@@ -91,7 +123,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     _resume_canceled([row for row in rows if row.released_at and not row.spam])
 
 
-def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[Delivery]:
+def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[NewDelivery]:
     wanted: dict[uuid.UUID, list[Target]] = {row.pk: [] for row in rows}
     with_body: set[uuid.UUID] = set()
     for channel in CHANNELS.values():
@@ -99,12 +131,21 @@ def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime
             wanted[pk] += targets
             if targets and channel.uses_body:
                 with_body.add(pk)
-    messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body)
-    return [_delivery(row, messages[row.pk], target, moment) for row in rows for target in wanted[row.pk]]
+    messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body, moment)
+    statuses: dict[tuple[str, str, bool], str] = {}
+    deliveries = []
+    for row in rows:
+        for target in wanted[row.pk]:
+            # A channel's gate asks no more of a new delivery than these: one answer for each, not for each row.
+            key = (target.channel, target.name, row.spam)
+            if key not in statuses:
+                statuses[key] = _first_status(row, messages[row.pk], target)
+            deliveries.append(NewDelivery(row, messages[row.pk].pk, event.name, target, statuses[key]))
+    return deliveries
 
 
 def _messages_of(
-    event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID]
+    event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID], moment: dt.datetime
 ) -> dict[uuid.UUID | None, Message]:
     """Return the event's message for each submission, stored once; the body is written when a channel uses it."""
     stored = Message.objects.filter(event=event.name, submission__in=rows)
@@ -116,24 +157,20 @@ def _messages_of(
         if message is None:
             pk = row.pk if event.has_submission_id else new_id()
             body = event.write(row) if row.pk in with_body else ""
-            messages[row.pk] = Message(id=pk, event=event.name, submission=row, body=body)
+            messages[row.pk] = Message(id=pk, event=event.name, submission_id=row.pk, body=body)
             new.append(messages[row.pk])
         elif message.pk in empty and row.pk in with_body:
             message.body = event.write(row)
             filled.append(message)
-    Message.objects.bulk_create(new, batch_size=MESSAGES_A_STATEMENT)
+    insert_messages(new, moment)
     Message.objects.bulk_update(filled, ["body"], batch_size=MESSAGES_A_STATEMENT)
     return messages
 
 
-def _delivery(row: Submission, message: Message, target: Target, moment: dt.datetime) -> Delivery:
-    delivery = target.delivery(message, row.organization_id, next_attempt_at=moment)
+def _first_status(row: Submission, message: Message, target: Target) -> str:
+    delivery = target.delivery(message, row.organization_id)
     delivery.submission = row
-    status = CHANNELS[target.channel].gate(delivery)
-    if status != PENDING:
-        delivery.status, delivery.next_attempt_at = status, None
-        delivery.finished_at = moment if status == CANCELED else None
-    return delivery
+    return CHANNELS[target.channel].gate(delivery)
 
 
 def _resume_canceled(rows: Sequence[Submission]) -> None:
@@ -149,4 +186,5 @@ def _resume_canceled(rows: Sequence[Submission]) -> None:
     unsent.update(status=PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
 
 
+_missed = _Missed()
 _submissions = Batches("submission", waiting=_waiting, dispatch=_dispatch_some)

@@ -1,23 +1,28 @@
 """
-Inserting the deliveries of a dispatch by one statement, with the rows as one JSON text.
+Inserting the messages and deliveries of a dispatch, each by one statement with the rows as one JSON text.
 
-Django's `bulk_create` prepares each value of each column apart, which takes most of the time of a dispatch: 20,000
-values for 200 submissions with three webhooks each.
+Models and Django's `bulk_create` prepare each value of each column apart, which takes most of the time of a dispatch:
+20,000 values for 200 submissions with three webhooks each.
 """
 
 import datetime as dt
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.db import connection
 
 from config.database import database_id
-from webhooks.models import Delivery
+from config.ids import new_id
+from submissions.models import Submission
+from webhooks.enqueue import Target
+from webhooks.models import Delivery, Message
 
-_TABLE = Delivery._meta.db_table
-# Columns of the rows, and their types in PostgreSQL; the others have a default, or follow from the status.
-_TYPES = {
+CHARACTERS_A_STATEMENT = 4 * 1024 * 1024  # of bodies, and one more body, which can have 1 MiB
+_PENDING, _CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
+# Columns of the rows, and their types in PostgreSQL; the others have a default, or follow from status and time.
+_OF_DELIVERIES = {
     "id": "uuid",
     "organization_id": "uuid",
     "message_id": "uuid",
@@ -27,29 +32,73 @@ _TYPES = {
     "channel": "text",
     "target": "text",
     "host": "text",
-    "priority": "smallint",
     "status": "text",
 }
-_INTO = (
-    f"INSERT INTO {_TABLE} ({', '.join(_TYPES)}, next_attempt_at, finished_at, created_at) SELECT {{}}, "
-    f"CASE WHEN {{}} = '{Delivery.Status.PENDING}' THEN {{}} END, "
-    f"CASE WHEN {{}} = '{Delivery.Status.CANCELED}' THEN {{}} END, {{}} "
-)
-_STATUS_OF_SQLITE = "json_extract(value, '$.status')"
-_STATEMENTS = {
-    "postgresql": _INTO.format(
-        ", ".join(f"v.{name}" for name in _TYPES),
-        *["v.status", "%s::timestamptz", "v.status", "%s::timestamptz", "%s::timestamptz"],
-    )
-    + f"FROM json_to_recordset(%s::json) AS v({', '.join(f'{name} {kind}' for name, kind in _TYPES.items())}) "
-    "ON CONFLICT DO NOTHING",
-    "sqlite": _INTO.format(
-        ", ".join(f"json_extract(value, '$.{name}')" for name in _TYPES),
-        *[_STATUS_OF_SQLITE, "%s", _STATUS_OF_SQLITE, "%s", "%s"],
-    )
-    # Without a WHERE the parser takes ON for that of a join: https://www.sqlite.org/lang_upsert.html
-    + "FROM json_each(%s) WHERE true ON CONFLICT DO NOTHING",
+_OF_MESSAGES = {"id": "uuid", "event": "text", "submission_id": "uuid", "body": "text"}
+_TIMES = {  # {status}: of the row, {time}: a parameter
+    "next_attempt_at": f"CASE WHEN {{status}} = '{_PENDING}' THEN {{time}} END",
+    "finished_at": f"CASE WHEN {{status}} = '{_CANCELED}' THEN {{time}} END",
+    "created_at": "{time}",
 }
+
+
+class NewDelivery(NamedTuple):
+    """A delivery to insert."""
+
+    row: Submission
+    message_id: uuid.UUID
+    event: str
+    target: Target
+    status: str
+
+
+def insert_deliveries(deliveries: Sequence[NewDelivery], moment: dt.datetime) -> None:
+    """
+    Insert new deliveries: pending ones are due at `moment`, canceled ones ended then.
+
+    Skips those that are there already. Runs in the caller's transaction.
+    """
+    rows = [
+        {
+            "id": _text(new_id()),
+            "organization_id": _text(row.organization_id),
+            "message_id": _text(message_id),
+            "submission_id": _text(row.pk),
+            "webhook_id": None if target.webhook is None else _text(target.webhook.pk),
+            "event": event,
+            "channel": target.channel,
+            "target": target.name,
+            "host": target.host,
+            "status": status,
+        }
+        for row, message_id, event, target, status in deliveries
+    ]
+    if rows:
+        _insert(Delivery._meta.db_table, _OF_DELIVERIES, _TIMES, rows, moment, otherwise="ON CONFLICT DO NOTHING")
+
+
+def insert_messages(messages: Sequence[Message], moment: dt.datetime) -> None:
+    """Insert new messages of submissions. Runs in the caller's transaction."""
+    columns = {"created_at": _TIMES["created_at"]}
+    for some in _by_size(messages):
+        rows = [
+            {"id": _text(each.pk), "event": each.event, "submission_id": _text(each.submission_id), "body": each.body}
+            for each in some
+        ]
+        _insert(Message._meta.db_table, _OF_MESSAGES, columns, rows, moment)
+
+
+def _by_size(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    some: list[Message] = []
+    size = 0
+    for message in messages:
+        some.append(message)
+        size += len(message.body)
+        if size >= CHARACTERS_A_STATEMENT:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _text(pk: uuid.UUID | None) -> str | None:
@@ -57,30 +106,28 @@ def _text(pk: uuid.UUID | None) -> str | None:
     return None if pk is None else str(database_id(pk))
 
 
-def insert_deliveries(deliveries: Sequence[Delivery], moment: dt.datetime) -> None:
-    """
-    Insert new deliveries: pending ones are due at `moment`, canceled ones ended then.
-
-    Skips those that are there already. Runs in the caller's transaction.
-    """
-    if not deliveries:
-        return
-    rows = [
-        {
-            "id": _text(each.pk),
-            "organization_id": _text(each.organization_id),
-            "message_id": _text(each.message_id),
-            "submission_id": _text(each.submission_id),
-            "webhook_id": _text(each.webhook_id),
-            "event": each.event,
-            "channel": each.channel,
-            "target": each.target,
-            "host": each.host,
-            "priority": each.priority,
-            "status": each.status,
-        }
-        for each in deliveries
-    ]
-    time = connection.ops.adapt_datetimefield_value(moment)
+def _insert(
+    table: str,
+    types: Mapping[str, str],
+    times: Mapping[str, str],
+    rows: Sequence[Mapping[str, Any]],
+    moment: dt.datetime,
+    *,
+    otherwise: str = "",
+) -> None:
+    if connection.vendor == "postgresql":
+        values = {name: f"v.{name}" for name in types}
+        source = f"json_to_recordset(%s::json) AS v({', '.join(f'{name} {kind}' for name, kind in types.items())})"
+        time = "%s::timestamptz"
+    else:
+        values = {name: f"json_extract(value, '$.{name}')" for name in types}
+        # Without a WHERE the parser takes ON for that of a join: https://www.sqlite.org/lang_upsert.html
+        source, time = "json_each(%s) WHERE true", "%s"
+    selected = [*values.values(), *(each.format(status=values.get("status"), time=time) for each in times.values())]
+    statement = (
+        f"INSERT INTO {table} ({', '.join([*types, *times])}) "  # noqa: S608 - names from code
+        f"SELECT {', '.join(selected)} FROM {source} {otherwise}"
+    )
+    written = connection.ops.adapt_datetimefield_value(moment)
     with connection.cursor() as cursor:
-        cursor.execute(_STATEMENTS[connection.vendor], [time, time, time, json.dumps(rows)])
+        cursor.execute(statement, [*[written] * len(times), json.dumps(rows, ensure_ascii=False)])

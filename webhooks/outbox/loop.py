@@ -30,7 +30,8 @@ from webhooks.outbox.send import Result, requests_of, send
 from webhooks.outbox.shares import Slots
 
 DATABASE_PAUSE_SECONDS = 1.0
-LINGER_SECONDS = 0.02  # after a first result, for others to be recorded with it
+DISPATCH_PAUSE_SECONDS = 0.05
+LINGER_SECONDS = 0.02  # for more results to be recorded together: a round costs nearly the same for any number
 BATCH = 64  # results that are worth a transaction
 LONGEST_ATTEMPT_SECONDS = 35  # a mail has 30
 
@@ -49,7 +50,8 @@ class Deliverer:
         self._results: queue.SimpleQueue[list[Result]] = queue.SimpleQueue()
         self._finished: list[Result] = []
         self._in_flight = {False: 0, True: 0}  # deliveries: of mails, and of all others
-        self._next_sweep = self._next_notices = 0.0
+        self._has_dispatched = False
+        self._next_sweep = self._next_notices = self._next_dispatch = 0.0
 
     def run(self, *, until_idle: bool = False, budget_seconds: float = float("inf")) -> bool:
         """
@@ -64,8 +66,7 @@ class Deliverer:
                     is_busy = self._step(pool)
                     if not is_busy and until_idle and self._is_idle():
                         return False
-                    if not is_busy:
-                        self._pause()
+                    self._pause(is_busy=is_busy)
             finally:
                 self._finish()
         return not self.stop.is_set()
@@ -78,8 +79,7 @@ class Deliverer:
         try:
             recorded = self._record()
             self._sweep()
-            # One batch a round: results must be recorded soon.
-            dispatched = dispatch_batch() + self._dispatch_notices()
+            dispatched = self._dispatch() + self._dispatch_notices()
             claims = self._claimer.claim(self._room())
         except Error as error:
             _note(error)
@@ -87,7 +87,16 @@ class Deliverer:
             self.stop.wait(DATABASE_PAUSE_SECONDS)
             return True
         self._start(pool, claims)
+        self._has_dispatched = bool(dispatched)
         return bool(recorded or dispatched or claims)
+
+    def _dispatch(self) -> int:
+        """Dispatch one batch, since results must be recorded soon. While requests are open, poll less often."""
+        if any(self._in_flight.values()) and time.monotonic() < self._next_dispatch:
+            return 0
+        dispatched = dispatch_batch()
+        self._next_dispatch = time.monotonic() + (0 if dispatched else DISPATCH_PAUSE_SECONDS)
+        return dispatched
 
     def _dispatch_notices(self) -> int:
         """Dispatch notices as often as an idle loop does."""
@@ -156,21 +165,27 @@ class Deliverer:
         self._heartbeat.release(result.claim.token for result in results)
         self._finished = self._finished[: -len(results)]
 
-    def _pause(self) -> None:
-        """Wait for a result, and a moment for others that are recorded with it; or until the next poll for new work."""
+    def _pause(self, *, is_busy: bool) -> None:
+        """
+        Wait for results that are recorded together; without any, until the next poll for new work.
+
+        A busy loop only gives most of the open requests a moment.
+        """
+        patience = LINGER_SECONDS if is_busy else settings.DELIVERY_POLL_SECONDS
+        if self._has_dispatched:
+            return  # more may be waiting
         if not any(self._in_flight.values()):
-            self.stop.wait(settings.DELIVERY_POLL_SECONDS)
+            self.stop.wait(0 if is_busy else patience)
             return
-        patience = settings.DELIVERY_POLL_SECONDS
         waited: list[list[Result]] = []
-        enough = min(BATCH, sum(self._in_flight.values()) // 2)
-        while len(waited) <= enough and patience > 0:
-            began = time.monotonic()
+        enough = min(BATCH, max(1, sum(self._in_flight.values()) * 3 // 4))
+        end = time.monotonic() + patience
+        while len(waited) < enough and (left := end - time.monotonic()) > 0:
             try:
-                waited.append(self._results.get(timeout=patience))
+                waited.append(self._results.get(timeout=left))
             except queue.Empty:
                 break
-            patience = min(patience - (time.monotonic() - began), LINGER_SECONDS)
+            end = min(end, time.monotonic() + LINGER_SECONDS) if len(waited) == 1 else end
         self._take_in(waited)
 
     def _finish(self) -> None:

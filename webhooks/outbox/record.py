@@ -215,4 +215,5 @@ def _attempt(result: Result) -> Attempt:
         duration_ms=outcome.duration_ms,
         error=outcome.error,
         response=outcome.response_excerpt,
+        request=result.request,
     )

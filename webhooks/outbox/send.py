@@ -5,6 +5,7 @@ import datetime as dt
 import itertools
 import logging
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,11 +23,12 @@ logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """A claim, the outcome of its attempt, and when the attempt began."""
+    """A claim, the outcome of its attempt, when the attempt began, and its request for the log."""
 
     claim: Claim
     outcome: Outcome
     started_at: dt.datetime
+    request: str = ""
 
 
 def requests_of(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
@@ -45,16 +47,22 @@ def send(claims: Sequence[Claim]) -> list[Result]:
     started_at, clock = now(), time.monotonic()
     outcomes: list[Outcome | None] = []
     ready: list[Any] = []
+    logged: dict[uuid.UUID, str] = {}
     for claim in claims:
         try:
             rendered = _rendered(claim.delivery)
+            if rendered is not None:
+                logged[claim.delivery.pk] = channel_of(claim.delivery).logged(claim.delivery, rendered)
             outcomes.append(CANCELED if rendered is None else None)
             ready += [] if rendered is None else [rendered]
         except Exception:
             logger.exception("delivery %s failed because of an internal error", claim.delivery.pk)
             outcomes.append(_fault(clock))
     sent = _send(channel_of(claims[0].delivery), ready, clock) if ready else CANCELED
-    return [Result(claim, outcome or sent, started_at) for claim, outcome in zip(claims, outcomes, strict=True)]
+    return [
+        Result(claim, outcome or sent, started_at, logged.get(claim.delivery.pk, ""))
+        for claim, outcome in zip(claims, outcomes, strict=True)
+    ]
 
 
 def _rendered(delivery: Delivery) -> Any:

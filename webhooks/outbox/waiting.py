@@ -7,8 +7,9 @@ A queue is the pending deliveries of one organization to one target; an index le
 length (https://wiki.postgresql.org/wiki/Loose_indexscan).
 """
 
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection
@@ -17,6 +18,7 @@ from django.db.models import Q, QuerySet
 from config.database import as_uuid, database_id, now_in_sql
 from keys.models import Organization
 from webhooks.enqueue import MAIL
+from webhooks.events import URGENT
 from webhooks.models import Delivery
 from webhooks.outbox.shares import Candidate, Place, Slots
 
@@ -25,6 +27,8 @@ QUEUES_WALKED = 256  # in one walk; the next one goes on behind them
 QUEUES_READ = 64  # that have due deliveries
 ROWS = 256  # deliveries of the queues of one walk
 ROWS_OF_QUEUE = 32  # the most requests in flight to one target
+KEPT_SECONDS = 0.2  # newer and more urgent deliveries wait for so long
+ENOUGH = 64  # fewer candidates are not kept, so that few deliveries are always read again
 
 Queue = tuple[uuid.UUID, Place]  # organization, channel and target
 _START: Queue = (uuid.UUID(int=0), ("", ""))
@@ -61,31 +65,57 @@ def kinds_with(room: Slots) -> Q:
 
 
 class Waiting:
-    """Reads candidates, each time from where the last walk ended. `suspended`: owners whose due deliveries it met."""
+    """
+    Reads candidates, each time from where the last walk ended. `suspended`: owners whose due deliveries it met.
+
+    While many wait, candidates that were not claimed are kept for KEPT_SECONDS: most claims of a backlog read none.
+    """
 
     def __init__(self) -> None:
         self.suspended: set[uuid.UUID] = set()
         self._after = _START
+        self._kept: dict[uuid.UUID, Candidate] = {}
+        self._kept_room, self._kept_until = Slots(0, 0), 0.0
+
+    def kept(self, room: Slots) -> list[Candidate]:
+        """Return the candidates that are left of the last time, if they are enough and recent."""
+        self.suspended = set()
+        known = self._kept_room
+        has_all_kinds = known.others >= min(room.others, 1) and known.mails >= min(room.mails, 1)
+        is_recent = time.monotonic() < self._kept_until
+        return list(self._kept.values()) if len(self._kept) >= ENOUGH and is_recent and has_all_kinds else []
+
+    def drop(self, candidates: Iterable[Candidate]) -> None:
+        """Keep these no longer: they were claimed, here or by others."""
+        for each in candidates:
+            self._kept.pop(each.pk, None)
 
     def candidates(self, room: Slots, *, alone: bool = False) -> list[Candidate]:
         """Return due deliveries that there is room for: urgent ones, the oldest, and if many wait, those of queues."""
+        found = self._from_database(room, alone=alone)
+        self._kept, self._kept_room = {each.pk: each for each in found}, room
+        self._kept_until = time.monotonic() + KEPT_SECONDS
+        return found
+
+    def _from_database(self, room: Slots, *, alone: bool) -> list[Candidate]:
         self.suspended = set()
         due = Delivery.objects.claimable(alone=alone).filter(kinds_with(room))
-        # Two queries, because each has its index; one order by both would sort all that is due.
+        # Two queries, because each has its index; one order by both would sort all that is due. Those with a priority
+        # come first, so each is also the first of its target.
         urgent = due.filter(priority__gt=0).order_by("-priority", "next_attempt_at", "id")
         rows = _read(due.filter(priority__lte=0).order_by("next_attempt_at", "id"))
-        found = [*self._candidates(_read(urgent), is_urgent=True), *self._candidates(rows)]
+        found = [*self._candidates(_read(urgent)), *self._candidates(rows)]
         if len(rows) < OLDEST or alone:
             return found
         known = {each.pk for each in found}
         return found + [each for each in self._of_queues(room) if each.pk not in known]
 
-    def _candidates(self, rows: Sequence[Any], *, is_urgent: bool = False) -> Iterator[Candidate]:
-        for pk, owner, channel, target, host, suspended_at in rows:
+    def _candidates(self, rows: Sequence[Any]) -> Iterator[Candidate]:
+        for pk, owner, channel, target, host, priority, suspended_at in rows:
             if suspended_at is not None:
                 self.suspended.add(owner)
             else:
-                yield Candidate(pk, owner or target, (channel, target), host, is_urgent)
+                yield Candidate(pk, owner or target, (channel, target), host, priority >= URGENT)
 
     def _of_queues(self, room: Slots) -> list[Candidate]:
         queues = self._next_queues(room)
@@ -124,5 +154,5 @@ class Waiting:
 
 
 def _read(rows: QuerySet[Delivery]) -> list[Any]:
-    columns = ("pk", "organization_id", "channel", "target", "host", "organization__suspended_at")
+    columns = ("pk", "organization_id", "channel", "target", "host", "priority", "organization__suspended_at")
     return list(rows.values_list(*columns)[:OLDEST])

@@ -9,7 +9,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -64,7 +63,6 @@ class Command(BaseCommand):
 
     def prepare(self, *, migrates: bool) -> Demo | None:
         """Bring database and files into place; return the demo if it is on."""
-        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # in DATA_DIR
         if migrates:
             call_command("migrate", verbosity=0)
         demo = ensure_demo() if settings.DEMO else None

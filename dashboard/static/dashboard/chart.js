@@ -2,6 +2,7 @@
 const place = document.getElementById("chart");
 const columns = JSON.parse(document.getElementById("chart-data").textContent);
 const scheme = matchMedia("(prefers-color-scheme: dark)");
+const DAY = 86400; // seconds
 let chart = null;
 
 // Tokens are `light-dark(…)`, which a canvas does not understand; the computed color of an element is resolved.
@@ -22,11 +23,15 @@ function draw() {
     width: place.clientWidth,
     height: 220,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    scales: { y: { range: (_, _min, max) => [0, Math.max(4, max * 1.1)] } },
+    // Half a day more at both ends: a bar is centered on its day, and would be cut.
+    scales: {
+      x: { range: (_, min, max) => [min - DAY / 2, max + DAY / 2] },
+      y: { range: (_, _min, max) => [0, Math.max(4, max * 1.1)] },
+    },
     legend: { live: true },
     cursor: { y: false },
     axes: [
-      { ...axis, values: [[86400, "{MMM} {D}", null, null, null, null, null, null, 1]] },
+      { ...axis, values: [[DAY, "{MMM} {D}", null, null, null, null, null, null, 1]] },
       { ...axis, values: whole, size: 60 },
     ],
     series: [

@@ -70,6 +70,7 @@ function show(live, submission) {
   const form = list.querySelector("form");
   const body = form.querySelector("tbody");
   if (body.querySelector(`input[value="${submission.id}"]`)) return;
+  count(live, form.querySelector(".pages"), submission.id);
   list.querySelector("#nothing")?.remove();
   form.hidden = false;
   const names = [...form.querySelectorAll("thead [data-name]")].map((cell) => cell.dataset.name);
@@ -104,6 +105,22 @@ function show(live, submission) {
     }
   }
   while (body.rows.length > MAX_ROWS) body.deleteRow(-1);
+}
+
+// The footer goes on from the number of the page. A submission can be sent again after a reconnect, and counts once.
+function count(live, pages, id) {
+  const where = pages.querySelector(".where[data-total]");
+  live.counted ??= new Set();
+  if (!where || live.counted.has(id)) return;
+  live.counted.add(id);
+  const total = Number(where.dataset.total) + 1;
+  const last = Math.ceil(total / PAGE_ROWS);
+  where.dataset.total = total;
+  where.textContent = `${total.toLocaleString("en-US")} · page 1 of ${last.toLocaleString("en-US")}`;
+  if (last < 2) return;
+  for (const link of pages.querySelectorAll("a")) link.hidden = false;
+  const oldest = pages.querySelector(".oldest");
+  oldest.href = oldest.getAttribute("href").replace(/page=\d+$/, `page=${last}`);
 }
 
 function cell(row, className) {

@@ -1,4 +1,4 @@
-"""`export_submissions FORM_ID [--format csv] [--from D] [--to D] [--spam false] [--q TEXT]`."""
+"""`export_submissions FORM_ID [--format csv] [--columns A,B] [--from D] [--to D] [--spam false] [--q TEXT]`."""
 
 import sys
 from typing import Any
@@ -8,7 +8,8 @@ from django.http import QueryDict
 
 from config.api.errors import ApiError
 from forms_app.models import Form
-from submissions.exporting.stream import EXPORTS, export_chunks
+from submissions.exporting.columns import InvalidColumns, parse_columns
+from submissions.exporting.stream import EXPORTS, ONLY_CSV, export_chunks
 from submissions.reading.filters import SubmissionFilters
 
 FILTERS = ("from", "to", "spam", "q")
@@ -21,11 +22,13 @@ class Command(BaseCommand):
         """Declare the options: those of GET /api/submissions/export."""
         parser.add_argument("form_id", metavar="FORM_ID", help="such as frm_01jd…")
         parser.add_argument("--format", choices=[*EXPORTS], default="csv")
+        parser.add_argument("--columns", metavar="A,B", help="the columns of CSV, in this order; all without it")
         for name in FILTERS:
             parser.add_argument(f"--{name}", dest=f"filter_{name}")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Stream the export."""
+        columns = self.columns(options["columns"], options["format"])
         query = QueryDict(mutable=True)
         query["formId"] = options["form_id"]
         query.update({name: options[f"filter_{name}"] for name in FILTERS if options[f"filter_{name}"]})
@@ -39,6 +42,17 @@ class Command(BaseCommand):
             rows = filters.scope(form.organization_id).rows().order_by("id")
         except ApiError as error:
             raise CommandError(error.message) from None
-        for chunk in export_chunks(rows, options["format"], form):
+        for chunk in export_chunks(rows, options["format"], form, columns=columns):
             sys.stdout.buffer.write(chunk.encode())
         sys.stdout.buffer.flush()
+
+    def columns(self, text: str | None, chosen: str) -> list[str]:
+        """Return the chosen columns, [] for all."""
+        if text is None:
+            return []
+        if chosen != "csv":
+            raise CommandError(ONLY_CSV)
+        try:
+            return parse_columns(text)
+        except InvalidColumns as error:
+            raise CommandError(error.args[0]) from None

@@ -68,16 +68,10 @@ def test_schema__every_routed_endpoint__is_in_it_and_nothing_else(schema: dict[s
 
 
 def test_schema__every_operation__asks_for_the_access_key(schema: dict[str, Any]) -> None:
-    scheme = {"type": "apiKey", "in": "header", "name": "x-access-key"}
-    assert schema["components"]["securitySchemes"] == {"accessKey": scheme}
+    scheme = schema["components"]["securitySchemes"]["accessKey"]
+    assert (scheme["type"], scheme["in"], scheme["name"]) == ("apiKey", "header", "x-access-key")
     wrong = [name for name, one in operations(schema).items() if one.get("security") != [{"accessKey": []}]]
     assert not wrong
-
-
-def test_schema__every_operation__has_a_name_of_its_own_and_a_summary(schema: dict[str, Any]) -> None:
-    names = [operation["operationId"] for operation in operations(schema).values()]
-    assert len(set(names)) == len(names)
-    assert not [name for name, one in operations(schema).items() if not one.get("description")]
 
 
 def test_schema__every_operation__tells_its_errors_as_the_envelope(schema: dict[str, Any]) -> None:

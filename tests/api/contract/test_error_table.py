@@ -32,6 +32,8 @@ from tests.support.tenants import Tenant, make_tenant
 JSON = {"Content-Type": "application/json"}
 LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 NAME = {"name": "Contact"}
+GZIPPED = {"Content-Encoding": "GZip"}
+COMPRESSED = failure("unsupported_media_type", "The body is compressed (Content-Encoding: gzip). Send it uncompressed.")
 
 
 @dataclass
@@ -124,7 +126,7 @@ CASES = {
         403,
         failure(
             "origin_not_allowed",
-            "This form does not take submissions from this origin: https://b.example. Add it to the form's list.",
+            "This form does not take submissions from https://b.example.",
         ),
     ),
     "not_found object": Case(
@@ -157,6 +159,16 @@ CASES = {
         415,
         failure("unsupported_media_type", "Send the body as JSON, with the header Content-Type: application/json."),
     ),
+    "unsupported_media_type of a compressed body": Case(
+        lambda api, tenant: api.post("/api/forms", tenant.key, data=b"\x1f\x8b", headers={**JSON, **GZIPPED}),
+        415,
+        COMPRESSED,
+    ),
+    "unsupported_media_type of a compressed submission": Case(
+        lambda api, tenant: api.post("/api/submit", tenant.key, data=b"\x1f\x8b", headers={**JSON, **GZIPPED}),
+        415,
+        COMPRESSED,
+    ),
 }
 
 
@@ -164,6 +176,7 @@ def assert_headers(answer: Answer, **expected: Any) -> None:
     """Assert that an error has its request's id and the limit, and the special headers only where they belong."""
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["X-Request-Id"] == REQUEST_ID
+    assert answer.headers["Cache-Control"] == "no-store"
     limit, left, reset = (int(answer.headers[name]) for name in LIMIT_HEADERS)
     assert 0 <= left <= limit
     assert reset > 1_700_000_000
@@ -272,7 +285,8 @@ def test_internal_error__with_the_callers_own_request_id__tells_that(api: Client
 
 
 UNAVAILABLE = failure(
-    "service_unavailable", "The service is busy or restarting. Nothing was lost; try again in a moment."
+    "service_unavailable",
+    "The service is busy or restarting. Try again in a moment; an Idempotency-Key prevents storing it twice.",
 )
 
 

@@ -21,16 +21,29 @@ from tests.support.replies import (
     wrong_fields,
 )
 from tests.support.tables.callers import STRANGERS, House, furnish, session_cookie, strangers
-from tests.support.tables.permission_table import ADMIN, ANY_KEY, OPEN, REFERENCES, TABLE, Endpoint, routed
+from tests.support.tables.permission_table import (
+    ADMIN,
+    ANY_KEY,
+    ANY_SECRET,
+    OPEN,
+    REFERENCES,
+    TABLE,
+    Endpoint,
+    routed,
+)
 from tests.support.tenants import Tenant, make_tenant
 
 FREE_LIMIT, ENTERPRISE_LIMIT = 100, 100_000
 # Of the paths with an id, those that show an object: what a refused request must leave as it is.
 SHOWN = ("forms", "submissions", "webhooks", "keys")
+MISSING = "X-Required-Permission"
 KNOWN_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 every_endpoint = pytest.mark.parametrize("endpoint", TABLE, ids=str)
 every_keyed_endpoint = pytest.mark.parametrize("endpoint", [one for one in TABLE if one.permission != ANY_KEY], ids=str)
+every_endpoint_with_a_permission = pytest.mark.parametrize(
+    "endpoint", [one for one in TABLE if one.permission not in (ANY_KEY, ANY_SECRET)], ids=str
+)
 every_endpoint_with_an_id = pytest.mark.parametrize("endpoint", [one for one in TABLE if one.names_an_object], ids=str)
 
 
@@ -88,22 +101,24 @@ def test_endpoint__key_with_just_its_permission__answers(endpoint: Endpoint, api
 
 
 @pytest.mark.on_sqlite
-@every_keyed_endpoint
+@every_endpoint_with_a_permission
 def test_endpoint__key_without_any_permission_of_the_resource__is_forbidden(
     endpoint: Endpoint, house: House, api: Client
 ) -> None:
     answer = house.send(api, endpoint, house.tenant.issue(*endpoint.of_others))
     assert (answer.status, answer.json()) == (403, FORBIDDEN)
+    assert MISSING not in answer.headers
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
 @pytest.mark.on_sqlite
 @pytest.mark.parametrize("endpoint", [one for one in TABLE if one.of_the_resource], ids=str)
-def test_endpoint__key_with_another_permission_of_the_resource__is_unauthorized(
+def test_endpoint__key_with_another_permission_of_the_resource__is_unauthorized_and_told_which(
     endpoint: Endpoint, house: House, api: Client
 ) -> None:
     answer = house.send(api, endpoint, house.tenant.issue(*endpoint.of_the_resource))
     assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert answer.headers[MISSING] == endpoint.permission
     assert_headers(answer, ENTERPRISE_LIMIT)
 
 
@@ -149,12 +164,13 @@ def test_endpoint__object_of_another_organization__is_unauthorized_and_untouched
     before = [api.get(path, house.tenant.key).json() for path in shown]
     answer = house.send(api, endpoint, foreigner.key)
     assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert MISSING not in answer.headers
     assert_headers(answer, ENTERPRISE_LIMIT)
     assert [api.get(path, house.tenant.key).json() for path in shown] == before
 
 
 @pytest.mark.parametrize("endpoint", REFERENCES, ids=str)
-def test_reference__to_a_form_of_another_organization__is_unauthorized(
+def test_reference__to_an_object_of_another_organization__is_unauthorized(
     endpoint: Endpoint, house: House, foreigner: Tenant, api: Client
 ) -> None:
     answer = house.send(api, endpoint, foreigner.key)
@@ -163,8 +179,8 @@ def test_reference__to_a_form_of_another_organization__is_unauthorized(
 
 
 @pytest.mark.parametrize("endpoint", REFERENCES, ids=str)
-def test_reference__to_no_form_at_all__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
-    nothing = House(house.tenant, {"forms": encode_id("frm", new_id())})
+def test_reference__to_nothing__is_not_found(endpoint: Endpoint, house: House, api: Client) -> None:
+    nothing = House(house.tenant, {"forms": encode_id("frm", new_id()), "submissions": encode_id("sub", new_id())})
     answer = nothing.send(api, endpoint, house.tenant.key)
     assert (answer.status, answer.json()) == (404, failure("not_found"))
 
@@ -205,7 +221,8 @@ def test_path__methods_that_it_has_not__are_refused_in_the_envelope(path: str, h
 def test_path__asked_with_head__is_as_closed_as_with_get(path: str, house: House, api: Client) -> None:
     head = Endpoint("HEAD", path, ANY_KEY)
     assert house.send(api, head).status == 401
-    assert house.send(api, head, house.tenant.issue()).status == 403
+    open_to_all = {one.permission for one in TABLE if (one.method, one.path) == ("GET", path)} == {ANY_SECRET}
+    assert house.send(api, head, house.tenant.issue()).status == (200 if open_to_all else 403)
     assert house.send(api, head, house.tenant.key).status == 200
 
 

@@ -131,10 +131,40 @@ def test_range__from_alone__ends_today(api: Client, tenant: Tenant) -> None:
     ]
 
 
+def test_range__times__count_their_whole_hours(api: Client, tenant: Tenant) -> None:
+    form = tenant.form()
+    for text in ("09:59:59.999", "10:00:00", "10:59:59.999", "11:10:00", "12:00:00"):
+        put(tenant, form, {"n": "1"}, dt.datetime.fromisoformat(f"2026-03-02T{text}").replace(tzinfo=dt.UTC))
+    times = {"from": "2026-03-02T12:30:00+02:00", "to": "2026-03-02T11:00:00Z"}
+
+    by_hour = analytics(api, tenant, **times, interval="hour")
+    by_day = analytics(api, tenant, **times)
+
+    assert by_hour["message"] == "Counts from 2026-03-02T10:00:00.000Z to before 2026-03-02T12:00:00.000Z."
+    assert [(point["start"], point["received"]) for point in by_hour["data"]["series"]] == [
+        ("2026-03-02T10:00:00.000Z", 2),
+        ("2026-03-02T11:00:00.000Z", 1),
+    ]
+    assert [(point["start"], point["received"]) for point in by_day["data"]["series"]] == [
+        ("2026-03-02T00:00:00.000Z", 3)
+    ]
+
+
+@pytest.mark.parametrize("interval", ["day", "hour"])
+def test_range__from_after_to__is_empty(api: Client, tenant: Tenant, interval: str) -> None:
+    for first, last in (("2026-03-02", "2026-03-01"), ("2026-03-01T10:50:00Z", "2026-03-01T10:10:00Z")):
+        body = analytics(api, tenant, **{"from": first, "to": last, "interval": interval})
+        assert body == {
+            "success": True,
+            "data": {"totals": {"received": 0, "spam": 0, "delivered": 0, "failed": 0}, "series": []},
+            "message": "Nothing lies in this range: `from` is after `to`.",
+        }
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ({"from": "2026-03-02", "to": "2026-03-01"}, "from"),
+        ({"from": "2026-03-02T10:00:00"}, "from"),
         ({"from": "2026-02-30"}, "from"),
         ({"to": "2026-3-1"}, "to"),
         ({"to": "2026-W01-1"}, "to"),

@@ -96,6 +96,57 @@ def test_csv__exactly_500_other_names__has_no_more(api: Client, tenant: Tenant) 
     assert header == ["id", "formId", "createdAt", *(f"n{number}" for number in range(500))]
 
 
+def test_columns__chosen__are_these_in_this_order_and_nothing_else(api: Client, tenant: Tenant) -> None:
+    form = tenant.form(fields=[{**text_field("first"), "required": False}])
+    one = submit_and_get_record(api, tenant, form, {"first": "f1", "zeta": "z1", "id": "i1", "x": "no"})
+    two = submit_and_get_record(api, tenant, form, {"zeta": "z2"})
+    chosen = "zeta,createdAt,first,nobody has it,data.id,id,zeta"
+    assert lines(export(api, tenant, formId=form, columns=chosen)) == [
+        chosen,
+        f"z1,{one['createdAt']},f1,,i1,{one['id']},z1",
+        f"z2,{two['createdAt']},,,,{two['id']},z2",
+    ]
+
+
+def test_columns__names_with_commas_accents_formulas__are_found(api: Client, tenant: Tenant) -> None:
+    values = {"a,b": "comma", "Größe": "accent", "=1": "=2", "data.x": "dot", " c": "blank"}
+    submit_and_get_record(api, tenant, tenant.default_form_id, values)
+    chosen = ' c,"a,b",Gro\u0308ße,=1,data.x'
+    assert lines(export(api, tenant, columns=chosen)) == [' c,"a,b",Größe,\'=1,data.x', "blank,comma,accent,'=2,dot"]
+
+
+def test_columns__more__has_the_same_cells_as_without_them(api: Client, tenant: Tenant) -> None:
+    form = tenant.form()
+    for start in (0, 200, 400):
+        put(tenant, form, {f"n{number}": "v" for number in range(start, start + 200)})
+    whole = [line.split(",", 503)[503] for line in lines(export(api, tenant, formId=form))]
+    assert whole[0] == "_more"
+    chosen = lines(export(api, tenant, formId=form, columns="_more,n1"))
+    assert chosen == [f"{cell},{n1}" for cell, n1 in zip(whole, ("n1", "v", "", ""), strict=True)]
+    assert lines(export(api, make_tenant(), columns="_more")) == ["_more"]
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"columns": ""}, "blank"),
+        ({"columns": "a,,b"}, "blank"),
+        ({"columns": "a,"}, "blank"),
+        ({"columns": '"a'}, "invalid"),
+        ({"columns": "a\nb"}, "invalid"),
+        ({"columns": ",".join("a" * 1001)}, "too_many"),
+        ({"columns": "id", "format": "json"}, "not_allowed"),
+        ({"columns": "id", "format": "ndjson"}, "not_allowed"),
+    ],
+)
+def test_columns__that_make_no_header__are_a_validation_error(
+    api: Client, tenant: Tenant, query: dict[str, str], code: str
+) -> None:
+    answer = api.get(f"/api/submissions/export?{urlencode(query)}", tenant.key)
+    assert answer.status == 400, answer.text
+    assert [(detail["field"], detail["code"]) for detail in answer.json()["details"]] == [("columns", code)]
+
+
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\uff1d1", "\u00a0=1", "\u200b=1", "'=1", "   =1"])
 def test_csv__cell_or_header_like_a_formula__gets_an_apostrophe(api: Client, tenant: Tenant, text: str) -> None:
     form = tenant.form()

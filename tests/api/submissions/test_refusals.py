@@ -8,6 +8,7 @@ import pytest
 from config.ids import Prefix
 from config.times import now
 from dashboard.refusal_advice import advise
+from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from keys.access_keys import revoke_key
 from keys.tokens import make_token
@@ -145,6 +146,34 @@ def test_submit__form_of_another_organization__is_told_to_the_keys_owner_without
     assert rows(stranger) == []
 
 
+def test_submit__form_that_does_not_exist__is_one_row_for_the_keys_owner_however_many_ids(api: Client) -> None:
+    tenant = make_tenant()
+
+    statuses = [submit(api, tenant.publishable, unknown_id(Prefix.FORM), Origin=SHOP).status for _ in range(5)]
+    statuses.append(submit(api, tenant.key, unknown_id(Prefix.FORM)).status)
+
+    found = rows_of(tenant, 6)
+    assert statuses == [404] * 6
+    assert {(told(row), row.access_key, row.form): row.count for row in found} == {
+        (("Form", "not_found", "", "", SHOP), key_of(tenant.publishable), None): 5,
+        (("Form", "not_found", "", "", ""), key_of(tenant.key), None): 1,
+    }
+
+
+def test_submit__malformed_form_id__is_not_blamed_on_the_default_form(api: Client) -> None:
+    tenant = make_tenant()
+    Form.objects.filter(organization=tenant.organization, is_default=True).update(allowed_origins=[SHOP])
+
+    answers = [
+        submit(api, tenant.publishable, "abc", Origin=EVIL),
+        submit(api, tenant.publishable, values={"a": "1", "_formId": "abc"}, Origin=EVIL),
+    ]
+
+    [row] = rows_of(tenant, 2)
+    assert [(answer.status, answer.json()["error"]) for answer in answers] == [(400, "validation_error")] * 2
+    assert (told(row), row.form) == (("Validation", "validation_error", "invalid_id", "formId", EVIL), None)
+
+
 def test_limits__burst_and_the_plans_hour__are_told_apart(api: Client) -> None:
     tenant = make_tenant()
     form_id, hosted = tenant.form(), tenant.form()
@@ -217,12 +246,11 @@ def test_what_was_taken_or_is_nobodys_to_mend__is_not_told(api: Client) -> None:
     statuses = [
         submit(api, tenant.key, form_id).status,
         post(api, form_id, GOOD).status,
-        submit(api, tenant.key, unknown_id(Prefix.FORM)).status,
         api.get(f"/api/submit?formId={form_id}", tenant.key).status,
         api.get(f"/api/submit?formId={form_id}", spoilt(tenant.key)).status,
         post(api, unknown_id(Prefix.FORM), GOOD).status,
     ]
     submit(api, tenant.key, form_id, {})
 
-    assert statuses == [201, 200, 404, 405, 401, 404]
+    assert statuses == [201, 303, 405, 401, 404]
     assert the_row(tenant).code == "empty_submission"  # written after all the others

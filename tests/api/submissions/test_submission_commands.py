@@ -53,6 +53,15 @@ def test_export__each_format__is_byte_for_byte_what_the_api_exports(
     assert result.stdout.count("Zoë".encode()) == 3
 
 
+def test_export__with_columns__has_those(service: Application, tenant: Tenant, api: Client) -> None:
+    form_id = tenant.form()
+    submit_and_get_id(api, tenant, form_id, {"name": "Ada", "topic": "Help"})
+    printed = output(service, "export_submissions", form_id, "--columns", "topic,name")
+    assert printed == "\ufefftopic,name\r\nHelp,Ada\r\n"
+    for wrong in (("--columns", "a,,b"), ("--columns", "a", "--format", "json")):
+        assert run(service, "export_submissions", form_id, *wrong).returncode == 1
+
+
 def test_export__with_a_filter__holds_what_it_leaves(service: Application, tenant: Tenant, api: Client) -> None:
     form_id = tenant.form()
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})

@@ -1,5 +1,6 @@
-"""A backlog of thousands, with workers started after it (F8)."""
+"""A backlog of thousands, with workers started after it, and polls of a long log (F8)."""
 
+import json
 import time
 from collections import defaultdict
 
@@ -13,6 +14,10 @@ ENDPOINTS = 20
 RATE = 50.0  # deliveries a second on two cores that also run the database and the receivers
 MEMORY_BYTES = 50 << 20
 PLACES = 60  # by which a message may come earlier or later than by its due time, among those of its endpoint
+FINISHED = 1_000_000  # rows of the log
+POLL_SECONDS = 0.05
+_ADD = f"from tests.faults import arrangement; arrangement.add_finished({FINISHED})"
+_TIME = "from tests.faults import arrangement; arrangement.time_polls(5)"
 _FILL = "from tests.faults import arrangement; arrangement.fill({forms!r}, {count})"
 
 
@@ -42,6 +47,19 @@ def backlog(run: Run) -> None:
         run.expect(rate >= RATE, f"{rate:.0f} deliveries a second, at least {RATE:g}")
         run.expect(grown <= MEMORY_BYTES, f"memory grew by {grown / (1 << 20):.0f} MiB")
         run.expect(places <= PLACES, f"a message came {places} places from its order, at most {PLACES}")
+        time_polls(run, world)
+
+
+def time_polls(run: Run, world: World) -> None:
+    """Expect that a poll which finds nothing costs little, however long the log is."""
+    shell = ("shell", "--verbosity", "0", "--command")
+    world.application.manage(*shell, _ADD)
+    polls: dict[str, float] = json.loads(world.application.manage(*shell, _TIME))
+    slowest = max(polls, key=lambda name: polls[name])
+    run.note(f"slowest poll with {FINISHED:,} finished rows {1000 * polls[slowest]:.1f} ms ({slowest})")
+    run.expect(
+        polls[slowest] <= POLL_SECONDS, f"a poll took {polls[slowest]:.3f} s ({slowest}), at most {POLL_SECONDS:g}"
+    )
 
 
 def wait_until_drained(world: World, prefix: str, count: int, memory: int) -> int:

@@ -19,6 +19,7 @@ FROZEN_SECONDS = 15.0
 HEALTH_SECONDS = 1.0
 AFTER_SECONDS = 15.0  # within which all is dispatched again
 LOG_LINES_A_SECOND = 1  # of an outage, all roles together; and ten when it begins
+REFUSED_SECONDS = 2.0  # until an answer 503, with 64 clients
 REFUSALS = 40  # that an outage must see, for its lines to mean something
 RATE = 20.0
 
@@ -140,7 +141,7 @@ def database_read_only(run: Run) -> None:
     run.forget(world, tenant)
 
 
-@fault("F20", "an outage writes a bounded number of log lines", on=[POSTGRESQL])
+@fault("F20", "an outage refuses quickly, and writes a bounded number of log lines", on=[POSTGRESQL])
 def outage_logged(run: Run) -> None:
     world = run.world
     tenant = run.tenant(world, [["/a"]])
@@ -154,9 +155,11 @@ def outage_logged(run: Run) -> None:
         seconds = time.monotonic() - start
         lines, size = world.logged("") - lines, world.log_bytes - size
         world.postgresql.start()
-    refused = sum(told.status == 503 for told in poster.told())
+    waits = [told.seconds for told in poster.told() if told.status == 503]
+    refused, longest = len(waits), max(waits, default=0)
     most = LOG_LINES_A_SECOND * seconds + 10
-    run.note(f"{lines} lines, {size // 1000} kB for {refused} times 503 in {seconds:.0f} s")
+    run.note(f"{lines} lines, {size // 1000} kB for {refused} times 503 in {seconds:.0f} s, {longest:.2f} s at most")
+    run.expect(longest <= REFUSED_SECONDS, f"a refusal took {longest:.1f} s, at most {REFUSED_SECONDS:g}")
     run.expect(refused >= REFUSALS, f"only {refused} requests were refused")
     run.expect(lines <= most, f"{lines} log lines in {seconds:.0f} s of an outage, at most {most:.0f}")
     run.judge(world, tenant, poster)

@@ -13,7 +13,7 @@ from tests.faults.case import Run, fault
 from tests.faults.checker.promises import RECORD_SECONDS
 from tests.faults.checker.receiver_process import Arrival
 from tests.faults.points import point
-from tests.faults.standard_points import DELAYS
+from tests.faults.standard_points import DELAYS, PROBE_EVERY
 from tests.faults.tenant import Tenant
 from tests.faults.world import World
 from tests.services.client import Client
@@ -31,7 +31,7 @@ SCHEDULE = [0.5, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 60.0]  # seconds; the real one be
 JITTER = 0.2
 LATE_SECONDS = 1.5  # from the due time to the request, on busy cores
 MANY_FAILURES = 10  # in a row at one endpoint; then only a probe is sent
-PROBE_SECONDS = 30.0
+PROBE_SECONDS = 10.0  # instead of 30
 CAP = 4  # requests in flight to one endpoint
 
 
@@ -101,7 +101,11 @@ def ended_drips(world: World, tenant: Tenant) -> list[float]:
 @fault("F9", "every receiver answers 500, then heals; a range is replayed")
 def failing_receivers(run: Run) -> None:
     """Endpoints with one message show the schedule, one with thirty messages the probes and the cap."""
-    with run.own_world(points={"delays": point(DELAYS, "set", value=SCHEDULE)}) as world:
+    points = {
+        "delays": point(DELAYS, "set", value=SCHEDULE),
+        "probes": point(PROBE_EVERY, "set seconds", value=PROBE_SECONDS),
+    }
+    with run.own_world(points=points) as world:
         tenant = run.tenant(world, [["/few0"], ["/few1"], ["/few2"]])
         busy = run.tenant(world, [["/many"]])
         for each in (tenant, busy):

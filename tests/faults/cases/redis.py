@@ -35,7 +35,7 @@ def redis_killed(run: Run) -> None:
 @fault("F4", "Redis is down, then frozen", on=[POSTGRESQL], quick=True)
 def redis_unreachable(run: Run) -> None:
     world = run.world
-    seconds = run.pick(quick=6, full=60)
+    seconds = run.pick(quick=5, full=30)  # a process asks Redis again every second
     for title in ("down", "frozen"):
         tenant = run.tenant(world, [["/a"], ["/b"]])
         poster = run.poster(world, tenant)

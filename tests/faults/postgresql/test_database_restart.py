@@ -1,6 +1,7 @@
 """PostgreSQL restarted in immediate mode: 503 meanwhile (docs/contract.md 1.15), and then every request succeeds."""
 
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +14,8 @@ from tests.services.environment import POSTGRESQL, service_environment
 from tests.services.postgresql import PostgreSQL, create_database
 
 REQUESTS = 100
-THREADS = 16  # so that every pooled connection of both web processes is in use before, and broken after
+THREADS = 16  # twice the threads of the web process: every pooled connection is in use before, and broken after
+REFUSED_SECONDS = 2.5  # for all clients on a busy machine; a wait for the pool would take 3 s for each thread
 
 
 @pytest.fixture
@@ -57,6 +59,9 @@ def test_postgresql__restarted__costs_503_meanwhile_and_nothing_after(
         refused = client.post("/api/submit", key, json={"number": "lost"})
         assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
         assert int(refused.headers["Retry-After"]) > 0
+        since = time.monotonic()
+        assert set(pool.map(submit, range(REQUESTS))) | set(pool.map(read, range(REQUESTS))) == {503}
+        assert time.monotonic() - since < REFUSED_SECONDS * 2
         postgresql.start()
         accepted += pool.map(submit, range(REQUESTS))
         assert set(accepted) == {201}

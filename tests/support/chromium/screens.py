@@ -75,6 +75,7 @@ class Furnished:
         home = reverse("dashboard:overview", args=[slug])
         yield "form-erase", f"{home}forms/{self.archived.public_id}/erase"
         yield "form-draft", f"{home}forms/{self.draft.public_id}"
+        yield "form-draft-build", f"{home}forms/{self.draft.public_id}/build"
         yield "forms-archived", f"{home}forms?status=archived"
         yield "submissions-form", f"{home}submissions?form={self.form.public_id}"
         yield "submissions-spam", f"{home}submissions?spam=true"
@@ -83,6 +84,7 @@ class Furnished:
         yield "not-found", f"{home}nothing"
         yield from (("account", "/dashboard/account"), ("organization-new", "/dashboard/organizations/new"))
         yield from (("two-factor", "/account/2fa/"), ("email", "/account/email/"))
+        yield from (("passkey-add", "/account/2fa/webauthn/add/"), ("invitations", "/dashboard/invitations"))
 
 
 FRAGMENTS = {"submissions-live"}
@@ -125,11 +127,14 @@ def furnish(name: str = "") -> Furnished:
         _tell(organization, webhook, submission, fails=place == 10)
     key, _ = issue_key(organization=organization, name="Website import", by=tenant.owner)
     AccessKey.objects.filter(pk=key.pk).update(
-        secret_made_at=now() - dt.timedelta(days=120), last_used_at=now(), browser_seen_at=now()
+        secret_made_at=now() - dt.timedelta(days=120), last_used_at=now(), browser_seen_at=None if name else now()
     )
     member = Membership.objects.get(user=member_of(organization, "member"))
     invited = f"grace-{secrets.token_hex(3)}@example.com"
     _, token = invite(organization=organization, email=invited, role=Role.ADMIN, by=tenant.owner)
+    if not name:  # the README shows an overview without warnings
+        inviting = make_tenant()
+        invite(organization=inviting.organization, email=tenant.owner.email, role=Role.MEMBER, by=inviting.owner)
     _refuse(organization, form)
     return Furnished(tenant, form, draft, archived, submissions[-2], webhook, key, member, token)
 
@@ -197,10 +202,10 @@ def _refuse(organization: Organization, form: Form) -> None:
             "count": 3,
         },
         {"code": "rate_limited", "detail_code": "burst", "origin": "https://shop.example"},
+        {"code": "not_found", "origin": "https://shop.example", "count": 2, "form": None},
     ]
     for number, kind in enumerate(kinds):
         at = now() - dt.timedelta(minutes=20 * (number + 1))
         hour = at.replace(minute=0, second=0, microsecond=0)
-        Refusal.objects.create(
-            organization=organization, form=form, hour=hour, first_at=at, last_at=at, fingerprint=str(number), **kind
-        )
+        row = {"form": form, "hour": hour, "first_at": at, "last_at": at, "fingerprint": str(number), **kind}
+        Refusal.objects.create(organization=organization, **row)

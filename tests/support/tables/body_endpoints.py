@@ -64,6 +64,7 @@ ENDPOINTS = {
     "unpublish": Endpoint("POST", lambda t: f"/api/forms/{t.form()}/unpublish", {}, optional=True),
     "submit": Endpoint("POST", lambda t: "/api/submit", {"a": "1"}),
     "mark": Endpoint("PATCH", submission_path, {"spam": True}),
+    "bulk": Endpoint("POST", lambda t: "/api/submissions/bulk", {"ids": [], "action": "spam"}),
     "create webhook": Endpoint("POST", lambda t: "/api/webhooks", {"formId": "", "url": "", "events": []}),
     "change webhook": Endpoint("PATCH", webhook_path, {"status": "disabled"}),
     "test webhook": Endpoint("POST", lambda t: f"{webhook_path(t)}/test", {}, optional=True),

@@ -164,6 +164,6 @@ IN_ORGANIZATION: dict[str, Row] = {
     "delivery-retry": Row(post=ADMIN, thing=a_delivery),
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
-PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission"}
+PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission", "invitations"}
 # The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
 OPEN = {"invitation"}

@@ -12,6 +12,7 @@ from tests.support.replies import ALL_SIX
 
 ADMIN = "admin"  # the flag, in the place of a permission's name
 ANY_KEY = "any valid key"
+ANY_SECRET = "any secret key"
 
 # What the id in a path names, and whose permissions count for it.
 RESOURCES = {
@@ -22,6 +23,7 @@ RESOURCES = {
     "analytics": "analytics",
     "keys": ADMIN,
 }
+BULK = {"ids": ["{submissions}"], "action": "spam"}
 HOOK = {"formId": "{forms}", "url": "http://127.0.0.1:9/another", "events": ["submission.created"]}
 
 
@@ -76,6 +78,7 @@ TABLE = [
     Endpoint("PATCH", "/api/submissions/{id}", "forms:write", 200, {"spam": True}),
     Endpoint("DELETE", "/api/submissions/{id}", "forms:write"),
     Endpoint("GET", "/api/submissions/export", "submissions:export"),
+    Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"message": "Hello"}),
     Endpoint("GET", "/api/webhooks", "webhooks:write"),
     Endpoint("POST", "/api/webhooks", "webhooks:write", 201, HOOK),
@@ -86,8 +89,10 @@ TABLE = [
     Endpoint("POST", "/api/webhooks/{id}/rotate-secret", "webhooks:write"),
     Endpoint("POST", "/api/webhooks/{id}/replay", "webhooks:write"),
     Endpoint("GET", "/api/webhooks/{id}/deliveries", "webhooks:write"),
+    Endpoint("GET", "/api/deliveries/{id}", "webhooks:write"),
     Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
     Endpoint("GET", "/api/analytics", "analytics:read"),
+    Endpoint("GET", "/api/me", ANY_SECRET),
     Endpoint("GET", "/api/keys", ADMIN),
     Endpoint("POST", "/api/keys", ADMIN, 201, {"name": "Made", "permissions": []}),
     Endpoint("GET", "/api/keys/{id}", ADMIN),
@@ -104,13 +109,20 @@ REFERENCES = [
     Endpoint("GET", "/api/analytics?formId={forms}", "analytics:read"),
     Endpoint("GET", "/api/webhooks?formId={forms}", "webhooks:write"),
     Endpoint("POST", "/api/webhooks", "webhooks:write", 201, HOOK),
+    Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
     Endpoint("POST", "/api/submit?formId={forms}", ANY_KEY, 201, {"message": "Hello"}),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"_formId": "{forms}", "message": "Hello"}),
 ]
 
 
 def fill(value: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
-    return {name: ids.get(one[1:-1], one) if isinstance(one, str) else one for name, one in value.items()}
+    return {name: filled(one, ids) for name, one in value.items()}
+
+
+def filled(value: Any, ids: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [filled(one, ids) for one in value]
+    return ids.get(value[1:-1], value) if isinstance(value, str) else value
 
 
 def routed(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> Iterator[tuple[str, str]]:

@@ -109,7 +109,7 @@ def test_key__missing_misspelled_unknown_or_ended__has_its_own_advice(
 
 
 def test_form_of_another_organization__has_its_own_advice() -> None:
-    assert said("unauthorized")[:2] == ("Key", "The form belongs to another organization")
+    assert said("unauthorized")[:2] == ("Form", "The form belongs to another organization")
 
 
 def test_limits__burst_address_and_plan__have_their_own_advice(settings: Any) -> None:

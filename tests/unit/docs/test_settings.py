@@ -1,10 +1,11 @@
-"""The table of settings in docs/running.md, compared with what config/settings.py reads from the environment."""
+"""The tables of settings and of system checks in docs/running.md, compared with the code that reads and checks them."""
 
 import ast
 import re
 
 from tests.checks.sources import ROOT
 
+APPS = ("config", "keys", "forms_app", "submissions", "webhooks", "dashboard")
 READ_BEFORE_THE_FILE = {"DATA_DIR"}  # from os.environ: it says where the file of the others is
 
 
@@ -20,6 +21,13 @@ def test_settings__every_one_that_is_read__is_in_the_table_and_none_is_invented(
     table = [name for row in rows for name in re.findall("[A-Z_]+", row)]
     assert len(table) == len(set(table))
     assert set(table) == settings_read((ROOT / "config" / "settings.py").read_text()) | READ_BEFORE_THE_FILE
+
+
+def test_checks__every_one_of_the_code__is_in_the_table_and_none_is_invented() -> None:
+    table = re.findall(r"^\| `(fieldpost\.[EW]\d+)` \| \S", (ROOT / "docs" / "running.md").read_text(), re.MULTILINE)
+    modules = [path for app in APPS for path in (ROOT / app).rglob("*.py")]
+    known = {name for path in modules for name in re.findall(r'id="(fieldpost\.\w+)"', path.read_text())}
+    assert table == sorted(known)
 
 
 def test_settings_read__of_a_module__are_found_in_every_way_that_they_are_written() -> None:

@@ -17,11 +17,11 @@ from submissions.reading.listing import Scope
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
 
-DAY = dt.date(2026, 3, 1)
+DAY = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 # Of each filter, a value and what it changes in the scope. A new filter needs a row here.
 CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "from": ("2026-03-01", {"since": DAY}),
-    "to": ("2026-03-01", {"until": DAY}),
+    "to": ("2026-03-01", {"until": DAY + dt.timedelta(days=1)}),
     "spam": ("all", {"spam": None}),
     "held": ("true", {"held": True}),
     "q": ("hello", {"text": "hello"}),

@@ -56,12 +56,12 @@ class Many:
 
 
 def belongs(submission: Submission, scope: Scope) -> bool:
-    day = submission.created_at.date()
+    at = submission.created_at
     return (
         scope.form_id in (None, submission.form_id)
         and scope.spam in (None, submission.spam)
-        and (scope.since is None or day >= scope.since)
-        and (scope.until is None or day <= scope.until)
+        and (scope.since is None or at >= scope.since)
+        and (scope.until is None or at < scope.until)
         and any(scope.text.casefold() in value.casefold() for value in submission.data.values())
     )
 
@@ -114,11 +114,11 @@ def test_find_page__any_form_and_spam__is_the_plain_list(many: Many) -> None:
         assert check_pages(many, many.scope(form, spam=spam)) > 0
 
 
-def test_find_page__days__are_both_inclusive(many: Many) -> None:
-    days = [None, *(dt.date(2026, 3, day) for day in (1, 2, 3, 9))]
-    for since, until in itertools.product(days, days):
+def test_find_page__times__include_the_first_and_leave_out_the_second(many: Many) -> None:
+    times = [None, *(dt.datetime(2026, 3, day, tzinfo=dt.UTC) for day in (2, 3, 9)), START]
+    for since, until in itertools.product(times, times):
         found = check_pages(many, many.scope(spam=None, since=since, until=until))
-        assert (found == 0) == (since == days[-1] or bool(since and until and since > until))
+        assert (found == 0) == (since == times[3] or until == START or bool(since and until and since >= until))
 
 
 @pytest.mark.usefixtures("way")
@@ -126,7 +126,9 @@ def test_find_page__days__are_both_inclusive(many: Many) -> None:
 def test_find_page__text__is_the_plain_list(many: Many, form: int | None) -> None:
     for text in ("hello", "HELLO", "hello 1", "late", "again 2", "no 1", "absent", "lo 1", "  7"):
         check_pages(many, many.scope(form, text=text))
-        check_pages(many, many.scope(form, text=text, spam=None, since=START.date(), until=dt.date(2026, 3, 3)))
+        check_pages(
+            many, many.scope(form, text=text, spam=None, since=START, until=dt.datetime(2026, 3, 3, tzinfo=dt.UTC))
+        )
 
 
 @pytest.mark.usefixtures("way")
@@ -165,7 +167,7 @@ def test_find_page__more_of_some_days_than_are_counted__tells_so(
     many: Many, monkeypatch: pytest.MonkeyPatch, bound: int, is_exact: bool
 ) -> None:
     monkeypatch.setattr(pages, "MOST_COUNTED", bound)
-    scope = many.scope(spam=None, since=START.date())
+    scope = many.scope(spam=None, since=START)
     wanted = many.plain(scope)
     assert len(wanted) == 29
     page = find_page(scope, number=2, size=SIZE)

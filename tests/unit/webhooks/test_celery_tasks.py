@@ -159,6 +159,7 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
         "purge_audit_trail",
         "encrypt_plain_secrets",
         "purge_invitations",
+        "purge_answers",
         "purge_reports",
         "finish_all_erasing",
         "purge_submissions",

@@ -32,6 +32,13 @@ def lose() -> int:
     return free_abandoned()
 
 
+def lose_twice() -> None:
+    """Lose the one delivery with a deliverer, and then with the process that sends it by itself."""
+    for claim in (claim_due, lambda room: claim_alone()[:room]):
+        assert len(claim(1)) == 1
+        lose()
+
+
 def make_due() -> None:
     """Let the schedule and the circuit pass."""
     Delivery.objects.filter(status="pending").update(next_attempt_at=Now())
@@ -59,14 +66,26 @@ def test_free__leases_that_run__are_left_alone_and_so_are_rows_without_one() -> 
     assert not Delivery.objects.exclude(lost_claims=0).exists()
 
 
-def test_second_loss__of_a_lone_claim__is_an_attempt_with_an_internal_error() -> None:
-    (webhook,) = make_deliveries(1)
-    claim_due(1)
+def test_first_loss_of_lone_claims__is_no_attempt_for_any_child_of_the_killed_process() -> None:
+    make_deliveries(3, webhooks=3)
+    claim_due(3)
     lose()
+    assert len(claim_alone()) == 3
+    assert lose() == 3
+    rows = Delivery.objects.values_list("status", "attempt_count", "lost_claims", "lease_token")
+    assert set(rows) == {("pending", 0, 2, None)}
+    assert not Attempt.objects.exists()
+    assert claim_due(10) == []
+    assert len(claim_alone()) == 3  # immediately, not by the schedule
+
+
+def test_second_loss_of_a_lone_claim__is_an_attempt_with_an_internal_error() -> None:
+    (webhook,) = make_deliveries(1)
+    lose_twice()
     claim_alone()
     assert lose() == 1
     row, attempt = Delivery.objects.get(), Attempt.objects.get()
-    assert (row.status, row.attempt_count, row.lost_claims, row.lease_token) == ("pending", 1, 2, None)
+    assert (row.status, row.attempt_count, row.lost_claims, row.lease_token) == ("pending", 1, 3, None)
     assert (attempt.status, attempt.error) == (None, "internal_error")
     assert row.next_attempt_at is not None
     assert Delivery.objects.filter(next_attempt_at__gt=Now()).exists()  # by the schedule
@@ -76,8 +95,7 @@ def test_second_loss__of_a_lone_claim__is_an_attempt_with_an_internal_error() ->
 
 def test_poison__kills_each_process__ends_as_failed_after_all_attempts() -> None:
     make_deliveries(1)
-    claim_due(1)
-    lose()
+    lose_twice()
     for count in range(1, ATTEMPTS + 1):
         make_due()
         assert Delivery.objects.get().status == "pending"
@@ -103,6 +121,8 @@ def test_neighbours__claimed_with_a_poisonous_one__lose_no_attempt() -> None:
         if claim.delivery.pk != poison:
             record([result(claim, OK)])
     lose()
+    claim_alone()
+    lose()
     others = Delivery.objects.exclude(pk=poison)
     assert set(others.values_list("status", "attempt_count", "lost_claims")) == {("delivered", 1, 0)}
     assert Delivery.objects.get(pk=poison).attempt_count == 1
@@ -125,9 +145,10 @@ def test_free__two_sweeps__count_a_loss_once() -> None:
     make_deliveries(1)
     claim_due(1)
     assert (lose(), free_abandoned(), free_abandoned()) == (1, 0, 0)
-    claim_alone()
-    assert (lose(), free_abandoned()) == (1, 0)
-    assert (Delivery.objects.get().lost_claims, Attempt.objects.count()) == (2, 1)
+    for attempts in (0, 1):
+        claim_alone()
+        assert (lose(), free_abandoned()) == (1, 0)
+        assert (Delivery.objects.get().lost_claims, Attempt.objects.count()) == (2 + attempts, attempts)
 
 
 def test_leases_of_the_dead__take_no_place_of_an_endpoint_a_host_or_an_organization() -> None:

@@ -13,9 +13,11 @@ from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, 
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.webhook_health import MOST_IN_FLIGHT, PROBE_EVERY
 from webhooks.models import IN_FLIGHT, Delivery, Webhook
-from webhooks.outbox.claim import Claim
+from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
+from webhooks.outbox.shares import Slots
+from webhooks.outbox.waiting import OLDEST
 from webhooks.registration import change_webhook, send_test
 
 pytestmark = pytest.mark.django_db
@@ -159,6 +161,31 @@ def test_circuit__open__holds_test_events_too_and_their_results_do_not_touch_it(
     record([result(claim_one_of(WAITING), OK)])
     after = state_of(webhook)
     assert (after.failure_count, after.probe_at) == (FAILURES, moved.probe_at)
+
+
+def test_circuit__test_event_behind_a_backlog__is_the_next_attempt_and_counts_as_one(webhook: Webhook) -> None:
+    open_circuit()
+    make_backlog(webhook, 2 * OLDEST)
+    send_test(state_of(webhook))
+    assert claim_due(WAITING) == []
+    let_pass(PROBE_EVERY)
+    test = claim_one_of(WAITING)
+    assert test.delivery.event == "test"
+    record([result(test, FAILED)])
+    assert state_of(webhook).failure_count == FAILURES
+    assert claim_due(WAITING) == []
+    let_pass(PROBE_EVERY)
+    assert claim_one_of(WAITING).delivery.event != "test"
+
+
+def test_test_events__of_a_busy_organization__have_no_more_than_its_share(webhook: Webhook) -> None:
+    webhook.deliveries.all().delete()
+    for _ in range(IN_FLIGHT + 2):
+        send_test(state_of(webhook))
+    other = make_webhook(make_form())
+    make_backlog(other, WAITING)
+    claims = Claimer(Slots(8, 0)).claim(Slots(8, 0))
+    assert sorted(claim.delivery.webhook_id == other.pk for claim in claims) == [False, True]
 
 
 def test_limit__test_events__neither_raise_nor_lower_it(webhook: Webhook) -> None:

@@ -257,7 +257,7 @@ class Outbox(RuleBasedStateMachine):
         lost = [row for row in self.rows.values() if row.holder and row.is_lease_over]
         assert free_abandoned() == len(lost)
         for row in lost:
-            if row.lost:
+            if row.lost > 1:  # of a deliverer, and of the process that sent it by itself
                 row.logged += 1
                 row.end_attempt("failed" if row.attempts + 1 >= ATTEMPTS else "pending")
             row.release()

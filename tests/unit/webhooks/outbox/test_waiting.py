@@ -54,6 +54,35 @@ def test_claim__backlog_of_one_endpoint_that_is_full__goes_to_the_others() -> No
     assert [claim.delivery.webhook for claim in claimer.claim(ROOM)] == [other]
 
 
+def test_claims__of_a_backlog__read_their_candidates_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_SECONDS", 60)
+    (busy,) = webhooks(1)
+    Webhook.objects.update(in_flight_limit=32)
+    make_backlog(busy, OLDEST)
+    claimer, room = Claimer(Slots(1000, 1000)), Slots(8, 8)
+    first, second = claimer.claim(room), _claim_without_reading(claimer, room, monkeypatch)
+    assert (len(first), len(second)) == (8, 8)
+    assert not {claim.delivery.pk for claim in first} & {claim.delivery.pk for claim in second}
+
+
+def _claim_without_reading(claimer: Claimer, room: Slots, monkeypatch: pytest.MonkeyPatch) -> list[Claim]:
+    with monkeypatch.context() as patch:
+        patch.delattr(module, "_read")
+        return claimer.claim(room)
+
+
+def test_claim__candidates_that_others_have_taken_meanwhile__reads_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_SECONDS", 60)
+    (busy,) = webhooks(1)
+    Webhook.objects.update(in_flight_limit=32)
+    make_backlog(busy, OLDEST)
+    claimer = Claimer(Slots(1000, 1000))
+    assert claimer.claim(Slots(8, 8))
+    busy.deliveries.update(status=Delivery.Status.DELIVERED, next_attempt_at=None, lease_token=None, lease_until=None)
+    (left,) = make_backlog(busy, 1)
+    assert [claim.delivery.pk for claim in claimer.claim(Slots(8, 8))] == [left.pk]
+
+
 def test_candidates__found_in_both_ways__are_there_once() -> None:
     (busy,) = webhooks(1)
     make_backlog(busy, OLDEST + 10)

@@ -1,0 +1,150 @@
+"""The last steps over the document that drf-spectacular makes: a hook of `SPECTACULAR_SETTINGS`."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from drf_spectacular.plumbing import load_enum_name_overrides
+
+from config.api.openapi.headers import (
+    EVERYWHERE,
+    HEADERS,
+    IF_NONE_MATCH,
+    error_references,
+    error_responses,
+    error_schemas,
+    header_references,
+)
+from config.api.openapi.resources import TAGS, resource_of
+from config.api.schema import Schema, id_schema
+from config.ids import Prefix
+
+METHODS = ("get", "post", "patch", "delete")
+OPTIONAL_BODIES = ("replayDeliveries",)
+PATH_PREFIXES = {
+    "forms": Prefix.FORM,
+    "submissions": Prefix.SUBMISSION,
+    "keys": Prefix.ACCESS_KEY,
+    "webhooks": Prefix.WEBHOOK,
+    "deliveries": Prefix.DELIVERY,
+}
+PARAMETER_TEXTS = {
+    "formId": "Only those of this form.",
+    "from": "From this day (UTC) or time on.",
+    "q": "Only those with this text in a value; upper and lower case are equal.",
+    "status": "Only those with this status.",
+    "to": "Up to this day (UTC) or time, itself included.",
+}
+ENUM_MARK = "x-spec-enum-id"  # of drf-spectacular, on each list of choices
+CHOICE = re.compile(r"^\* `(?P<value>[^`]+)` - (?P<label>.+)$", re.MULTILINE)
+
+
+def only_documented_paths(
+    endpoints: list[tuple[str, str, str, Any]], **_kwargs: Any
+) -> list[tuple[str, str, str, Any]]:
+    """Keep the paths of the API, without the schema and its page."""
+    return [e for e in endpoints if e[0].startswith("/api/") and e[0] not in ("/api/schema", "/api/docs")]
+
+
+def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
+    """Add errors, headers, patterns of ids and tags. Name the enums. Leave out marks that only mean something here."""
+    components = result["components"]
+    for path, method, operation in operations(result):
+        _finish_operation(path, method, operation)
+    _name_pages(components["schemas"])
+    _name_enums(result, components["schemas"])
+    components["schemas"] |= error_schemas()
+    components["responses"] = error_responses()
+    components["headers"] = HEADERS
+    messages = [item["post"] for item in result["webhooks"].values()]
+    used = {tag for operation in [*(each for _, _, each in operations(result)), *messages] for tag in operation["tags"]}
+    result["tags"] = [{"name": tag.name, "description": tag.description} for tag in TAGS if tag.name in used]
+    for schema in _objects(result):
+        schema.pop(ENUM_MARK, None)
+        if schema.get("readOnly") is True:  # for bodies that are records too; generators double such schemas
+            del schema["readOnly"]
+    return result
+
+
+def operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
+    """Yield path, method and operation."""
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def _finish_operation(path: str, method: str, operation: Schema) -> None:
+    for parameter in operation.get("parameters", []):
+        _finish_parameter(path, parameter)
+    if method == "get" and path.endswith("{id}"):
+        operation["parameters"].append(IF_NONE_MATCH)
+        operation["responses"]["304"] = {"description": "The object is as the client has it."}
+    for status, response in operation["responses"].items():
+        response["description"] = response["description"] or "Success."
+        also = ["Location"] if status == "201" else ["ETag"] if "304" in operation["responses"] else []
+        response["headers"] = {**header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
+    operation["responses"] |= error_references(method)
+    if "requestBody" in operation:
+        operation["requestBody"]["required"] = operation["operationId"] not in OPTIONAL_BODIES
+
+
+def _finish_parameter(path: str, parameter: Schema) -> None:
+    """Complete a parameter; these names have the same meaning in every operation."""
+    name = parameter["name"]
+    if parameter["in"] == "path":
+        parameter["schema"] = id_schema(PATH_PREFIXES[path.split("/")[2]])
+        parameter["description"] = f"The id of the {resource_of(path).one}."
+    elif name == "formId" and "pattern" not in parameter["schema"]:
+        parameter["schema"] = id_schema(Prefix.FORM)
+    _describe_choices(parameter)
+    if name in PARAMETER_TEXTS:
+        parameter.setdefault("description", PARAMETER_TEXTS[name])
+    # Some generators and viewers show only the one, some only the other.
+    parameter["schema"].pop("description", None)
+
+
+def _name_pages(schemas: Schema) -> None:
+    """Give the pagination objects of the lists names; equal ones are one."""
+    for listed, schema in list(schemas.items()):
+        page = schema.get("properties", {}).get("pagination")
+        if page and "properties" in page:
+            name = "Pagination" if "page" in page["required"] else f"{listed.removesuffix('List')}Pagination"
+            schemas[name] = page
+            schema["properties"]["pagination"] = {"$ref": f"#/components/schemas/{name}"}
+
+
+def _name_enums(result: Schema, schemas: Schema) -> None:
+    """Replace each list of choices that `ENUM_NAME_OVERRIDES` names by a reference, so that it is one type."""
+    names = load_enum_name_overrides()
+    for schema in list(_objects(result)):
+        if "enum" not in schema or ENUM_MARK not in schema:
+            continue
+        _describe_choices(schema)
+        name = names.get(schema[ENUM_MARK])
+        if name is None:
+            continue
+        choices, kinds = schema.pop("enum"), schema.pop("type")
+        schemas[name] = {"type": "string", "enum": [one for one in choices if one is not None]}
+        if CHOICE.match(schema.get("description", "")):
+            schemas[name]["description"] = schema.pop("description")
+        reference = {"$ref": f"#/components/schemas/{name}"}
+        schema |= {"oneOf": [reference, {"type": "null"}]} if "null" in kinds else reference
+
+
+def _describe_choices(schema: Schema) -> None:
+    """Leave out a list of labels that only repeats the values."""
+    found = CHOICE.findall(schema.get("description", ""))
+    if found and all(re.sub(r"\W", "", value).lower() == re.sub(r"\W", "", label).lower() for value, label in found):
+        text = CHOICE.sub("", schema["description"]).strip()
+        schema.pop("description")
+        if text:
+            schema["description"] = text
+
+
+def _objects(value: Any) -> Iterator[Schema]:
+    """Yield every object at every level."""
+    if isinstance(value, dict):
+        yield value
+    for below in list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(below)
