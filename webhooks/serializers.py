@@ -172,12 +172,14 @@ class SentRequestRecord(serializers.Serializer[Any]):
 
     method = serializers.CharField(help_text="`POST` for a webhook, `MAIL` for a mail.")
     url = serializers.CharField(help_text="For a mail `mailto:` and its address.")
-    headers = serializers.DictField(child=serializers.CharField())
+    headers = serializers.DictField(child=serializers.CharField(), help_text="Without signatures.")
     body = serializers.CharField(allow_blank=True, help_text="For a mail the first 4 KiB of its text.")
 
 
 class SentAttemptRecord(AttemptRecord):
-    """One attempt with its request; `null` where none was kept."""
+    """One attempt with its request."""
+
+    texts = {**AttemptRecord.texts, "request": "The request as it was sent; null where none was kept."}
 
     request = serializers.SerializerMethodField()
 
@@ -195,6 +197,8 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
 
     texts = {
         "id": "Its id.",
+        "channel": "`webhook` or `mail`.",
+        "target": "The id of the webhook, or the address of the mail.",
         "webhookId": "The webhook.",
         "submissionId": "The submission; null for a test event, and when it was deleted.",
         "messageId": "The header `webhook-id` of every attempt.",

@@ -175,9 +175,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)
 
-    @extend_schema(
-        operation_id="getDelivery", summary="Show a delivery and its requests.", responses=enveloped(SentDeliveryRecord)
-    )
+    @extend_schema(responses=enveloped(SentDeliveryRecord))
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
         refuse_unknown_parameters(request.query_params, [])
