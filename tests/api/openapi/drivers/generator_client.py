@@ -46,7 +46,8 @@ with ApiClient(Configuration(host=base_url, api_key={"accessKey": key})) as clie
         refused = error.data
 
     more = submissions.submit_form({"name": "Bob"}, form_id=form.id).data
-    followed, cursor = [], ""
+    followed: list[str] = []
+    cursor = ""
     while len(followed) < 2:  # a submission can be read on within seconds
         page = submissions.list_submissions(form_id=form.id, cursor=cursor, limit=1)
         followed += [row.id for row in page.data]

@@ -37,7 +37,8 @@ refused = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name
 assert isinstance(refused, Error)
 
 more = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name": "Bob"}), form_id=form.id).data
-followed, cursor = [], ""
+followed: list[str] = []
+cursor = ""
 while len(followed) < 2:  # a submission can be read on within seconds
     page = list_submissions.sync(client=client, form_id=form.id, cursor=cursor, limit=1)
     followed += [row.id for row in page.data]
