@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from dashboard.refusal_advice import advise
 from keys.models import AccessKey, Organization
 from submissions.hosted import moved_urls
 from submissions.models import Submission
@@ -13,6 +14,7 @@ from tests.services.client import Answer, Client
 from tests.support.browser import logged_in, person_of, place
 from tests.support.hosted_posts import GOOD, SHOP, URLENCODED, WANTS_JSON, accepted_json, multipart, post
 from tests.support.rate_windows import remaining
+from tests.support.refusals import the_row
 from tests.support.replies import unknown_id
 from tests.support.submitting import records, stored_data, submit
 from tests.support.tables.moved_table import ADDRESSES, CONTACT, EXAMPLES, Example
@@ -132,6 +134,18 @@ def test_submit__without_a_publishable_key__is_refused_in_visitors_words(api: Cl
     assert records(api, tenant, tenant.default_form_id) == []
     seen = AccessKey.objects.get(organization=tenant.organization, kind=AccessKey.Kind.SECRET).browser_seen_at
     assert (seen is not None) == (case == "secret")
+
+
+def test_submit__with_a_secret_key__is_shown_to_its_owner_with_the_fix(api: Client) -> None:
+    tenant = make_tenant()
+    assert api.post("/submit", json={"access_key": tenant.key, **CONTACT}).status == 401
+
+    row = the_row(tenant)
+    advice = advise(row)
+
+    assert (row.code, row.detail_code) == ("invalid_access_key", "secret")
+    assert advice.title == "The page has the secret key “Administrative” in its body"
+    assert "Put a publishable key into the page" in advice.fix
 
 
 def test_submit__with_a_form_id__goes_to_that_form__if_it_is_the_organizations(api: Client) -> None:
