@@ -3,7 +3,6 @@
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
-from django.views.generic import RedirectView
 
 from config.api.openapi.view import OpenApiDocument
 from config.api.views import UnknownPath
@@ -44,7 +43,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),
-    path("", RedirectView.as_view(pattern_name="dashboard:home")),
+    path("", include("submissions.hosted.moved_urls")),  # the root, and the addresses of other form services
 ]
 
 handler400 = "config.api.error_pages.bad_request"

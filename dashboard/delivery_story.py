@@ -87,6 +87,10 @@ def _beginning(submission: Submission) -> Iterator[Moment]:
         f"by {address}" if address else "",
     ]
     yield Moment(submission.created_at, "Accepted and stored", ", ".join(filter(None, words)), GOOD)
+    copy_to = submission.controls.get("_cc")
+    if copy_to:
+        detail = f"The page asked for a copy to {copy_to[:200]}. Add that address to the mails of the form instead."
+        yield Moment(submission.created_at, "No copy was mailed", detail, WAITING)
     if submission.spam:
         yield Moment(submission.created_at, "Marked as spam", "; ".join(submission.spam_reasons), BAD)
     if submission.held or submission.held_until:

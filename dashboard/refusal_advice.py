@@ -110,6 +110,9 @@ def _can_be_listed(origin: str) -> bool:
 
 def _key(refusal: Refusal) -> Advice:
     key = refusal.access_key
+    if key and refusal.detail_code == "secret":
+        fix = f"Every visitor can read {key.hint}. Put a publishable key into the page, then regenerate “{key.name}”."
+        return Advice(Gate.KEY, f"The page has the secret key “{key.name}” in its body", fix)
     if key is None:
         title, fix = UNKNOWN_KEYS.get(refusal.detail_code, UNKNOWN_KEYS["unknown"])
         return Advice(Gate.KEY, title, fix.format(prefix=settings.ACCESS_KEY_PREFIX, form=form_name(refusal)))

@@ -18,7 +18,31 @@ MAX_PLACEHOLDER = 500  # characters
 
 # Names that control a submission and are never data (docs/contract.md 5).
 CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
+# The same on pages without our script: the control names of other services' forms (docs/moving.md).
+PAGE_CONTROL_FIELDS = CONTROL_FIELDS | {
+    *("_redirect", "_captcha", "_template", "_cc", "_autoresponse", "_blacklist", "access_key"),
+}
 CAPTCHA_FIELDS = frozenset({"g-recaptcha-response", "h-captcha-response", "cf-turnstile-response", "altcha"})
+
+# Tokens and bookkeeping of frameworks, which their forms send with everything else (docs/moving.md).
+_FRAMEWORK_FIELDS = frozenset(
+    {
+        "form-name",  # Netlify
+        "csrfmiddlewaretoken",  # Django
+        "__RequestVerificationToken",  # ASP.NET
+        *("__VIEWSTATE", "__VIEWSTATEGENERATOR", "__EVENTVALIDATION", "__EVENTTARGET", "__EVENTARGUMENT"),
+        *("authenticity_token", "utf8"),  # Rails
+        *("_token", "_csrf", "_csrf_token"),  # Laravel, Spring and Express, Phoenix and Symfony
+        *("_wpnonce", "_wp_http_referer"),  # WordPress
+        *("form_build_id", "form_token"),  # Drupal
+    }
+)
+_FRAMEWORK_PREFIX = "_wpcf7"  # Contact Form 7
+
+
+def is_framework_field(name: str) -> bool:
+    """Return whether a name is a framework's own: dropped on pages, unless the form declares it."""
+    return name in _FRAMEWORK_FIELDS or name.startswith(_FRAMEWORK_PREFIX)
 
 
 class FieldDefinition(TypedDict):

@@ -1,8 +1,9 @@
 """
 Builds the files of `/forms.js` from their sources: `make forms.js`, or `python -m forms_app.script_builds`.
 
-esbuild only minifies. A build is named by its hash and stays in `builds/` permanently, so that pages that pin it with
-SRI work after an upgrade. `current.json` lists the builds that are served at the stable URLs.
+esbuild joins and minifies; terser takes off another 2 %. A build is named by its hash and stays in `builds/`
+permanently, so that pages that pin it with SRI work after an upgrade. `current.json` lists the builds that are served
+at the stable URLs.
 """
 
 import base64
@@ -14,42 +15,61 @@ from pathlib import Path
 SOURCES = Path(__file__).parent / "static" / "forms_app"
 BUILDS = Path(__file__).parent / "builds"
 CURRENT = BUILDS / "current.json"
-ESBUILD = Path("build/node/node_modules/.bin/esbuild")  # of requirements/node
+TOOLS = Path("build/node/node_modules/.bin")  # of requirements/node
 TARGET = "es2020"  # Safari 14, Chrome 80, Firefox 74
+ESBUILD_OPTIONS = ("--minify", f"--target={TARGET}", "--legal-comments=none", "--charset=utf8")
+TERSER_OPTIONS = ("--compress", "passes=3,ecma=2020", "--mangle", "--format", "ecma=2020")
 HASH_DIGITS = 12
+LOADED: dict[str, tuple[str, ...]] = {  # name of a source -> those that it loads when a page needs them
+    "forms.proof.js": (),
+    "forms.debug.js": (),
+    "forms.more.js": ("forms.proof.js", "forms.debug.js"),
+    "forms.js": ("forms.more.js",),
+}
 
 
-def minify(source: Path, *, esbuild: Path = ESBUILD, **constants: str) -> bytes:
-    """Return a minified source, with each name in `constants` replaced by its value."""
+def minify(source: Path, *, tools: Path = TOOLS, **constants: str) -> bytes:
+    """Return a minified source with the modules that it imports, each name in `constants` replaced by its value."""
     defined = [f"--define:{name}={json.dumps(value)}" for name, value in constants.items()]
-    command = [
-        str(esbuild),
-        str(source),
-        "--minify",
-        f"--target={TARGET}",
-        "--legal-comments=none",
-        "--charset=utf8",
-        *defined,
-    ]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout  # noqa: S603 - our own command line
+    is_module = "\nexport " in source.read_text()  # the others are scripts, which import nothing
+    joined, understood = (["--bundle", "--format=esm"], ["--module"]) if is_module else ([], [])
+    text = _run(tools / "esbuild", str(source), *joined, *ESBUILD_OPTIONS, *defined)
+    return _run(tools / "terser", *TERSER_OPTIONS, *understood, text=text)
+
+
+def _run(program: Path, *arguments: str, text: bytes = b"") -> bytes:
+    return subprocess.run(  # noqa: S603 - our own command line
+        [str(program), *arguments], check=True, input=text, stdout=subprocess.PIPE
+    ).stdout
 
 
 def describe(name: str, text: bytes) -> dict[str, str]:
     """Return `{file, integrity}` of a build of `name`, such as `forms.js`."""
     stem, digits = name.removesuffix(".js"), hashlib.sha256(text).hexdigest()[:HASH_DIGITS]
-    integrity = base64.b64encode(hashlib.sha384(text).digest()).decode()
-    return {"file": f"{stem}.{digits}.js", "integrity": f"sha384-{integrity}"}
+    return {"file": f"{stem}.{digits}.js", "integrity": integrity(text, "sha384")}
 
 
-def build_all(*, esbuild: Path = ESBUILD) -> dict[str, bytes]:
+def integrity(text: bytes, algorithm: str) -> str:
+    """Return the value of an `integrity` attribute."""
+    return f"{algorithm}-{base64.b64encode(hashlib.new(algorithm, text).digest()).decode()}"
+
+
+def build_all(*, tools: Path = TOOLS) -> dict[str, bytes]:
     """Return every file of a build, including `current.json`, by its name in `builds/`."""
-    proof = minify(SOURCES / "forms.proof.js", esbuild=esbuild)
-    known = {"forms.proof.js": describe("forms.proof.js", proof)}
-    solver = known["forms.proof.js"]
-    constants = {"PROOF_FILE": solver["file"], "PROOF_INTEGRITY": solver["integrity"]}
-    script = minify(SOURCES / "forms.js", esbuild=esbuild, **constants)
-    known["forms.js"] = describe("forms.js", script)
-    files = {known["forms.proof.js"]["file"]: proof, known["forms.js"]["file"]: script}
+    texts: dict[str, bytes] = {}
+    known: dict[str, dict[str, str]] = {}
+    for name, loaded in LOADED.items():  # in this order: a file has the names and hashes of those that it loads
+        constants = {}
+        for other in loaded:
+            prefix = other.split(".")[1].upper()
+            # The shorter hash: forms.js has no byte to spare.
+            constants |= {
+                f"{prefix}_FILE": known[other]["file"],
+                f"{prefix}_INTEGRITY": integrity(texts[other], "sha256"),
+            }
+        texts[name] = minify(SOURCES / name, tools=tools, **constants)
+        known[name] = describe(name, texts[name])
+    files = {known[name]["file"]: text for name, text in texts.items()}
     return {**files, CURRENT.name: json.dumps(known, indent=2).encode() + b"\n"}
 
 

@@ -79,14 +79,14 @@ class FormViewSet(Repeatable, KeyedViewSet):
     @extend_schema(request=None, responses=enveloped(FormRecord))
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Publish a form, so that it accepts submissions."""
-        self.read_nothing()
-        return self.once(lambda: self.show_form(publish_form(self.find()), "Form published."))
+        form = self.act()
+        return self.once(lambda: self.show_form(publish_form(form), "Form published."))
 
     @extend_schema(request=None, responses=enveloped(FormRecord))
     def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a published form a draft again."""
-        self.read_nothing()
-        return self.once(lambda: self.show_form(unpublish_form(self.find()), "Form unpublished."))
+        form = self.act()
+        return self.once(lambda: self.show_form(unpublish_form(form), "Form unpublished."))
 
     @extend_schema(operation_id="archiveForm")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

@@ -40,7 +40,7 @@ _RESERVE = (
 
 
 class Repeatable(KeyedView):
-    """A view whose POSTs may be repeated: each one calls `once` after the gates from the key to the types."""
+    """A view whose POSTs may be repeated: each one calls `once` after the gates from the key to the ids."""
 
     headers_of_posts = (idempotency_key_header(), replayed_header())  # read by the OpenAPI schema
 
@@ -52,8 +52,9 @@ class Repeatable(KeyedView):
 
         The change and its remembered answer are one transaction; an error is not remembered. `before`: checks that take
         long, such as a look-up of a name, outside of it. `shown_once`: the secret in `data`, which is never kept.
-        Call it after `read`. Raises ValidationFailed for a malformed key, Conflict for another body, and what `act` and
-        `before` raise.
+
+        Call it after `read` and `find`. Raises ValidationFailed for a malformed key, Conflict for another body, and
+        what `act` and `before` raise.
         """
         key = idempotency_key(self.request._request)
         if key is None:

@@ -7,7 +7,7 @@ import secrets
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, QuerySet
 
 from config.api.errors import Conflict, Forbidden, invalid
 from config.times import now
@@ -76,7 +76,7 @@ def find_invitation(token: str) -> Invitation | None:
 def invitations_to(user: User) -> QuerySet[Invitation]:
     """Return the open invitations to a person's address, oldest first; none before the address is verified."""
     verified = User.objects.filter(pk=user.pk, emailaddress__verified=True, emailaddress__email__iexact=user.email)
-    found = Invitation.objects.filter(email=user.email, expires_at__gt=now()) if verified else Invitation.objects.none()
+    found = Invitation.objects.filter(Exists(verified), email=user.email, expires_at__gt=now())
     return found.select_related("organization", "invited_by").order_by("created_at", "pk")
 
 

@@ -44,10 +44,9 @@ class AccessKeyViewSet(Repeatable, KeyedViewSet):
     @extend_schema(request=None, responses=enveloped(AccessKeyRecordWithKey))
     def regenerate(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Replace the token of a key; the old one stops working immediately."""
-        self.read_nothing()
+        found: AccessKey = self.act()
 
         def renew() -> Response:
-            found: AccessKey = self.find()
             token = regenerate_key(found, by=caller_key(request))
             found.refresh_from_db()
             return self.show(found, "Access key regenerated. The old one no longer works.", key=token)

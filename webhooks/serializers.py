@@ -170,15 +170,24 @@ class AttemptRecord(serializers.ModelSerializer[Attempt]):
 class SentRequestRecord(serializers.Serializer[Any]):
     """The request of an attempt as it was sent, without signatures and secrets."""
 
-    method = serializers.CharField(help_text="`POST` for a webhook, `MAIL` for a mail.")
-    url = serializers.CharField(help_text="For a mail `mailto:` and its address.")
+    schema_name = "SentMessage"
+    texts = {
+        "method": "`POST` for a webhook, `MAIL` for a mail.",
+        "url": "For a mail `mailto:` and its address.",
+        "headers": "The headers by their names, without the signature.",
+        "body": "For a mail the first 4 KiB of its text.",
+    }
+    method = serializers.CharField()
+    url = serializers.CharField()
     headers = serializers.DictField(child=serializers.CharField())
-    body = serializers.CharField(allow_blank=True, help_text="For a mail the first 4 KiB of its text.")
+    body = serializers.CharField(allow_blank=True)
 
 
 class SentAttemptRecord(AttemptRecord):
-    """One attempt with its request; `null` where none was kept."""
+    """One attempt to deliver a message, with its request."""
 
+    schema_name = "SentAttempt"
+    texts = {**AttemptRecord.texts, "request": "The request as it was sent; null where none was kept."}
     request = serializers.SerializerMethodField()
 
     class Meta(AttemptRecord.Meta):
@@ -191,11 +200,13 @@ class SentAttemptRecord(AttemptRecord):
 
 
 class DeliveryRecord(serializers.ModelSerializer[Delivery]):
-    """A message to one webhook, with its attempts."""
+    """A message to one webhook or mail address, with its attempts."""
 
     texts = {
         "id": "Its id.",
-        "webhookId": "The webhook.",
+        "channel": "`webhook` or `mail`.",
+        "target": "The webhook's id, or the mail address.",
+        "webhookId": "The webhook; null for a mail.",
         "submissionId": "The submission; null for a test event, and when it was deleted.",
         "messageId": "The header `webhook-id` of every attempt.",
         "test": "Whether this is a test event.",
@@ -228,6 +239,8 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
 
 
 class SentDeliveryRecord(DeliveryRecord):
-    """One delivery with the requests of its newest attempts, which the view loads as `newest_attempts`."""
+    """One delivery with the requests of its newest attempts."""
 
-    attempts = SentAttemptRecord(many=True, source="newest_attempts")
+    schema_name = "DeliveryDetails"
+    texts = {**DeliveryRecord.texts, "attempts": "The newest 50 attempts, the first one first."}
+    attempts = SentAttemptRecord(many=True, source="newest_attempts")  # loaded by the view

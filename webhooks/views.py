@@ -72,17 +72,14 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
     def create(self, request: Request) -> Response:
         """Attach an endpoint to a form. Only this answer shows its signing secret."""
         values = self.read(NewWebhook)
-
-        def form() -> Form:
-            found: Form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
-            return found
+        form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
 
         def create() -> Response:
-            made = add_webhook(form=form(), url=values["url"], events=values["events"])
+            made = add_webhook(form=form, url=values["url"], events=values["events"])
             message = "Webhook created. Keep its secret: it is not shown again."
             return self.show(made, message, status=201, secret=made.secret)
 
-        return self.once(create, before=lambda: check_new_webhook(form(), values["url"]), shown_once="secret")
+        return self.once(create, before=lambda: check_new_webhook(form, values["url"]), shown_once="secret")
 
     @extend_schema(request=WebhookChanges, responses=enveloped(WebhookRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
@@ -99,9 +96,8 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
     def test(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a test event."""
-        self.read_nothing()
-        message = "Test event queued. The delivery log shows its result."
-        return self.once(lambda: success(DeliveryRecord(send_test(self.find())).data, message))
+        webhook, message = self.act(), "Test event queued. The delivery log shows its result."
+        return self.once(lambda: success(DeliveryRecord(send_test(webhook)).data, message))
 
     @extend_schema(
         operation_id="rotateWebhookSecret",
@@ -110,10 +106,10 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
     )
     def rotate_secret(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Make a new signing secret; both sign for 24 hours."""
-        self.read_nothing()
+        webhook: Webhook = self.act()
 
         def rotate() -> Response:
-            rotated = rotate_secret(self.find())
+            rotated = rotate_secret(webhook)
             return self.show(rotated, "Secret rotated. The old one signs as well for 24 hours.", secret=rotated.secret)
 
         return self.once(rotate, shown_once="secret")
@@ -130,9 +126,10 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
         statuses, dry_run = REPLAYABLE[values["status"]], values["dryRun"]
         since = values["from"].start if "from" in values else None
         until = values["to"].end if "to" in values else None
+        webhook: Webhook = self.find()
 
         def send_again() -> Response:
-            matched, replayed = replay(self.find(), since=since, until=until, statuses=statuses, dry_run=dry_run)
+            matched, replayed = replay(webhook, since=since, until=until, statuses=statuses, dry_run=dry_run)
             data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
             return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
 
@@ -178,9 +175,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         """Return a page of a webhook's deliveries with every attempt, newest first."""
         return self.list(request)
 
-    @extend_schema(
-        operation_id="getDelivery", summary="Show a delivery and its requests.", responses=enveloped(SentDeliveryRecord)
-    )
+    @extend_schema(responses=enveloped(SentDeliveryRecord))
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
         refuse_unknown_parameters(request.query_params, [])
@@ -193,8 +188,8 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
     def retry(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send one delivery again, now."""
-        self.read_nothing()
-        return self.once(lambda: self.show(retry_delivery(self.find()), "Delivery queued again."))
+        delivery = self.act()
+        return self.once(lambda: self.show(retry_delivery(delivery), "Delivery queued again."))
 
 
 urlpatterns = [

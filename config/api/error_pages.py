@@ -16,6 +16,10 @@ def _is_page(request: HttpRequest) -> bool:
     return request.path.startswith(PAGES)
 
 
+def _is_browser(request: HttpRequest) -> bool:
+    return "text/html" in request.META.get("HTTP_ACCEPT", "") and not request.path.startswith("/api/")
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler400`: a request that Django rejects, such as an unknown Host. Never a page: the host may not be ours."""
     return errors.bad_request()
@@ -29,7 +33,14 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler404`, also for objects of other organizations."""
-    return render(request, "errors/404.html", status=404) if _is_page(request) else errors.not_found()
+    if _is_page(request):
+        return render(request, "errors/404.html", status=404)
+    return nothing_here(request)
+
+
+def nothing_here(request: HttpRequest) -> HttpResponse:
+    """Return the 404 of an unknown address: to a browser a page, without links."""
+    return render(None, "errors/nothing.html", status=404) if _is_browser(request) else errors.not_found()
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import structlog
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
 from uuid_utils.compat import uuid4
 
 from config.api.current_request import CURRENT
@@ -22,12 +23,18 @@ from config.pages.policies import PERMISSIONS
 from config.postgresql.watch import FAILURE, WATCH
 
 REQUEST_ID = "X-Request-Id"
-OPEN_PATHS = re.compile(r"/api/submit|/api/schema|/f/[^/]+|/forms(\.[^/]+)?\.js")
+OPEN_PATHS = re.compile(r"/api/submit|/api/schema|/forms(\.[^/]+)?\.js")
+# The addresses that other form services give their forms (docs/moving.md): submissions.hosted.moved_urls.
+OTHER_ADDRESSES = r"/submit/?|/s/[^/]+/?|/p/[^/]+/f/[^/]+/?|/ajax/[^/]+/?|/frm_[^/]+/?|/[^/]*@[^/]*/?|/[0-9a-f]{32}/?"
+# Plain posts: their answers are for pages that send credentials too. No cookie is read or set there.
+PLAIN_POSTS = re.compile(rf"/f/.+|{OTHER_ADDRESSES}")
 NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/")  # how such paths begin
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
-CHALLENGE = "/f/challenge"  # besides posts to /f/, the path below /f/ that scripts of any origin may read
+CHALLENGE = "/f/challenge"  # besides posts to /f/, scripts of any origin may read this path
+THANKS = "/thanks"  # and those with this end
 _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ORIGIN = re.compile(r"[!-~]{1,300}")
 _HEADER_LIST = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1024}")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -74,12 +81,15 @@ class CorsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not OPEN_PATHS.fullmatch(request.path_info) or _shows_a_page(request):
+        is_plain = PLAIN_POSTS.fullmatch(request.path_info) is not None
+        if not (is_plain or OPEN_PATHS.fullmatch(request.path_info)) or (is_plain and _shows_a_page(request)):
             return self.get_response(request)
         is_preflight = request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
         response = self._preflight(request) if is_preflight else self.get_response(request)
         response.headers["Access-Control-Allow-Origin"] = "*"
         response.headers["Access-Control-Expose-Headers"] = EXPOSED
+        if is_plain:
+            _echo_origin(request, response)
         return response
 
     def _preflight(self, request: HttpRequest) -> HttpResponse:
@@ -93,10 +103,23 @@ class CorsMiddleware:
         return response
 
 
+def _echo_origin(request: HttpRequest, response: HttpResponse) -> None:
+    """Allow credentials, which browsers send with beacons: for them the origin must be named instead of `*`."""
+    origin = request.META.get("HTTP_ORIGIN", "")
+    if _ORIGIN.fullmatch(origin):
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Allow-Credentials"] = "true"
+    patch_vary_headers(response, ["Origin"])
+
+
 def _shows_a_page(request: HttpRequest) -> bool:
-    """Return whether the response is a hosted form: scripts of other origins may post to it but not read it."""
-    is_form = request.path_info.startswith("/f/") and request.path_info != CHALLENGE
-    return is_form and request.method in ("GET", "HEAD")
+    """
+    Return whether the response is a hosted form: scripts of other origins may post to it but not read it.
+
+    They may read the thank-you page, where a redirect leads those that asked for no JSON.
+    """
+    is_for_scripts = request.path_info == CHALLENGE or request.path_info.endswith(THANKS)
+    return request.method in ("GET", "HEAD") and not is_for_scripts
 
 
 class UnavailableMiddleware:

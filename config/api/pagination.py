@@ -18,6 +18,13 @@ MAX_LIMIT = 100
 FARTHEST_PAGE = 10**9  # beyond any table, and small enough that its OFFSET fits 64 bits
 PARAMETERS = ("page", "limit")
 
+NUMBERS_SCHEMA: dict[str, Any] = {
+    "page": {"type": "integer", "description": "The number of this page, from 1."},
+    "limit": {"type": "integer", "description": "The most rows of a page."},
+    "total": {"type": "integer", "description": "How many rows there are on all pages."},
+    "pages": {"type": "integer", "description": "How many pages there are; 0 for none."},
+}
+
 
 class PageQuery(QuerySerializer):
     """The query parameters of every list."""
@@ -51,18 +58,18 @@ class Pagination(BasePagination):
         return Response({"success": True, "data": data, "message": message, "pagination": self.pagination()})
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        page = {"type": "integer", "minimum": 1, "default": 1}
+        # No default: generated clients send it, and next to a cursor it is refused.
+        page = {"type": "integer", "minimum": 1}
         limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
         return [
-            {"name": "page", "in": "query", "schema": page, "description": "Page number, from 1."},
+            {"name": "page", "in": "query", "schema": page, "description": "Page number, from 1, the default."},
             {"name": "limit", "in": "query", "schema": limit, "description": "Rows per page."},
         ]
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        from_schema = {name: {"type": "integer"} for name in ("page", "limit", "total", "pages")}
-        pagination = {"type": "object", "properties": from_schema, "required": list(from_schema)}
+        pagination = {"type": "object", "properties": NUMBERS_SCHEMA, "required": list(NUMBERS_SCHEMA)}
         properties = {
-            "success": {"type": "boolean", "const": True},
+            "success": {"type": "boolean", "description": "Always true."},
             "data": schema,
             "message": {"type": "string", "minLength": 1},
             "pagination": pagination,

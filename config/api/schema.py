@@ -175,7 +175,8 @@ def enveloped(serializer: type[serializers.BaseSerializer[Any]], *, many: bool =
 
 def component_name(serializer: type[serializers.BaseSerializer[Any]]) -> str:
     """Return the name of a serializer's schema: without what only says how our code uses it."""
-    return str(getattr(serializer, "schema_name", "") or serializer.__name__.replace("Record", ""))
+    own = vars(serializer).get("schema_name")  # not inherited: two classes would share one schema
+    return str(own or serializer.__name__.replace("Record", ""))
 
 
 class DeletedRecord(serializers.Serializer[Any]):
@@ -246,4 +247,4 @@ class EnvelopeAutoSchema(AutoSchema):
     def _get_serializer_name(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> str:
         """Return the name without `Patched` and `Request`: bodies and records have different serializers."""
         name = str(super()._get_serializer_name(serializer, direction, bypass_extensions))
-        return name.removeprefix("Patched").removesuffix("Request")
+        return name.removeprefix("Patched").removesuffix("Request") if direction == "request" else name

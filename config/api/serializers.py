@@ -21,7 +21,7 @@ from config.times import EXPECTED, Period, parse_date, parse_period
 # A pattern, not a choice of two formats: some generators make a wrapper class of it.
 PERIOD_SCHEMA = {
     "type": "string",
-    "pattern": r"^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}:\d{2}([.]\d+)?([Zz]|[+-]\d{2}:\d{2}))?$",
+    "pattern": r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}([.]\d+)?([Zz]|[+-]\d{2}:\d{2}))?$",
     "example": "2026-01-31",
 }
 MAX_DETAILS = 50  # enough to correct a form; ten thousand unknown names are one mistake

@@ -193,13 +193,9 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         pk = path_id(self.id_prefix, self.kwargs["id"])
         return find_owned(self.queryset.all(), pk, self.organization_id)
 
-    def read_nothing(self) -> None:
-        """Check the body of an action that takes none: it is missing, or an empty object."""
-        self.read(NoFields, required=False)
-
     def act(self) -> Any:
         """Return the object of the path, for an action whose body must be empty."""
-        self.read_nothing()
+        self.read(NoFields, required=False)
         return self.find()
 
     def show(self, instance: Any, message: str, *, status: int = 200, **extra: Any) -> Response:

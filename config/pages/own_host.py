@@ -13,11 +13,11 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from config.api import errors
-from config.api.middleware import CHALLENGE
+from config.api.error_pages import nothing_here
+from config.api.middleware import CHALLENGE, OTHER_ADDRESSES
 
 # forms.js submits to the host that it came from, with a publishable key; no cookie is read there.
-_ANSWERED = re.compile(r"/f/.*|/forms(\.[^/]+)?\.js|/api/submit|/\.well-known/security\.txt")
+_ANSWERED = re.compile(rf"/f/.*|/forms(\.[^/]+)?\.js|/api/submit|/\.well-known/security\.txt|{OTHER_ADDRESSES}")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -34,7 +34,7 @@ class PagesHostMiddleware:
         path = request.path_info
         if request.get_host().lower() == self._host:
             is_answered = _ANSWERED.fullmatch(path) or path.startswith(settings.STATIC_URL)
-            return self.get_response(request) if is_answered else errors.not_found()
+            return self.get_response(request) if is_answered else nothing_here(request)
         is_page = path.startswith("/f/") and path != CHALLENGE and request.method in ("GET", "HEAD")
         # Temporary: the setting may change.
         return (

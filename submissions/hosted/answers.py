@@ -1,11 +1,12 @@
-"""JSON responses of `/f/{formId}`, in the shapes that Formspree's clients read (docs/contract.md 6)."""
+"""JSON answers to plain posts, in the shapes of Formspree's clients, and who gets them (docs/contract.md 6.12)."""
 
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 
 from config.api.errors import ApiError
-from config.api.parsing import JSON_MEDIA_TYPE, media_type
+from config.api.parsing import JSON_MEDIA_TYPE
+from submissions.hosted.bodies import is_json
 from submissions.receiving.api import submitted_record
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import SubmitForm
@@ -25,11 +26,21 @@ FIELD_CODES = {
     "invalid_type": "TYPE_TEXT",
     "file_not_allowed": "NO_FILE_UPLOADS",
 }
+# Problems of the page rather than of an input: shown at the form, as Formspree's clients know them.
+OF_THE_FORM = {
+    *("file_not_allowed", "captcha_required", "proof_of_work_required"),
+    *("invalid", "invalid_id", "malformed", "too_many", "blank"),
+}
 
 
-def wants_json(request: HttpRequest) -> bool:
-    """Return whether to answer with JSON: it was requested, or sent."""
-    return JSON_MEDIA_TYPE in request.META.get("HTTP_ACCEPT", "").lower() or media_type(request) == JSON_MEDIA_TYPE
+def wants_json(request: HttpRequest, raw_body: bytes = b"") -> bool:
+    """Return whether to answer with JSON: it was requested or sent, or a script of the page has sent the request."""
+    headers = request.META
+    accepted = headers.get("HTTP_ACCEPT", "").lower()
+    if JSON_MEDIA_TYPE in accepted or "HTTP_X_REQUESTED_WITH" in headers or is_json(request, raw_body):
+        return True
+    is_script = headers.get("HTTP_SEC_FETCH_DEST", "").lower() == "empty"
+    return is_script and "HTTP_HX_REQUEST" not in headers and "text/html" not in accepted
 
 
 def success_json(stored: Stored, form: SubmitForm, *, next_page: str) -> JsonResponse:
@@ -60,7 +71,7 @@ def errors_of(error: ApiError) -> list[dict[str, Any]]:
     return [
         {
             "code": FIELD_CODES.get(detail.code, detail.code),
-            **({"field": detail.field} if detail.field else {}),
+            **({"field": detail.field} if detail.field and detail.code not in OF_THE_FORM else {}),
             "message": detail.sentence,
         }
         for detail in error.details

@@ -60,10 +60,19 @@ def controls_of(
         for name in typed
         if name not in declared
     ]
-    return [_control(number, field, typed, problems) for number, field in enumerate([*fields, *extra], start=1)]
+    drawn = [
+        (field, values) for field in [*fields, *extra] for values in _inputs(field, as_list(typed.get(field["name"])))
+    ]
+    return [_control(number, field, values, problems) for number, (field, values) in enumerate(drawn, start=1)]
 
 
-def _control(number: int, field: Mapping[str, Any], typed: Mapping[str, Any], problems: Sequence[Detail]) -> Control:
+def _inputs(field: Mapping[str, Any], values: list[str]) -> list[list[str]]:
+    """Return the values of each input to draw: one input for each value, or for all of them where it takes several."""
+    takes_several = kind_of(field["type"]).control in ("checkbox", "select")
+    return [values] if takes_several or not values else [[value] for value in values]
+
+
+def _control(number: int, field: Mapping[str, Any], values: Sequence[str], problems: Sequence[Detail]) -> Control:
     name, kind, options = field["name"], kind_of(field["type"]), field.get("options", [])
     return Control(
         id=f"field-{number}",
@@ -74,12 +83,13 @@ def _control(number: int, field: Mapping[str, Any], typed: Mapping[str, Any], pr
         required=field["required"],
         placeholder=field.get("placeholder", ""),
         options=options,
-        values=_as_list(typed.get(name)),
+        values=values,
         errors=[problem.sentence for problem in problems if problem.field == name],
         autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
     )
 
 
-def _as_list(value: Any) -> list[str]:
+def as_list(value: Any) -> list[str]:
+    """Return the texts of a typed value, blank ones left out."""
     members = value if isinstance(value, list) else [value]
     return [str(member) for member in members if member not in (None, "")]

@@ -1,48 +1,88 @@
-"""The pages of `/f/{formId}`: the form, the form with its errors, thanks, "closed" and "not available"."""
+"""The pages of plain posts: the form, the form with its errors, thanks, "not sent", "closed" and "not available"."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from config.api.errors import ApiError, Detail
-from forms_app.field_definitions import GENERAL_FIELDS
+from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_framework_field
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
 from submissions.hosted import stamps
-from submissions.hosted.controls import controls_of
+from submissions.hosted.controls import as_list, controls_of
 from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.key_and_form import submit_form_of
-from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, is_control
+from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPARATOR, is_control
 
 NOBODY = "'none'"
-CARRIED = KEPT_CONTROLS - {"_next"}  # `_next` was decided by the page that posted; the stamp keeps that decision
+# The next page was decided by the page that posted; the stamp keeps that decision.
+CARRIED = KEPT_CONTROLS - {"_next", "_redirect"}
+# Errors that sending the form again from our page would not end, or would hide: that page is not the refused one.
+FINAL = {"origin_not_allowed", "not_found", "unauthorized", "invalid_access_key", "payload_too_large"}
 
 
 def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> HttpResponse:
     """Show a form, filled in with `typed`."""
-    context = _form_context(form, typed, [], stamps.make(form.public_id))
+    action = f"?{stamps.PARAMETER}={stamps.make(form.public_id)}"
+    context = _form_context(form, form.fields or GENERAL_FIELDS, typed, [], action)
     return _render(request, form, "hosted/form.html", context)
 
 
 def problem(
-    request: HttpRequest, form: Form | None, failure: ApiError, *, typed: Mapping[str, Any], stamp: str
+    request: HttpRequest, form: Form | None, failure: ApiError, *, typed: Mapping[str, Any], action: str
 ) -> HttpResponse:
-    """Show the errors, and the form again with everything that was typed."""
-    if form is None and not typed:
-        return _render(request, None, "hosted/problem.html", {"failure": failure}, failure)
-    context = _form_context(form, typed, failure.details, stamp)
+    """
+    Show the errors, and everything that was typed: in the form again, or to copy where that would not help.
+
+    `action`: where the form posts to.
+    """
+    fields = _fields_of(form, typed) if form else []
+    if form is None or failure.code in FINAL or not (fields or data_of(typed, form)):
+        return _not_sent(request, form, failure, typed)
+    context = _form_context(form, fields, typed, failure.details, action)
     placed = {error for control in context["controls"] for error in control.errors}
     general = [detail.sentence for detail in failure.details if detail.sentence not in placed]
     context |= {"failure": failure, "general": general or ([] if failure.details else [failure.message])}
     return _render(request, form, "hosted/form.html", context, failure)
 
 
-def thanks(request: HttpRequest, form: Form, *, message: str = "") -> HttpResponse:
+def _fields_of(form: Form, typed: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the fields to show again: of a form without fields only names that were sent, as its page may be any."""
+    sent = [field for field in GENERAL_FIELDS if field["name"] in typed]
+    return form.fields or [{**field, "required": bool(field["required"] and typed[field["name"]])} for field in sent]
+
+
+def _not_sent(request: HttpRequest, form: Form | None, failure: ApiError, typed: Mapping[str, Any]) -> HttpResponse:
+    may_reload = failure.status in (429, 500, 503)  # which sends the same again
+    context = {"failure": failure, "typed": data_of(typed, form), "may_reload": may_reload}
+    return _render(request, form, "hosted/problem.html", context, failure)
+
+
+def lost(request: HttpRequest, *, typed: Mapping[str, Any], context: Mapping[str, Any]) -> HttpResponse:
+    """Show the text of a post to an address without a form, and the address that its page needs."""
+    return _render(request, None, "hosted/lost.html", {"typed": data_of(typed, None), **context}, status=404)
+
+
+def data_of(typed: Mapping[str, Any], form: Form | None) -> dict[str, list[str]]:
+    """Return the names and values of a parsed body that a visitor would recognize."""
+    declared = {field["name"] for field in form.fields} if form else set()
+    return {
+        name: as_list(value)
+        for name, value in typed.items()
+        if as_list(value) and (name in declared or not _is_hidden(name))
+    }
+
+
+def _is_hidden(name: str) -> bool:
+    return is_control(name, PAGE_CONTROL_FIELDS) or is_framework_field(name)
+
+
+def thanks(request: HttpRequest, form: Form) -> HttpResponse:
     """Show a form's success message."""
-    return _render(request, form, "hosted/thanks.html", {"message": message or message_of(submit_form_of(form))})
+    return _render(request, form, "hosted/thanks.html", {"message": message_of(submit_form_of(form))})
 
 
 def closed(request: HttpRequest) -> HttpResponse:
@@ -50,9 +90,9 @@ def closed(request: HttpRequest) -> HttpResponse:
     return _render(request, None, "hosted/closed.html", {}, status=404)
 
 
-def unavailable(request: HttpRequest, *, status: int = 403) -> HttpResponse:
+def unavailable(request: HttpRequest, *, status: int = 403, typed: Mapping[str, Any] | None = None) -> HttpResponse:
     """Show that the form takes nothing: its organization is suspended, or its storage is full."""
-    return _render(request, None, "hosted/unavailable.html", {}, status=status)
+    return _render(request, None, "hosted/unavailable.html", {"typed": data_of(typed or {}, None)}, status=status)
 
 
 def report(
@@ -63,15 +103,18 @@ def report(
     return _render(request, form, "hosted/report.html", context, status=status)
 
 
-def _form_context(form: Form | None, typed: Mapping[str, Any], problems: list[Detail], stamp: str) -> dict[str, Any]:
-    data = {name: value for name, value in typed.items() if not is_control(name)}
-    carried = {name: typed[name] for name in CARRIED & typed.keys()}
-    protection = SpamProtection.of(form.spam_protection if form else {})
+def _form_context(
+    form: Form, fields: Sequence[Mapping[str, Any]], typed: Mapping[str, Any], problems: list[Detail], action: str
+) -> dict[str, Any]:
+    declared = {field["name"] for field in fields}
+    data = {name: value for name, value in typed.items() if name in declared or not _is_hidden(name)}
+    carried = {name: LIST_SEPARATOR.join(as_list(typed[name])) for name in CARRIED & typed.keys()}
+    protection = SpamProtection.of(form.spam_protection)
     return {
-        "controls": controls_of((form.fields or GENERAL_FIELDS) if form else [], data, problems),
+        "controls": controls_of(fields, data, problems),
         "carried": carried,
         "honeypot": HONEYPOT,
-        "action": f"?{stamps.PARAMETER}={stamp}" if stamp else "",
+        "action": action,
         "proof_of_work": protection.proof_of_work,
         "captcha": _captcha(protection),
         "site_key": protection.captcha_site_key,

@@ -1,8 +1,9 @@
 """
 Where a visitor goes after a plain post. Pure (docs/contract.md 6).
 
-`_next` of the page takes precedence over the form's own URL if it is safe: relative to the page, of the page's own
-origin, or of an origin that the form allows. Anything else is ignored, or this would be an open redirect.
+`_next` of the page, or `_redirect` of a page made for another service, takes precedence over the form's own URL if it
+is safe: relative to the page, of the page's own origin, or of an origin that the form allows. Anything else is ignored,
+or this would be an open redirect.
 """
 
 import re
@@ -11,6 +12,7 @@ from urllib.parse import urljoin
 
 from forms_app.origins import is_allowed, origin_of
 
+CONTROLS = ("_next", "_redirect")
 ALIASES = ("redirect", "redirectTo")  # also data, so they count only if they look like a URL
 _LOOKS_LIKE_ADDRESS = re.compile(r"https?://|/(?!/)", re.IGNORECASE)
 _TRICKS = re.compile(r"[\\\x00-\x20\x7f]")  # browsers turn \ into / and drop controls
@@ -33,8 +35,9 @@ def redirect_target(
 
 
 def _candidates(controls: Mapping[str, str], values: Mapping[str, str]) -> Iterator[str]:
-    if controls.get("_next"):
-        yield controls["_next"].strip()
+    for name in CONTROLS:
+        if controls.get(name):
+            yield controls[name].strip()
     for name in ALIASES:
         target = values.get(name, "").strip()
         if _LOOKS_LIKE_ADDRESS.match(target):

@@ -1,11 +1,15 @@
-from django.urls import path
+from django.urls import path, re_path
 
+from submissions.hosted.moved import OtherAddress
 from submissions.hosted.reports import report
-from submissions.hosted.views import HostedForm, challenge, thanks
+from submissions.hosted.views import HostedForm, challenge, thanks, unknown
 
 urlpatterns = [
     path("challenge", challenge, name="challenge"),
+    re_path(r"^(?P<form_id>frm_[^/.]+)\.json$", OtherAddress.as_view(is_always_json=True), name="hosted-json"),  # Basin
     path("<str:form_id>", HostedForm.as_view(), name="hosted-form"),
+    path("<str:form_id>/", HostedForm.as_view(), name="hosted-form-slash"),
     path("<str:form_id>/report", report, name="hosted-report"),
     path("<str:form_id>/thanks", thanks, name="hosted-thanks"),
+    re_path(r"", unknown, name="hosted-unknown"),
 ]

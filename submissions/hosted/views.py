@@ -8,18 +8,20 @@ clients that ask for JSON get JSON (docs/contract.md 6).
 import dataclasses
 import hashlib
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from config.api.errors import ApiError, MethodNotAllowed, NotFound, QuotaExceeded, Suspended
+from config.api.errors import ApiError, MethodNotAllowed, NotFound, QuotaExceeded, Suspended, not_found
 from config.api.parsing import idempotency_key, read_body
 from config.api.ratelimit import Usage
 from config.postgresql.clock import shared_time
+from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
@@ -27,6 +29,7 @@ from submissions.hosted.bodies import parse_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
+from submissions.hosted.words import put_for_visitors
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, submit_form_of
@@ -38,11 +41,19 @@ from submissions.receiving.proof_of_work import PURPOSE, new_challenge
 @csrf_exempt  # a POST answers 405 and is not asked for a token
 @require_safe
 def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
-    """Show a form's success message: `next` of a JSON answer leads here if the form has no `redirectUrl`."""
+    """Show a form's success message: plain posts without another next page lead here."""
     form = find_form(form_id)
     if form is None:
         return pages.closed(request)
     return pages.unavailable(request) if form.organization.is_suspended else pages.thanks(request, form)
+
+
+@csrf_exempt  # it stores nothing and reads no cookie
+def unknown(request: HttpRequest) -> HttpResponse:
+    """Return the 404 of every other path: a page to a browser."""
+    if "text/html" in request.META.get("HTTP_ACCEPT", "") and not wants_json(request):
+        return pages.closed(request)
+    return not_found()
 
 
 @csrf_exempt  # a POST answers 405 and is not asked for a token
@@ -56,22 +67,30 @@ def challenge(request: HttpRequest) -> HttpResponse:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PageOwner(Owner):
-    """The owner of a form with a page; `record`: the form's model instance, to draw the page from."""
+    """The owner of a form with a page; `record`: the form's model instance, to draw the page from, if it exists."""
 
-    record: Form
+    record: Form | None
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # pages of any origin post here, and no cookie is read
 class HostedForm(Door, View):
-    """Shows a form's page, and takes posts to it."""
+    """
+    Shows a form's page, and takes posts to it.
+
+    `page_controls`: the control fields of its posts. `is_always_json`: it answers nothing else.
+    """
 
     http_method_names = ["get", "head", "post"]
     is_for_visitors = True
     post = Door.receive
+    page_controls: ClassVar[frozenset[str]] = PAGE_CONTROL_FIELDS
+    is_always_json = False
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the 405."""
-        return error_json(MethodNotAllowed("Show the form with GET, submit with POST.", headers={"Allow": "GET, POST"}))
+        failure = MethodNotAllowed(headers={"Allow": "GET, POST"})
+        put_for_visitors(failure, [])
+        return error_json(failure)
 
     def get(self, request: HttpRequest, form_id: str) -> HttpResponse:
         """Show the form, filled in with the values that the query has for its fields."""
@@ -90,16 +109,17 @@ class HostedForm(Door, View):
         return stamps.read(self.kwargs["form_id"], self.request.GET.get(stamps.PARAMETER, ""))
 
     def read_post(self, request: HttpRequest) -> Post:
-        """Return what the form body says."""
+        """Return what the form body says; all that could be read of a body with a problem too."""
         raw_body, fields, intake, key = b"", dict[str, Any](), NOTHING, None
         problem: ApiError | None = None
         try:
             raw_body = read_body(request)
-            fields = parse_form_body(request, raw_body)
-            intake = take_in(fields)
+            body = parse_form_body(request, raw_body)
+            fields, problem = body.fields, body.problem
+            intake = take_in(fields, page_controls=self.page_controls)
             key = idempotency_key(request) or self._key_of_page(raw_body)
         except ApiError as error:
-            problem = error
+            problem = problem or error
         opened_for = shared_time() - self.stamp.at if self.stamp else None
         return Post(
             request,
@@ -121,11 +141,12 @@ class HostedForm(Door, View):
         """Return the organization of the form in the path. Raises NotFound."""
         form = find_form(self.kwargs["form_id"])
         if form is None:
-            raise NotFound("There is no form with this address.")
+            raise NotFound
         organization = form.organization
         return PageOwner(
             organization_id=organization.pk,
             hourly_limit=organization.hourly_limit,
+            may_wait=True,
             held_posts=organization.held_posts,
             is_suspended=organization.is_suspended,
             is_full=organization.is_full,
@@ -134,32 +155,41 @@ class HostedForm(Door, View):
         )
 
     def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
-        """Return a redirect or the thank-you page, or the 201 as JSON."""
-        form, request = cast(PageOwner, candidate.owner).record, candidate.post.request
-        target = self._next_page(candidate.post, form)
-        if wants_json(request):
-            return success_json(stored, candidate.own_form(), next_page=target or f"{form.url}/thanks")
-        if target:
-            response = HttpResponseRedirect(target)
-            response.status_code = 303  # the next page is fetched with GET, whatever this was (RFC 9110, 15.4.4)
-            return response
-        return pages.thanks(request, form, message=stored.message)
+        """Return a redirect to the next page, or the 201 as JSON."""
+        form, post = cast(Form, cast(PageOwner, candidate.owner).record), candidate.post
+        target = self._next_page(post, form) or f"{form.url}/thanks"
+        if self._wants_json(post):
+            return success_json(stored, candidate.own_form(), next_page=target)
+        response = HttpResponseRedirect(target)
+        # The next page is fetched with GET, and reloading it sends nothing (RFC 9110, 15.4.4).
+        response.status_code = 303
+        return response
 
     def refuse(self, post: Post, failure: ApiError, *, owner: Owner | None, usage: Usage | None) -> HttpResponse:
         """Return the form again, with the error and everything that was typed, or the error as JSON."""
-        if wants_json(post.request):
+        form = cast(PageOwner, owner).record if owner else None
+        put_for_visitors(failure, form.fields if form else [])
+        if self._wants_json(post):
             return error_json(failure)
         if isinstance(failure, Suspended | QuotaExceeded):
-            return pages.unavailable(post.request, status=failure.status)
-        form, stamp = cast(PageOwner, owner).record if owner else None, ""
-        if form:
-            # The page is not new to its visitor: correcting a typo is quick.
-            opened_at = self.stamp.at if self.stamp else 0
-            # The stamp is our word for the next page: a refused page has no say in it.
-            asked = is_allowed_page(post.request, submit_form_of(form))
-            next_page = self._next_page(post, form) if asked else ""
-            stamp = stamps.make(self.kwargs["form_id"], opened_at=opened_at, next_page=next_page)
-        return pages.problem(post.request, form, failure, typed=post.fields, stamp=stamp)
+            return pages.unavailable(post.request, status=failure.status, typed=post.fields)
+        return pages.problem(
+            post.request, form, failure, typed=post.fields, action=self._action(post, form) if form else ""
+        )
+
+    def _wants_json(self, post: Post) -> bool:
+        return self.is_always_json or wants_json(post.request, post.raw_body)
+
+    def _action(self, post: Post, form: Form) -> str:
+        """Return where the form that is shown again posts to: the form's own address, with a stamp."""
+        # The page is not new to its visitor: correcting a typo is quick.
+        opened_at = self.stamp.at if self.stamp else 0
+        # The stamp is our word for the next page: a refused page has no say in it.
+        is_allowed = is_allowed_page(post.request, submit_form_of(form))
+        next_page = self._next_page(post, form) if is_allowed else ""
+        stamp = stamps.make(form.public_id, opened_at=opened_at, next_page=next_page)
+        own = reverse("hosted-form", args=[form.public_id])
+        return f"{'' if post.request.path == own else own}?{stamps.PARAMETER}={stamp}"
 
     def _next_page(self, post: Post, form: Form) -> str:
         """Return where to go after success; "" for the thank-you page."""

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from rest_framework import serializers
 
 from config.api.errors import Detail
-from config.api.pagination import BarePagination, PageQuery
+from config.api.pagination import NUMBERS_SCHEMA, BarePagination, PageQuery
 
 CURSOR = "cursor"
 NOT_WITH_CURSOR = {"spam": ("true", "all"), "held": ("all",)}  # rows without a place in the reading order
@@ -44,7 +44,6 @@ class SubmissionPagination(BarePagination):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         whole = super().get_paginated_response_schema(schema)
-        numbers: dict[str, Any] = {name: {"type": "integer"} for name in ("page", "limit", "total", "pages")}
         reading_on = {
             "next": {"type": "string", "description": "The cursor for the next request."},
             "hasMore": {"type": "boolean", "description": "Whether more can be read now."},
@@ -52,7 +51,7 @@ class SubmissionPagination(BarePagination):
         whole["properties"]["pagination"] = {
             "type": "object",
             "description": "`page`, `total` and `pages`, or with `cursor` `next` and `hasMore`.",
-            "properties": numbers | reading_on,
+            "properties": NUMBERS_SCHEMA | reading_on,
             "required": ["limit"],
         }
         return whole

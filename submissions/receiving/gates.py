@@ -1,9 +1,9 @@
 """
 The gates of a submission, in the one order in which they are tried; the first that fails answers (docs/contract.md 1).
 
-Two doors lead here: `POST /api/submit` and `POST /f/{formId}`. A door says how to read a post, whom it counts against
-(401 or 404 if nobody), and how to answer it. Then come `GATES` and `FORM_GATES`. A new gate is a function and a line in
-`GATES`, or in `FORM_GATES` if a retry of a stored post may pass it.
+Two doors lead here: `POST /api/submit` and plain posts (`POST /f/{formId}` and its like). A door says how to read a
+post, whom it counts against (401 or 404 if nobody), and how to answer it. Then come `GATES` and `FORM_GATES`. A new
+gate is a function and a line in `GATES`, or in `FORM_GATES` if a retry of a stored post may pass it.
 """
 
 import dataclasses
@@ -45,6 +45,7 @@ from submissions.refusals.recorder import note_refusal
 
 HELD_HOURS = 10  # so many hours' requests of the plan are held at most
 NOT_AVAILABLE = "This form is not available."  # for visitors, who cannot change that
+NOT_OPEN = "This form does not take submissions now."  # likewise
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 
 
@@ -141,6 +142,7 @@ class Door(ABC):
             organization_id=owner.organization_id if owner else None,
             form_id=post.form_id if owner is None else owner.form_id,
             key_id=owner.key.id if owner and owner.key else None,
+            shown_key=post.key_in_body,
         )
         return self.refuse(post, failure, owner=owner, usage=usage)
 
@@ -171,17 +173,17 @@ def count_hour(candidate: Candidate) -> Candidate:
     if not candidate.is_from_page:
         usage = ratelimit.count_organization(owner.organization_id, owner.hourly_limit)
         return dataclasses.replace(candidate, usage=usage)
-    has_queue = owner.key is None and owner.held_posts > 0  # first come, first served
+    has_queue = owner.may_wait and owner.held_posts > 0  # first come, first served
     wanted = 0 if has_queue else 1
     reserved, usage = ratelimit.reserve_for_pages(owner.organization_id, owner.hourly_limit, wanted)
     usage = dataclasses.replace(usage, is_public=owner.key is None or owner.key.is_publishable)
     return dataclasses.replace(
-        candidate, usage=usage, is_reserved=bool(reserved), waits=owner.key is None and not reserved
+        candidate, usage=usage, is_reserved=bool(reserved), waits=owner.may_wait and not reserved
     )
 
 
 def limit_hour(candidate: Candidate) -> Candidate:
-    """Refuse a request over the plan's hourly limit (429). Posts to `/f/` are held instead."""
+    """Refuse a request over the plan's hourly limit (429). Plain posts are held instead."""
     if candidate.usage and candidate.usage.is_over and not candidate.waits:
         raise candidate.usage.refusal()
     return candidate
@@ -217,6 +219,17 @@ def require_own_form(candidate: Candidate) -> Candidate:
     return candidate
 
 
+def keep_declared(candidate: Candidate) -> Candidate:
+    """Take the fields that a plain post dropped as a framework's for data, where the form declares such names."""
+    post, fields = candidate.post, candidate.own_form().fields
+    declared = {field["name"] for field in fields} & post.intake.dropped.keys()
+    if not declared:
+        return candidate
+    kept = {name: text for name, text in post.intake.dropped.items() if name in declared}
+    intake = dataclasses.replace(post.intake, values=post.intake.values | kept)
+    return dataclasses.replace(candidate, post=dataclasses.replace(post, intake=intake))
+
+
 GATES: tuple[Gate, ...] = (
     refuse_suspended,
     limit_pages,
@@ -226,6 +239,7 @@ GATES: tuple[Gate, ...] = (
     require_post,
     require_sound_body,
     require_own_form,
+    keep_declared,
 )
 
 
@@ -239,7 +253,7 @@ def require_room(candidate: Candidate) -> Candidate:
 def require_published(candidate: Candidate) -> Candidate:
     """Refuse submissions to drafts and archived forms (403)."""
     if candidate.own_form().status != Form.Status.PUBLISHED:
-        raise FormNotPublished
+        raise FormNotPublished(NOT_OPEN if candidate.is_from_page else "")
     return candidate
 
 

@@ -48,7 +48,8 @@ class Owner:
     The organization that a post belongs to and counts against.
 
     `key`: the key that was used; None at `/f/`. `form`: the owner's form; None if the form does not exist or
-    (`form_is_foreign`) belongs to another organization. `held_posts`: its submissions held for quota, known at `/f/`.
+    (`form_is_foreign`) belongs to another organization. `may_wait`: over the hour its post is held, not refused.
+    `held_posts`: its submissions held for quota, known if this one may wait.
     """
 
     organization_id: uuid.UUID
@@ -58,6 +59,7 @@ class Owner:
     form: SubmitForm | None
     form_is_foreign: bool = False
     key: SubmitKey | None = None
+    may_wait: bool = False
     held_posts: int = 0
 
     @property

@@ -1,5 +1,6 @@
 """Limits for browser submissions on top of the plan: the form's origins, and bursts (docs/contract.md 5)."""
 
+import re
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,8 @@ from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
 from keys import tokens
 from keys.authentication import META_NAME
 from submissions.receiving.key_and_form import Owner, SubmitForm
+
+_FORM_ID = re.compile(r"/(frm_[^/.]*)")  # in the path of a plain post
 
 
 def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
@@ -42,10 +45,8 @@ def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -
         return None
     if is_allowed(origin, [*form.allowed_origins, *own_origins()]):
         return None
-    shown = clean_text(origin)[:200] or "none"
-    return OriginNotAllowed(
-        f"This form does not take submissions from this origin: {shown}. Add it to the form's list."
-    )
+    shown = "this page, which hides its address" if origin in ("", "null") else clean_text(origin)[:200]
+    return OriginNotAllowed(f"This form does not take submissions from {shown}.")
 
 
 def own_origins() -> list[str]:
@@ -69,15 +70,17 @@ def may_wait_for_body(environ: dict[str, Any]) -> bool:
     """
     Return whether to wait for a body that comes slowly: not if the request will be refused whatever it says.
 
-    That is so without a well-formed key, and at `/f/` over a burst limit. Counts nothing and reads no database.
+    That is so without a well-formed key, and at the addresses of forms over a burst limit. Counts nothing and reads no
+    database.
     """
     path = environ["PATH_INFO"]
     if path.startswith("/api/"):
         return tokens.is_well_formed(environ.get(META_NAME, ""))
-    if not path.startswith("/f/"):
-        return True
+    named = _FORM_ID.search(path)
+    if not named:
+        return not path.startswith("/f/")  # which is then a 404
     try:
-        form_id = str(path_id(Prefix.FORM, path.split("/")[2]))
+        form_id = str(path_id(Prefix.FORM, named[1]))
     except ApiError:
         return False  # 404
     request = HttpRequest()

@@ -6,7 +6,7 @@ Values and limits: docs/contract.md 5.
 
 import dataclasses
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,17 +16,24 @@ from config.api.parsing import NumberText, idempotency_key, read_json
 from config.api.serializers import MAX_DETAILS
 from config.ids import InvalidId, Prefix, decode_id
 from config.text import clean_name, clean_text
-from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_FIELDS, MAX_NAME
+from forms_app.field_definitions import (
+    CAPTCHA_FIELDS,
+    CONTROL_FIELDS,
+    MAX_FIELDS,
+    MAX_NAME,
+    PAGE_CONTROL_FIELDS,
+    is_framework_field,
+)
 from keys import tokens
 from keys.authentication import META_NAME
 
 MAX_VALUE = 65_536  # characters
 NO_FORM = uuid.UUID(int=0)  # the id of no form: a malformed one must not lead to the default form
 HONEYPOT = "_gotcha"
-KEPT_CONTROLS = frozenset({"_next", "_subject", "_replyto", "_webhook"})  # those that delivery needs
+KEPT_CONTROLS = frozenset({"_next", "_redirect", "_subject", "_replyto", "_webhook", "_cc"})  # for delivery and story
 PROOFS = CAPTCHA_FIELDS | {"_altcha"}
 LIST_SEPARATOR = ", "
-_MAX_NAMES = MAX_FIELDS + len(CONTROL_FIELDS) + len(CAPTCHA_FIELDS)
+_MAX_NAMES = MAX_FIELDS + len(PAGE_CONTROL_FIELDS) + len(CAPTCHA_FIELDS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class Intake:
     """
     `values`: the data to store, in the order received. `lists`: members of the values that came as lists.
     `controls`: the control fields that delivery needs. `proofs`: captcha tokens and proof of work, never stored.
-    `spam_reasons`: why this is spam; empty when it is not.
+    `spam_reasons`: why this is spam; empty when it is not. `dropped`: fields of frameworks, stored only if declared.
     """
 
     values: dict[str, str]
@@ -42,6 +49,7 @@ class Intake:
     controls: dict[str, str]
     proofs: dict[str, str]
     spam_reasons: list[str]
+    dropped: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 NOTHING = Intake({}, {}, {}, {}, [])
@@ -53,7 +61,8 @@ class Post:
     The content of a request, before any look-up.
 
     `key_digest`: SHA-256 of its access key; "" without a well-formed one. `form_id`: None for the default form.
-    `fields`: the body as parsed.
+    `key_in_body`: the key that the body shows, well-formed or not, where keys are read from it. `fields`: the body as
+    parsed.
     `opened_for`: seconds for which the hosted page was open, if it was sent from there.
     `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
     may need the form id in the body.
@@ -68,6 +77,7 @@ class Post:
     idempotency_key: str | None = None
     opened_for: float | None = None
     problem: ApiError | None = None
+    key_in_body: str = ""
 
 
 def read_keyed_json(request: HttpRequest) -> Post:
@@ -104,20 +114,23 @@ def parse_form_id(text: object) -> uuid.UUID:
         raise invalid("formId", "invalid_id", str(error)) from None
 
 
-def take_in(body: Mapping[str, Any]) -> Intake:
+def take_in(body: Mapping[str, Any], *, page_controls: Collection[str] = ()) -> Intake:
     """
     Sort a parsed body into values and control fields.
+
+    `page_controls`: of a plain post, the names that are control fields besides ours; it drops framework fields too.
 
     Strings stay, numbers and booleans become their JSON text, null an empty string, a list its members joined with
     `", "`. Numbers are expected as NumberText. Raises ValidationFailed for objects, nested lists, too many fields, and
     names or values that are too long.
     """
-    if len(body) > _MAX_NAMES or _data_count(body) > MAX_FIELDS:
+    if len(body) > _MAX_NAMES or _data_count(body, page_controls) > MAX_FIELDS:
         raise invalid("", "too_many", f"A submission has at most {MAX_FIELDS} fields; this one has {len(body):,}.")
     problems: list[Detail] = []
     values: dict[str, str] = {}
     lists: dict[str, list[str]] = {}
     controls: dict[str, str] = {}
+    dropped: dict[str, str] = {}
     for raw_name, raw in body.items():
         name = clean_name(raw_name)
         members = [as_text(member) for member in raw] if isinstance(raw, list) else None
@@ -127,7 +140,12 @@ def take_in(body: Mapping[str, Any]) -> Intake:
             problems.append(problem)
         if members is not None:
             lists[name] = members
-        (controls if is_control(name) else values)[name] = text
+        if is_control(name, page_controls):
+            controls[name] = text
+        elif page_controls and is_framework_field(name):
+            dropped[name] = text
+        else:
+            values[name] = text
     if problems:
         raise ValidationFailed(problems[:MAX_DETAILS])
     return Intake(
@@ -136,12 +154,13 @@ def take_in(body: Mapping[str, Any]) -> Intake:
         controls={name: controls[name] for name in KEPT_CONTROLS & controls.keys() if controls[name]},
         proofs={name: controls[name] for name in PROOFS & controls.keys()},
         spam_reasons=[f"honeypot: {HONEYPOT} was filled in"] if controls.get(HONEYPOT) else [],
+        dropped=dropped,
     )
 
 
-def is_control(name: str) -> bool:
-    """Return whether a name controls the submission instead of being data."""
-    return name in CONTROL_FIELDS or name in CAPTCHA_FIELDS
+def is_control(name: str, page_controls: Collection[str] = ()) -> bool:
+    """Return whether a name controls the submission instead of being data; `page_controls` as for `take_in`."""
+    return name in CONTROL_FIELDS or name in CAPTCHA_FIELDS or name in page_controls
 
 
 def as_text(value: Any) -> str:
@@ -171,5 +190,7 @@ def _problem(name: str, raw: Any, text: str) -> Detail | None:
     return None
 
 
-def _data_count(body: Mapping[str, Any]) -> int:
-    return sum(not is_control(clean_name(name)) for name in body) if len(body) > MAX_FIELDS else len(body)
+def _data_count(body: Mapping[str, Any], page_controls: Collection[str]) -> int:
+    if len(body) <= MAX_FIELDS:
+        return len(body)
+    return sum(not is_control(clean_name(name), page_controls) for name in body)

@@ -12,7 +12,7 @@ from submissions.receiving.blocked_words import find_blocked_words
 from submissions.receiving.parse_body import Intake
 
 # The honeypots of other services' snippets. Unlike `_gotcha` these are data too, so a form may declare such a field.
-HONEYPOT_ALIASES = ("_honey", "botcheck", "bot-field")
+HONEYPOT_ALIASES = ("_honey", "botcheck", "bot-field", "honeypot")
 _LINK = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 
 

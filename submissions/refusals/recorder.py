@@ -52,14 +52,20 @@ def note_refusal(
     organization_id: uuid.UUID | None,
     form_id: uuid.UUID | None,
     key_id: uuid.UUID | None = None,
+    shown_key: str = "",
 ) -> None:
-    """Record a refused submission. Costs no query, never waits, never raises."""
+    """
+    Record a refused submission. Costs no query, never waits, never raises.
+
+    `shown_key`: the key in the body, where keys are read from it instead of from the header.
+    """
     if request.method != "POST" or failure.status >= 500 or failure.code in NOT_NOTED:
         return
     if failure.code == "not_found" and organization_id is None:  # posts to made-up addresses would fill the buffer
         return
     try:
-        refused = _describe(request, failure, organization_id, form_id, key_id)
+        shown = shown_key or request.META.get(META_NAME, "")
+        refused = _describe(request, failure, organization_id, form_id, key_id, shown)
         if refused.organization_id or refused.form_id or refused.digest:
             waiting.add(refused)
             waiting.start_writer()
@@ -73,14 +79,14 @@ def _describe(
     organization_id: uuid.UUID | None,
     form_id: uuid.UUID | None,
     key_id: uuid.UUID | None,
+    shown: str,
 ) -> Refused:
     """Return the refusal: the origin of the request, the error without any submitted value."""
     detail = failure.details[0] if failure.details else None
-    shown = request.META.get(META_NAME, "")
     is_key = tokens.is_well_formed(shown)
     reason = failure.reason
     if failure.code == "invalid_access_key":
-        reason = "unknown" if is_key else "misspelt" if shown else "missing"
+        reason = reason or ("unknown" if is_key else "misspelt" if shown else "missing")
     return Refused(
         organization_id=organization_id,
         form_id=form_id,

@@ -43,7 +43,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def is_whole(session: pytest.Session) -> bool:
     """Return whether every test of this directory ran."""
     modules = {item.path for item in session.items}
-    left_out = set(Path(__file__).parent.glob("test_*.py")) - modules
+    left_out = set(Path(__file__).parent.rglob("test_*.py")) - modules
     is_part = session.config.stash[IS_PART] or session.config.option.collectonly
     return not left_out and not is_part
 

@@ -93,7 +93,7 @@ def test_hosted_page__without_a_solver__keeps_what_was_typed(plain_visitor: Visi
     page.goto(f"{plain_visitor.service_url}/f/{form_id}")
     page.get_by_label("Message").fill("Hello")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_role("alert")).to_contain_text("proof of work")
+    expect(page.get_by_role("alert")).to_contain_text("could not show that you are not a robot")
     expect(page.get_by_label("Message")).to_have_value("Hello")
 
 

@@ -88,7 +88,7 @@ def texts(*pieces: str) -> Callable[[int], Iterator[str]]:
 def posted(kind: str) -> Callable[[bytes], object]:
     def parse(body: bytes) -> object:
         request = REQUESTS.generic("POST", "/f/x", b"", content_type=kind)
-        return take_in(parse_form_body(request, body))
+        return take_in(parse_form_body(request, body).fields)
 
     return parse
 

@@ -46,14 +46,16 @@ class Row:
 
 WORDS = "A harmless sentence, as people write. "
 PATTERNS = {
-    "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/f/", "/forms.", ".js"), "/f/abc"),
+    "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/forms.", ".js"), "/forms.abc"),
+    "config.api.middleware.PLAIN_POSTS": Row("fullmatch", ("/f/", "/s/", "/p/", "a@", "/", "frm_", "0a"), "/f/abc"),
+    "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
     "config.api.middleware._ACCEPTABLE_ID": Row("fullmatch", ("a.", "_-"), "abc"),
     "config.api.middleware._HEADER_LIST": Row("fullmatch", ("a, ", "~|", "é"), "content-type, "),
     "config.api.parsing._TOKENS": Row("findall", ('\\"', '"a', "NaNx", "\\\\", "[{"), '{"name": "value"}, '),
     "config.error_reports._PUBLIC_ID": Row("fullmatch", ("frm", "frm_", "a_", "0"), "frm_"),
     "config.error_reports._SECRET": Row("findall", ("fp_", "pub_", "whsec_", "a-", "_", "aB3"), WORDS),
     "config.logs._DETAIL": Row("findall", ("DETAIL:", "\nCONTEXT", "\n\nThe abov", "\n\n"), WORDS),
-    "config.pages.own_host._ANSWERED": Row("fullmatch", ("/f/", "/forms.", ".js", "/"), "/f/abc"),
+    "config.pages.own_host._ANSWERED": Row("fullmatch", ("/f/", "/forms.", ".js", "/", "a@"), "/f/abc"),
     "config.text._ADDRESS": Row("search", ("://", "www", " www", "WWW"), WORDS),
     "config.text._IN_A_HOST": Row("search", ("a.b", "a.", ".c1", "\u3002a"), WORDS),
     "config.text._LONE_SURROGATE": Row("findall", ("\ud800", "\udfff"), WORDS),
@@ -73,6 +75,7 @@ PATTERNS = {
     "submissions.hosted.redirects._TRICKS": Row("search", ("/a", "%5c"), "https://example.com/"),
     "submissions.reading.search._WORD": Row("findall", ("a_", "__"), WORDS),
     "submissions.receiving.blocked_words._PIECE": Row("findall", ("a!", "!?", "_-"), WORDS),
+    "submissions.receiving.page_limits._FORM_ID": Row("search", ("/frm_", "/f/", "frm_"), "/f/frm_abc"),
     "submissions.receiving.spam._LINK": Row("findall", ("http", "https:/", "www", " www."), "https://a.example "),
     "submissions.refusals.recorder._QUOTED_NUMBER": Row("sub", ("The number ", "9"), "The number 5 is"),
     "webhooks.channels.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),

@@ -109,5 +109,5 @@ def _reply_to(submission: Submission) -> str:
     """Return the submitter's address: as a control field says, else the first Email field, else `email`."""
     declared = [field["name"] for field in submission.form.fields if field["type"] == FieldType.EMAIL]
     candidates = [submission.controls.get("_replyto")]
-    candidates += [submission.data.get(name) for name in ("replyto", *declared, "email")]
+    candidates += [submission.data.get(name) for name in ("replyto", "replyTo", *declared, "email")]
     return next((address for address in candidates if address), "")

@@ -31,6 +31,8 @@ PATH_PREFIXES = {
 PARAMETER_TEXTS = {
     "formId": "Only those of this form.",
     "from": "From this day (UTC) or time on.",
+    "q": "Only those with this text in a value; upper and lower case are equal.",
+    "status": "Only those with this status.",
     "to": "Up to this day (UTC) or time, itself included.",
 }
 ENUM_MARK = "x-spec-enum-id"  # of drf-spectacular, on each list of choices
@@ -61,8 +63,6 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
         schema.pop(ENUM_MARK, None)
         if schema.get("readOnly") is True:  # for bodies that are records too; generators double such schemas
             del schema["readOnly"]
-        if isinstance(schema.get("const"), bool):  # openapi-generator compares it with the text "true"
-            del schema["const"]
     return result
 
 
@@ -97,6 +97,7 @@ def _finish_parameter(path: str, parameter: Schema) -> None:
         parameter["description"] = f"The id of the {resource_of(path).one}."
     elif name == "formId" and "pattern" not in parameter["schema"]:
         parameter["schema"] = id_schema(Prefix.FORM)
+    _describe_choices(parameter)
     if name in PARAMETER_TEXTS:
         parameter.setdefault("description", PARAMETER_TEXTS[name])
     # Some generators and viewers show only the one, some only the other.
@@ -125,6 +126,8 @@ def _name_enums(result: Schema, schemas: Schema) -> None:
             continue
         choices, kinds = schema.pop("enum"), schema.pop("type")
         schemas[name] = {"type": "string", "enum": [one for one in choices if one is not None]}
+        if CHOICE.match(schema.get("description", "")):
+            schemas[name]["description"] = schema.pop("description")
         reference = {"$ref": f"#/components/schemas/{name}"}
         schema |= {"oneOf": [reference, {"type": "null"}]} if "null" in kinds else reference
 

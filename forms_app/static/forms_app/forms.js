@@ -7,50 +7,72 @@
  * connection or a restarted service loses nothing: the next page load, or `online`, sends it again with the same
  * idempotency key, and the service stores it once.
  *
- * PROOF_FILE and PROOF_INTEGRITY stand for the name and the SRI hash of forms.proof.js; the build fills them in.
+ * What few pages need is in forms.more.js, loaded when it is needed (docs/adr/0055). The build replaces MORE_FILE and
+ * MORE_INTEGRITY by its name and its SRI hash.
  */
 (() => {
-  const script = document.currentScript;
-  const STORE = `fieldpost:${new URL(".", script.src)}`;
+  // A module has no current script: its tag is the one with the address of the running code.
+  const script =
+    document.currentScript || [...document.scripts].find(({ src }) => src && new Error().stack.includes(src));
+  const key = script.getAttribute("data-key");
   const KEPT = 7 * 864e5; // milliseconds during which an unsent submission is retried
   const PAUSES = [1e3, 3e3]; // milliseconds before the second and the third try
   const PATIENCE = 1e4; // milliseconds; a longer Retry-After is waited out in the store
   const LATER = 6e4; // milliseconds until the store is tried again while the page stays
   const QUEUED = "This could not be sent yet. It is saved and will be sent by itself.";
   const FAILED = "This could not be sent. Please try again.";
-  const MARKED = "Please check the marked fields, then send again.";
-  const NO_FILES = "Files cannot be sent with this form. Remove the file, then send again.";
-  const fills = new WeakMap(); // form -> [body, id]: pressing again after a failure is the same fill
-  const slots = new WeakMap(); // form -> its elements for the messages success, error, queued
-  const flagged = new WeakMap(); // input -> [the element with its message, its aria-describedby before]
-  const underWay = new Set(); // ids being sent
-  const watchers = new Map(); // id -> [form that waits for the result, its values when it was sent]
-  const proven = new Map(); // id -> body with its proof of work: pressing again is the same request
+  const NO_FILES = "Files cannot be sent. Remove the file, then send again.";
+  // Forms that fetch something for the page. A form that wants to be sent anyway has its own data-form-id.
+  const SEARCHES = "search,[role=search],form[hx-get]";
+  const underWay = new Set(); // ids that are being sent, or that a form of this page waits for
+  // form[STATE]: {press: the submit event, text and item: the last fill, slots: {kind: [element, page's own words]}}
+  const STATE = Symbol();
 
   // An input called "reset" or "elements" hides the form's own property; the prototype's is out of its reach.
-  const own = (form, name) => Reflect.get(HTMLFormElement.prototype, name, form);
   const call = (form, name, ...values) => HTMLFormElement.prototype[name].apply(form, values);
-  const isForm = (target) => target instanceof HTMLFormElement; // components have events of that name, too
-  const setting = (form, name) =>
-    call(form, "getAttribute", `data-${name}`) || script.getAttribute(`data-${name}`) || "";
+  const attribute = (form, name) => call(form, "getAttribute", name);
+  const setting = (form, name) => attribute(form, `data-${name}`) || script.getAttribute(`data-${name}`);
   const address = (path) => new URL(path, script.src);
-  const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+  const STORE = `fieldpost:${address(".")}`;
+  const newId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
   /** Dispatches an event; returns false when a listener has canceled the default action. */
   const emit = (form, name, detail) =>
-    call(form, "dispatchEvent", new CustomEvent(`fieldpost:${name}`, { bubbles: true, cancelable: true, detail }));
+    call(
+      form,
+      "dispatchEvent",
+      new CustomEvent(`fieldpost:${name}`, { bubbles: true, cancelable: true, composed: true, detail }),
+    );
+
+  // Further files -----------------------------------------------------------------------------------------------------
+  let failures = ""; // browsers remember by its address that a module could not be loaded: this makes a new address
+  /**
+   * Loads a module; returns an empty one when that fails. The preload checks its hash, as `import` cannot; a script tag
+   * would need a trusted type.
+   */
+  const load = (file, integrity) =>
+    new Promise((done) => {
+      const { href } = address(file + failures);
+      const link = document.createElement("link");
+      link.onerror = () => {
+        failures += "?";
+        done({});
+      };
+      link.onload = () => import(href).then(done, link.onerror);
+      document.head.append(Object.assign(link, { rel: "modulepreload", href, integrity }));
+      if (!link.relList.supports(link.rel)) link.onload();
+    });
+  /** Calls a function of forms.more.js; does nothing when that cannot be loaded. */
+  const more = (name, ...values) => load(MORE_FILE, MORE_INTEGRITY).then((module) => module[name]?.(...values));
 
   // The store: a list of {id, url, key, body, at} --------------------------------------------------------------------
-  const read = (text) => {
-    try {
-      return [].concat(JSON.parse(text) || []);
-    } catch {
-      return []; // somebody else wrote there
-    }
-  };
   /** Stores the list as changed by `edit` and returns it; returns an empty list where storage is forbidden or full. */
   const change = (edit) => {
+    let items = [];
     try {
-      const items = edit(read(localStorage.getItem(STORE)));
+      items = items.concat(JSON.parse(localStorage.getItem(STORE)) || []);
+    } catch {} // forbidden, or somebody else wrote there
+    try {
+      items = edit(items);
       localStorage.setItem(STORE, JSON.stringify(items));
       return items;
     } catch {
@@ -58,264 +80,232 @@
     }
   };
   const drop = ({ id }) => change((items) => items.filter((one) => one.id !== id));
-  const keep = (item) => change((items) => [...items.filter((one) => one.id !== item.id), item]).length > 0;
+  const keep = (item) => change((items) => [...items.filter((one) => one.id !== item.id), item]).length;
 
   // Sending ----------------------------------------------------------------------------------------------------------
   /** Returns the service's response {status, success, …}, or {wait} in milliseconds when a retry is needed. */
-  const attempt = async ({ url, key, id, body }, isFirst) => {
+  const attempt = async (item, isFirst, isProven) => {
+    const { body } = item;
     try {
-      const answer = await fetch(url, {
+      const answer = await fetch(item.url, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "x-access-key": key, "Idempotency-Key": id },
+        headers: { "Content-Type": "application/json", "x-access-key": item.key, "Idempotency-Key": item.id },
         body,
         credentials: "omit",
         keepalive: isFirst && body.length < 2e4, // outlives the page; browsers allow 64 KiB of it, in bytes
       });
       const { status } = answer;
       if (status === 429 || (status > 501 && status < 505)) return { wait: answer.headers.get("Retry-After") * 1e3 };
-      return { status, ...(await answer.json().catch(() => ({}))) };
+      const response = { status, ...(await answer.json().catch(() => ({}))) };
+      if (isProven || response.details?.[0].code !== "proof_of_work_required") return response;
+      item.body = (await more("prove", load, item)).body;
+      keep(item); // before it is sent: a retry must be the same request
+      return attempt(item, isFirst, true);
     } catch {
       return {}; // no network, no server, or the page is being closed
     }
   };
-  const sendWithPatience = async (item) => {
-    for (let tries = 0; ; tries++) {
-      const answer = await attempt(item, !tries);
-      if (answer.status) return answer;
-      answer.wait ||= PAUSES[tries] || LATER;
-      if (answer.wait > PATIENCE || tries >= PAUSES.length) return answer;
-      await new Promise((done) => setTimeout(done, answer.wait));
-    }
-  };
-  /** Loads the solver, only for a form that needs it, and returns the solution of a fresh challenge for its id. */
-  const prove = ({ url }) =>
-    new Promise((done, failed) => {
-      const tag = document.createElement("script");
-      tag.onload = () => tag.solve(address(`f/challenge${new URL(url).search}`)).then(done, failed);
-      tag.onerror = failed;
-      const checked = { integrity: PROOF_INTEGRITY, crossOrigin: "anonymous" };
-      document.head.append(Object.assign(tag, checked, { src: address(PROOF_FILE) }));
-    });
   const send = async (item) => {
     underWay.add(item.id);
-    try {
-      const answer = await sendWithPatience(item);
-      if (answer.details?.[0].code !== "proof_of_work_required") return answer;
-      item.body = JSON.stringify({ ...JSON.parse(item.body), _altcha: await prove(item) });
-      proven.set(item.id, item.body);
-      keep(item); // before it is sent: a retry must be the same request
-      return await sendWithPatience(item);
-    } catch {
-      return { wait: LATER }; // the solver could not be loaded
-    } finally {
-      underWay.delete(item.id);
+    for (let tries = 0; ; tries++) {
+      const answer = await attempt(item, !tries);
+      const wait = answer.wait || PAUSES[tries] || LATER;
+      if (answer.status || wait > PATIENCE || tries > 1) {
+        underWay.delete(item.id);
+        return { wait, ...answer };
+      }
+      await new Promise((done) => setTimeout(done, wait));
     }
   };
-  /** Sends the stored submissions; without a form on the page, drops only those that no retry could fix. */
+  /** Sends the submissions of earlier pages. Drops those with a final response, unless it may be another some day. */
   const flush = async () => {
     for (const item of change((items) => items.filter(({ at }) => Date.now() - at < KEPT))) {
       if (underWay.has(item.id)) continue;
-      const answer = await send(item);
-      const [form, before] = watchers.get(item.id) || [];
-      if (!answer.status) later(item, form, answer.wait, before);
-      else if (form || ![401, 403, 404, 500].includes(answer.status)) drop(item);
-      if (answer.status && fills.get(form)?.[1] === item.id) fills.delete(form);
-      if (form && answer.status) finish(form, answer, null, JSON.parse(item.body), before !== valuesOf(form));
+      const { status } = await send(item);
+      if (status && ![401, 403, 404, 500].includes(status)) drop(item);
     }
-  };
-  const later = ({ id }, form, wait, before) => {
-    if (!form) return; // the next load or `online`
-    watchers.set(id, [form, before]);
-    setTimeout(flush, wait);
   };
 
   // Collecting --------------------------------------------------------------------------------------------------------
-  const controls = (form) => [...own(form, "elements")];
-  const valuesOf = (form) => JSON.stringify([...new FormData(form)]);
-  /** Returns names mapped to strings, or lists of strings. Throws an error response when a file was chosen. */
-  const collect = (form, button) => {
-    const data = Object.create(null);
+  const controls = (form) => [...Reflect.get(HTMLFormElement.prototype, "elements", form)];
+  /** Returns pairs of name and value as a browser sends them, without secrets. Nameless inputs go under their id. */
+  const entriesOf = (form) => {
+    const inputs = controls(form);
+    const nameless = inputs.filter((input) => input.id && !input.getAttribute("name"));
+    for (const input of nameless) input.setAttribute("name", input.id);
     // By `autocomplete` too: a button that shows a password turns it into a text input.
-    const secret = controls(form).map(
-      ({ type, autocomplete, name }) => `${type} ${autocomplete}`.includes("password") && name,
+    const secret = inputs.map(
+      (input) =>
+        /password|one-time-code|\bcc-/i.test(`${input.type} ${input.getAttribute("autocomplete")}`) && input.name,
     );
-    const entries = [...new FormData(form)];
-    if (button?.name && button.type === "submit") entries.push([button.name, button.value]);
-    for (const [name, value] of entries) {
-      if (secret.includes(name)) continue;
-      if (typeof value === "string") data[name] = name in data ? [].concat(data[name], value) : value;
-      else if (value.name) throw { details: [{ field: name, message: NO_FILES }] };
-    }
-    const webhook = setting(form, "webhook-url");
-    if (webhook) data._webhook = webhook;
-    return data;
+    const entries = [...new FormData(form)].filter(([name]) => !secret.includes(name));
+    for (const input of nameless) input.removeAttribute("name");
+    return entries;
   };
+  const valuesOf = (form) => JSON.stringify(entriesOf(form));
 
   // What the visitor sees --------------------------------------------------------------------------------------------
+  /**
+   * Adds an element, and hides it from its neighbour's `nextSibling`: a framework that hydrates the page compares its
+   * nodes with these, and would throw away the form and the message for one node too many.
+   */
   const add = (tag, attribute, place) => {
     const element = document.createElement(tag);
     element.setAttribute(attribute, "");
     place(element);
+    const node = element.previousSibling;
+    const get = () => {
+      const next = Reflect.get(Node.prototype, "nextSibling", node);
+      return next === element ? element.nextSibling : next;
+    };
+    if (node) Object.defineProperty(node, "nextSibling", { configurable: true, get });
     return element;
   };
-  const findSlot = (form, kind, button) => {
+  const findSlot = (form, kind) => {
     const attribute = `data-fieldpost-${kind}`;
     const alone = document.forms.length < 2 && document.querySelector(`[${attribute}]`);
     const given = call(form, "querySelector", `[${attribute}]`) || alone;
-    // A form directly inside a table has no box, so its children would not be drawn either.
-    const isDrawn = call(form, "getClientRects").length || !button;
-    const place = (element) =>
-      isDrawn ? call(form, "append", element) : (button.closest("table") || button).after(element);
-    const slot = given || add("p", attribute, place);
+    const slot = given || add("p", attribute, (element) => call(form, "append", element));
     if (!slot.hasAttribute("role")) slot.setAttribute("role", kind === "error" ? "alert" : "status");
     return [slot, kind === "success" && slot.textContent.trim()];
   };
+  /** Returns whether an element is on plain white, and has no keys of a framework (a form has those of its inputs). */
+  const isPlain = (at) =>
+    !at ||
+    (/^rgb(a.0, 0, 0, 0.|.255, 255, 255.)[\d,]*$/.test(getComputedStyle(at).backgroundColor + Object.keys(at)) &&
+      isPlain(at.parentElement));
   /** Shows one message; without a kind, none. Keeps a page's own success text, but replaces its error text. */
-  const say = (form, kind, text, button) => {
-    if (!slots.has(form)) slots.set(form, {});
-    const known = slots.get(form);
-    if (kind) known[kind] ||= findSlot(form, kind, button);
-    for (const [name, [slot, words]] of Object.entries(known)) {
+  const say = (form, kind, text, inputs) => {
+    const { slots } = form[STATE];
+    if (kind) slots[kind] ||= findSlot(form, kind);
+    for (const [name, [slot, words]] of Object.entries(slots)) {
       slot.hidden = name !== kind;
-      if (name === kind && !words) slot.textContent = text;
+      if (slot.hidden) continue;
+      if (!words) slot.textContent = text;
+      slot.scrollIntoView({ block: "nearest" });
+      if (!slot.offsetHeight || !isPlain(slot)) more("finish", slot, inputs);
     }
   };
-  const clear = (form) => {
+  const complain = async (form, { details = [], message }) => {
+    const text = details[0] && (await more("mark", form, controls(form), details, add));
+    say(form, "error", text || message || FAILED);
+  };
+  /** Shows a response. Ends when a page that it leads to is there. */
+  const finish = async (form, answer, item, isChanged) => {
     say(form);
-    for (const input of controls(form)) {
-      if (!flagged.has(input)) continue;
-      const [note, described] = flagged.get(input);
-      note.remove();
-      flagged.delete(input);
-      input.removeAttribute("aria-invalid");
-      if (described) input.setAttribute("aria-describedby", described);
-      else input.removeAttribute("aria-describedby");
-    }
-  };
-  const complain = (form, { details = [], message }, button) => {
-    const inputs = new Map(
-      controls(form)
-        .map((input) => [input.type === "hidden" || input.name, input])
-        .reverse(),
-    );
-    const unplaced = [];
-    let first;
-    for (const detail of details) {
-      const input = inputs.get(detail.field);
-      if (!input) unplaced.push(detail.message);
-      if (!input || flagged.has(input)) continue;
-      const place = (element) => (input.closest("label") || input).after(element);
-      const note = add("span", "data-fieldpost-field-error", place);
-      const described = input.getAttribute("aria-describedby"); // the page's own hint
-      flagged.set(input, [note, described]);
-      note.textContent = detail.message;
-      note.id = `fieldpost-${newId()}`;
-      input.setAttribute("aria-invalid", "true");
-      input.setAttribute("aria-describedby", described ? `${described} ${note.id}` : note.id);
-      first ||= input;
-    }
-    say(form, "error", unplaced.join(" ") || (first && MARKED) || message || FAILED, button);
-    first?.focus();
-  };
-  /** Navigates to the target; returns whether it is a web address. */
-  const leave = (target) => {
-    try {
-      const url = new URL(target, location.href);
-      if (!/^https?:$/.test(url.protocol)) return false;
-      location.assign(url);
-      return true;
-    } catch {
-      return false; // not an address: the message that is shown is all there is to see
-    }
-  };
-  /** Shows a response. Returns true when the browser navigates to another page. */
-  const finish = (form, answer, button, data = {}, isChanged = false) => {
-    clear(form);
     if (!answer.success) {
-      if (emit(form, "error", answer)) complain(form, answer, button);
+      if (emit(form, "error", answer)) await complain(form, answer);
       return;
     }
-    if (!isChanged) fills.delete(form);
+    if (form[STATE].item === item) form[STATE].text = "";
     if (!emit(form, "success", answer)) return;
-    say(form, "success", answer.message, button);
-    if (isChanged) return; // an earlier fill has arrived while the visitor types the next one
-    call(form, "reset");
-    // Without the underscore these names may be data; then they have to look like an address.
-    const alias = [data.redirect, data.redirectTo].find((value) => /^(https?:\/\/|\/)/.test(value));
-    const target = setting(form, "redirect") || data._next || alias;
-    return target && leave(target);
+    if (!isChanged) call(form, "reset"); // else, an earlier fill has arrived while the visitor types the next one
+    say(form, "success", answer.message, !isChanged && controls(form));
+    const redirect = setting(form, "redirect");
+    if (!isChanged && (redirect || /"_next"|"redirect/.test(item.body))) await more("leave", redirect, item.body);
   };
 
   // A submit ---------------------------------------------------------------------------------------------------------
-  const itemOf = (form, data) => {
-    const body = JSON.stringify(data);
-    const url = address("api/submit");
-    const formId = setting(form, "form-id");
-    if (formId) url.searchParams.set("formId", formId);
-    if (fills.get(form)?.[0] !== body) fills.set(form, [body, newId()]);
-    return { id: fills.get(form)[1], url: url.href, key: script.getAttribute("data-key"), body, at: Date.now() };
-  };
-  const deliver = async (form, button, data) => {
-    const item = itemOf(form, data);
-    if (underWay.has(item.id)) return; // the store is sending it just now
-    item.body = proven.get(item.id) || item.body;
-    const before = valuesOf(form);
+  /** Sends an item and shows the result. When it has to wait, goes on later, with the values of the form by then. */
+  const deliver = async (form, item, before) => {
+    const now = valuesOf(form);
     const isKept = keep(item);
     const answer = await send(item);
-    if (answer.status) drop(item);
-    if (answer.status || !isKept) return finish(form, answer, button, data);
-    later(item, form, answer.wait, before);
-    clear(form);
-    if (emit(form, "queued", answer)) say(form, "queued", QUEUED, button);
+    if (answer.status || !isKept) {
+      drop(item);
+      return finish(form, answer, item, before && before !== valuesOf(form));
+    }
+    underWay.add(item.id);
+    new Promise((done) => {
+      item.wake = done;
+      setTimeout(done, answer.wait);
+      addEventListener("online", done);
+    }).then(() => deliver(form, item, before || now));
+    if (before) return;
+    say(form);
+    if (emit(form, "queued", answer)) say(form, "queued", QUEUED);
   };
   const submit = async (form, button) => {
     if (call(form, "hasAttribute", "aria-busy")) return; // a double click
-    let data;
-    try {
-      data = collect(form, button);
-    } catch (refusal) {
-      return finish(form, refusal, button);
-    }
+    const entries = entriesOf(form);
+    const details = entries.filter(([, value]) => value.name).map(([field]) => ({ field, message: NO_FILES }));
+    if (details[0]) return finish(form, { details });
+    if (button?.name && button.type === "submit") entries.push([button.name, button.value]);
+    const data = Object.create(null);
+    for (const [name, value] of entries)
+      if (typeof value === "string") data[name] = name in data ? [].concat(data[name], value) : value;
+    const webhook = setting(form, "webhook-url");
+    if (webhook) data._webhook = webhook;
     if (!emit(form, "submit", { data })) return;
+    const known = form[STATE];
+    const body = JSON.stringify(data);
+    // Pressed again after a failure, it is the same fill and the same item, maybe with its proof of work.
+    if (known.text !== body) {
+      const url = address("api/submit");
+      const formId = setting(form, "form-id");
+      if (formId) url.searchParams.set("formId", formId);
+      known.text = body;
+      known.item = { id: newId(), url: url.href, key, body, at: Date.now() };
+    }
+    const { item } = known;
+    if (underWay.has(item.id)) return item.wake();
     const buttons = [...controls(form), button].filter((one) => one?.type === "submit" && !one.disabled);
-    const disable = (is) => {
+    const setBusy = (is) => {
+      call(form, is ? "setAttribute" : "removeAttribute", "aria-busy", is);
       for (const one of buttons) one.disabled = is;
     };
-    call(form, "setAttribute", "aria-busy", "true");
-    disable(true);
-    const free = () => {
-      call(form, "removeAttribute", "aria-busy");
-      disable(false);
-    };
-    let isLeft;
-    try {
-      isLeft = await deliver(form, button, data);
-    } finally {
-      // While the next page is on its way, a click would send the emptied form.
-      if (isLeft) addEventListener("pagehide", free, { once: true });
-      setTimeout(free, isLeft ? PATIENCE : 0); // it may have been a download
-    }
+    setBusy(true);
+    await deliver(form, item);
+    setBusy(false);
+  };
+  /** Returns whether a form is to be sent, and not a search, a dialog, or one that its page keeps. */
+  const isOurs = (form, button) => {
+    if (call(form, "hasAttribute", "data-fieldpost-ignore")) return false;
+    const method = button?.getAttribute("formmethod");
+    if (/^dialog$/i.test(method)) return false; // a button that closes, in any form
+    const isSearch = /^(get|dialog)$/i.test(method || attribute(form, "method")) || call(form, "closest", SEARCHES);
+    return attribute(form, "data-form-id") || !isSearch;
   };
   const take = (event) => {
-    const form = event.target;
-    if (!isForm(form)) return;
-    const method = event.submitter?.getAttribute("formmethod") || own(form, "method");
-    if (call(form, "hasAttribute", "data-fieldpost-ignore") || method === "dialog") return;
+    const form = event.form || event.target; // Unpoly's event is on the button
+    const press = form[STATE]?.press;
+    if (!press || event.defaultPrevented) return;
     event.preventDefault();
-    submit(form, event.submitter);
+    form[STATE].press = 0; // what a framework sends next is not what a visitor has submitted
+    const action = attribute(form, "action");
+    if (/^(http|\/\/)/i.test(action)) more("explainAction", action);
+    submit(form, press.submitter);
   };
-  // In the bubble phase, so that a page's own checks run first and can cancel.
-  addEventListener("submit", (event) => event.defaultPrevented || take(event));
-  // Webflow's script cancels every submit of its forms, even those it cannot send: take these in the capture phase.
-  addEventListener(
-    "submit",
-    (event) => {
-      if (!isForm(event.target) || !call(event.target, "closest", ".w-form")) return;
-      take(event);
-      if (event.defaultPrevented) event.stopImmediatePropagation();
-    },
-    true,
-  );
+  /** Runs before every other script. */
+  const prepare = (event) => {
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement)) return; // components have events of that name, too
+    form[STATE] ||= { slots: {} };
+    form[STATE].press = isOurs(form, event.submitter) && event;
+    if (form[STATE].press) call(form, "setAttribute", "data-turbo", false); // then Turbo does not take it
+    // Webflow's script cancels every submit of its forms, even those it cannot send: take these now.
+    if (!call(form, "closest", ".w-form")) return;
+    take(event);
+    if (event.defaultPrevented) event.stopImmediatePropagation();
+  };
+  const listen = (root) => {
+    root.addEventListener("submit", prepare, true);
+    root.addEventListener("submit", take); // in the bubble phase, so that a page's own checks run first and can cancel
+  };
+  listen(window);
+  // A submit event does not leave its shadow root, but these do, and come before it.
+  for (const type of ["focusin", "keydown", "click"])
+    addEventListener(
+      type,
+      (event) => event.composedPath().some((root) => root instanceof ShadowRoot && listen(root)),
+      true,
+    );
+  // htmx and Unpoly cancel the submit, and announce in this way that they send the form themselves.
+  addEventListener("htmx:beforeRequest", take);
+  addEventListener("up:form:submit", take);
   addEventListener("online", flush);
+  // A secret key, the developer's own machine, or a question: explain what is wrong.
+  if (/^[^_]+_[^_]+ |localhost$/.test(`${key} ${location.hostname}`) || "debug" in script.dataset)
+    more("explain", load, script);
   flush();
 })();

@@ -64,9 +64,7 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return case
     if case.meta.phase.name.value != "stateful":  # there, ids come from earlier answers
-        for values, name in ((case.path_parameters, "id"), (case.query, "formId"), (case.body, "formId")):
-            if isinstance(values, dict) and name in values:
-                values[name] = existing(str(values[name]))
+        name_existing(case)
     if isinstance(case.body, dict) and "_formId" in case.body:  # read only where the query has no form id
         case.body["_formId"] = IDS["frm"][zlib.crc32(repr(case.body["_formId"]).encode()) % len(IDS["frm"])]
     if isinstance(case.query, dict) and "cursor" in case.query:
@@ -78,6 +76,15 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
     if isinstance(case.body, dict):
         correct_form(case.body)
     return case
+
+
+def name_existing(case: Case[Any]) -> None:
+    """Replace most ids in path, query and body by existing ones."""
+    for values, name in ((case.path_parameters, "id"), (case.query, "formId"), (case.body, "formId")):
+        if isinstance(values, dict) and name in values:
+            values[name] = existing(str(values[name]))
+    if isinstance(case.body, dict) and isinstance(case.body.get("ids"), list):
+        case.body["ids"] = [existing(str(one)) for one in case.body["ids"]]
 
 
 def existing(drawn: str) -> str:

@@ -126,7 +126,7 @@ CASES = {
         403,
         failure(
             "origin_not_allowed",
-            "This form does not take submissions from this origin: https://b.example. Add it to the form's list.",
+            "This form does not take submissions from https://b.example.",
         ),
     ),
     "not_found object": Case(

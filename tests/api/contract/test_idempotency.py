@@ -15,7 +15,7 @@ from keys.plans import Plan
 from submissions.models import Submission
 from tests.services.client import Answer, Client
 from tests.support.deliveries import deliveries_of
-from tests.support.replies import ALL_SIX, INVALID_ACCESS_KEY, failure, invalid, success, unknown_id
+from tests.support.replies import ALL_SIX, INVALID_ACCESS_KEY, NOT_FOUND, failure, invalid, success, unknown_id
 from tests.support.tables.callers import House, furnish
 from tests.support.tables.permission_table import ADMIN, TABLE, Endpoint
 from tests.support.tenants import Tenant, make_tenant
@@ -171,16 +171,30 @@ def test_refusal__is_not_remembered(api: Client) -> None:
     assert "Idempotent-Replayed" not in taken.headers
 
 
+def test_answer__object_that_was_made_is_deleted__is_repeated(api: Client) -> None:
+    house = furnish(make_tenant())
+    body = {"formId": house.ids["forms"], "url": "http://127.0.0.1:9/made", "events": ["submission.created"]}
+    endpoint = Endpoint("POST", "/api/webhooks", "", 201, body)
+    first = send(house, api, endpoint)
+    made = first.json()["data"]["id"]
+    assert api.delete(f"/api/webhooks/{made}", house.tenant.key).status == 200
+
+    again = send(house, api, endpoint)
+
+    assert (again.status, again.json()["data"]["id"], again.headers["Idempotent-Replayed"]) == (201, made, "true")
+    assert not Webhook.objects.filter(form__organization=house.tenant.organization, url=body["url"]).exists()
+
+
 @pytest.mark.on_sqlite
-def test_answer__object_deleted_meanwhile__is_repeated(api: Client) -> None:
+def test_answer__object_of_the_path_is_deleted__is_not_found(api: Client) -> None:
     house = furnish(make_tenant())
     endpoint = Endpoint("POST", "/api/webhooks/{id}/test", "")
-    first = send(house, api, endpoint)
+    assert send(house, api, endpoint).status == 200
     api.delete(f"/api/webhooks/{house.ids['webhooks']}", house.tenant.key)
 
-    again, fresh = send(house, api, endpoint), send(house, api, endpoint, "another")
+    again = send(house, api, endpoint)
 
-    assert (again.status, again.body, fresh.status) == (200, first.body, 404)
+    assert (again.status, again.json()) == (404, NOT_FOUND)
 
 
 def test_answer__older_than_a_day__is_forgotten(api: Client) -> None:

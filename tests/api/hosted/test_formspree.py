@@ -59,4 +59,6 @@ def test_formspree_client__reports_errors_of_the_form(api: Client) -> None:
 
     assert seen == cases
     assert submit_with_formspree(api, tenant.form(), {}, "object")["form"][0]["code"] == "EMPTY"
-    assert "cv" in submit_with_formspree(api, tenant.form(), {"cv": "me"}, "FormData")["fields"]
+    refused = submit_with_formspree(api, tenant.form(), {"cv": "me"}, "FormData")
+    message = "Files cannot be sent with this form. Remove the file from “cv”, then send it again."
+    assert refused == {"kind": "error", "form": [{"code": "NO_FILE_UPLOADS", "message": message}], "fields": {}}

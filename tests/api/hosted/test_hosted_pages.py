@@ -77,10 +77,13 @@ def test_page__is_framed_by_its_allowed_origins_alone(
 
 
 def test_page__is_not_read_by_other_origins_scripts(api: Client) -> None:
-    form_id = make_tenant().form()
+    """But thanks are: the redirect leads scripts there that ask for no JSON, and it must not fail for them."""
+    form_id, evil = make_tenant().form(), {"Origin": "https://evil.example"}
 
-    for path in (f"/f/{form_id}", f"/f/{form_id}/thanks"):
-        assert "Access-Control-Allow-Origin" not in api.get(path, headers={"Origin": "https://evil.example"}).headers
+    for path in (f"/f/{form_id}", f"/f/{form_id}/", f"/f/{form_id}/report", f"/s/{form_id}", f"/{form_id}"):
+        assert "Access-Control-Allow-Origin" not in api.get(path, headers=evil).headers
+    thanks = api.get(f"/f/{form_id}/thanks", headers=evil)
+    assert (thanks.headers["Access-Control-Allow-Origin"], "Set-Cookie" in thanks.headers) == (evil["Origin"], False)
 
 
 def test_hostile_names_labels_and_values__are_shown_as_text(api: Client) -> None:
@@ -88,9 +91,9 @@ def test_hostile_names_labels_and_values__are_shown_as_text(api: Client) -> None
     form_id = make_tenant().form(name=HOSTILE, fields=[{**field, "placeholder": HOSTILE}], success_message=HOSTILE)
 
     pages = [api.get(f"/f/{form_id}"), post(api, form_id, {"other": HOSTILE, "_subject": HOSTILE})]
-    pages += [post(api, form_id, {HOSTILE: HOSTILE}), api.get(f"/f/{form_id}/thanks")]
+    pages += [api.get(f"/f/{form_id}/thanks"), post(api, unknown_id("frm"), {HOSTILE: HOSTILE})]
 
-    assert [page.status for page in pages] == [200, 400, 200, 200]
+    assert [page.status for page in pages] == [200, 400, 200, 404]
     for page in pages:
         assert "<script>alert" not in page.text
         assert html.escape(HOSTILE) in page.text
@@ -107,5 +110,8 @@ def test_head_is_get_without_body__and_other_methods_are_told_what_works(api: Cl
 def test_thanks_page__has_the_forms_own_words(api: Client) -> None:
     form_id = make_tenant().form(success_message="See you\nsoon & well")
 
-    assert "See you<br>soon &amp; well" in api.get(f"/f/{form_id}/thanks").text
-    assert "See you<br>soon &amp; well" in post(api, form_id, GOOD).text
+    answer = post(api, form_id, GOOD)
+
+    thanks = f"/f/{form_id}/thanks"
+    assert (answer.status, answer.headers["Location"]) == (303, f"http://127.0.0.1:{api.port}{thanks}")
+    assert "See you<br>soon &amp; well" in api.get(thanks).text

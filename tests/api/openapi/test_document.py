@@ -1,5 +1,6 @@
 """The OpenAPI document as its readers want it: names that people say, texts, tags, no traps for generators."""
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tests.services.processes import ROOT
 pytestmark = pytest.mark.on_sqlite  # about a document, not rows
 
 NODE_PROGRAMS = ROOT / "build" / "node" / "node_modules" / ".bin"  # `make test` installs them
-OF_OUR_CODE = re.compile(r"Patched|Paginated|Writable|Record|Serializer|Request$|Inline")
+OF_OUR_CODE = re.compile(r"Patched|Paginated|Writable|Record|Serializer|(?<!Sent)Request$|Inline")
 OPERATION_ID = re.compile(r"[a-z]+([A-Z][a-z]+)+")
 ENVELOPE = {"success", "data", "message", "pagination"}
 
@@ -83,11 +84,18 @@ def test_schemas__names_and_texts__are_for_people(document: dict[str, Any]) -> N
         f"{name}.{member}"
         for name, schema in schemas.items()
         for member, below in schema.get("properties", {}).items()
-        if not below.get("description") and member not in ENVELOPE and name != "Pagination"
+        if not below.get("description") and member not in ENVELOPE
     ]
     assert silent == []
     labels = [one["description"] for one in every_schema(document) if str(one.get("description")).startswith("* `")]
     assert [text for text in labels if "Url" in text] == []
+    parameters = [(one["operationId"], each) for one in operations(document) for each in one.get("parameters", [])]
+    assert [(name, each["name"]) for name, each in parameters if not each.get("description")] == []
+
+
+def test_document__made__gives_no_warning(service: Application) -> None:
+    """Two serializers with one name, or a type that could only be guessed."""
+    service.manage("spectacular", "--validate", "--fail-on-warn", "--file", os.devnull)
 
 
 def test_schemas__for_generators__have_no_known_trap(document: dict[str, Any]) -> None:

@@ -17,7 +17,6 @@ OF_HTTP = {
     "Access-Control-Allow-Origin",
     "Allow",  # listed for 405; Django REST framework sends it with every answer
     "Access-Control-Expose-Headers",
-    "Cache-Control",
     "Connection",
     "Content-Encoding",
     "Content-Length",

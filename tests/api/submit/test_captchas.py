@@ -104,7 +104,7 @@ def test_captcha__half_configured__is_off(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form(spam_protection={"captcha": "turnstile"})
 
-    assert post(api, form_id, {"a": "1"}).status == 200, "without a token nobody who is asked would let it pass"
+    assert post(api, form_id, {"a": "1"}).status == 303, "without a token nobody who is asked would let it pass"
 
 
 @pytest.mark.parametrize(("kind", "css_class"), [("turnstile", "cf-turnstile"), ("hcaptcha", "h-captcha")])

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from forms_app.script_builds import BUILDS, ESBUILD, build_all
+from forms_app.script_builds import BUILDS, TOOLS, build_all
 from tests.services.client import Client
 from tests.services.processes import ROOT
 
 pytestmark = pytest.mark.on_sqlite  # about a file, not rows
 
-NAMES = ["forms.js", "forms.proof.js"]
+NAMES = ["forms.js", "forms.more.js", "forms.proof.js", "forms.debug.js"]
 MAX_GZIPPED = 3 * 1024  # bytes
 
 
@@ -86,7 +86,7 @@ def test_script__posted_to__is_refused(api: Client) -> None:
 
 
 def test_committed_builds__are_what_the_sources_make() -> None:
-    fresh: dict[str, Any] = build_all(esbuild=ROOT / ESBUILD)
+    fresh: dict[str, Any] = build_all(tools=ROOT / TOOLS)
 
     for name, content in fresh.items():
         assert (BUILDS / name).read_bytes() == content, f"{name}: run `make forms.js` and commit what it writes"

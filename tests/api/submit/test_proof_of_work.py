@@ -38,7 +38,7 @@ def test_page__without_a_proof__is_told_what_is_missing(api: Client) -> None:
     assert codes(submit(api, tenant.publishable, form_id, {"a": "1"})) == REQUIRED
     assert codes(submit(api, tenant.key, form_id, {"a": "1"}, **PAGE)) == REQUIRED
     error = ask(api, form_id, {"a": "1"}).json()["errors"][0]
-    assert (error["code"], error["field"]) == ("proof_of_work_required", "_altcha")
+    assert (error["code"], "field" in error, "_altcha" in error["message"]) == ("proof_of_work_required", False, False)
     assert records(api, tenant, form_id) == []
 
 
@@ -158,5 +158,6 @@ def test_challenge__is_fresh_each_time_and_open_to_every_origin(api: Client) -> 
 
     assert answers[0].json()["signature"] != answers[1].json()["signature"]
     for answer in answers:
-        assert (answer.headers["Cache-Control"], answer.headers["Access-Control-Allow-Origin"]) == ("no-store", "*")
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Access-Control-Allow-Origin"] == PAGE["Origin"]
         assert answer.json()["parameters"]["algorithm"] == "SHA-256"

@@ -87,7 +87,7 @@ def test_page_sent_too_fast__is_spam(
     form_id = tenant.form(spam_protection=protection)
     stamp = stamps.make(form_id, opened_at=time.time() - seconds)
 
-    assert post(api, form_id, GOOD, query=f"?stamp={stamp}").status == 200
+    assert post(api, form_id, GOOD, query=f"?stamp={stamp}").status == 303
 
     [record] = records(api, tenant, form_id)
     assert record["spamReasons"] == ([Like(reason)] if reason else [])
@@ -99,7 +99,7 @@ def test_stamp_of_another_form_or_tampered_with__says_nothing(api: Client) -> No
     stamp = stamps.make(other)
 
     for query in (f"?stamp={stamp}", f"?stamp={stamps.make(form_id)[:-2]}", "?stamp=", "?stamp=%00"):
-        assert post(api, form_id, GOOD, query=query).status == 200
+        assert post(api, form_id, GOOD, query=query).status == 303
 
     assert [record["spam"] for record in records(api, tenant, form_id)] == [False] * 4
 

@@ -16,7 +16,7 @@ BURST, FORM_BURST, MINUTE = 10, 60, 60
 
 
 def refused(origin: str) -> dict[str, object]:
-    message = f"This form does not take submissions from this origin: {origin}. Add it to the form's list."
+    message = f"This form does not take submissions from {origin}."
     return failure("origin_not_allowed", message)
 
 
@@ -57,13 +57,14 @@ OFF_THE_LIST = [
     ({"Origin": "chrome-extension://abcdef"}, "chrome-extension://abcdef"),
     ({"Origin": "https://evil.example", "Referer": "https://shop.example.com/"}, "https://evil.example"),
 ]
+HIDDEN = "this page, which hides its address"
 WITHOUT_ORIGIN = [
-    ({}, "none"),
-    ({"Origin": "null"}, "null"),
-    ({"Origin": "null", "Referer": "https://shop.example.com/"}, "null"),
+    ({}, HIDDEN),
+    ({"Origin": "null"}, HIDDEN),
+    ({"Origin": "null", "Referer": "https://shop.example.com/"}, HIDDEN),
     ({"Referer": "https://evil.example/?https://shop.example.com"}, "https://evil.example"),
     ({"Referer": "https://shop.example.com@evil.example/"}, "https://evil.example"),
-    ({"Referer": "shop.example.com"}, "none"),
+    ({"Referer": "shop.example.com"}, HIDDEN),
 ]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from forms_app.script_builds import CURRENT, SOURCES
+from forms_app.script_builds import BUILDS, CURRENT, SOURCES, integrity
 from tests.services.processes import ROOT
 
 TOOLS = ROOT / "build" / "node"  # `make test` installs them there
@@ -14,8 +14,9 @@ TOOLS = ROOT / "build" / "node"  # `make test` installs them there
 
 def instrumented_source() -> str:
     """Return forms.js with counters; the constants that a build fills in come before it."""
-    proof = json.loads(CURRENT.read_text())["forms.proof.js"]
-    constants = f"const PROOF_FILE = {json.dumps(proof['file'])}, PROOF_INTEGRITY = {json.dumps(proof['integrity'])};"
+    file = json.loads(CURRENT.read_text())["forms.more.js"]["file"]
+    checked = integrity((BUILDS / file).read_bytes(), "sha256")
+    constants = f"const MORE_FILE = {json.dumps(file)}, MORE_INTEGRITY = {json.dumps(checked)};"
     command = ["node", str(Path(__file__).with_name("instrument.mjs"))]
     source = (SOURCES / "forms.js").read_text()
     done = subprocess.run(command, cwd=TOOLS, input=source, capture_output=True, text=True, timeout=60)

@@ -1,5 +1,6 @@
 """A site owner's web server: pages on another origin than the service."""
 
+import mimetypes
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +18,7 @@ class Site:
     def __init__(self) -> None:
         self._numbers = count(1)
         self._pages: dict[str, tuple[bytes, Mapping[str, str]]] = {}
+        self._folders: dict[str, Path] = {}
 
     def __enter__(self) -> Self:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -39,15 +41,28 @@ class Site:
         self._pages[path] = html.encode(), headers or {}
         return self.origin + path
 
+    def add_folder(self, name: str, folder: Path) -> str:
+        """Serve the files of a folder and return the address of the folder, without a slash at its end."""
+        self._folders[name] = folder
+        return f"{self.origin}/{name}"
+
+    def _find(self, path: str) -> tuple[bytes, Mapping[str, str]]:
+        _, name, *rest = path.split("/", 2)
+        file = self._folders[name] / rest[0] if rest and name in self._folders else None
+        if file and file.is_file() and path not in self._pages:
+            kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+            return file.read_bytes(), {"Content-Type": kind}
+        return self._pages.get(path, (b"", {}))
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        pages = self._pages
+        find = self._find
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def answer(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                body, headers = pages.get(self.path.partition("?")[0], (b"", {}))
+                body, headers = find(self.path.partition("?")[0])
                 self.send_response(200 if body else 204)  # 204: no favicon, and nobody misses it
                 for name, value in {"Content-Type": "text/html; charset=utf-8", **headers}.items():
                     self.send_header(name, value)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 
 from openapi_client import (
     AccessKeysApi,
@@ -45,11 +46,13 @@ with ApiClient(Configuration(host=base_url, api_key={"accessKey": key})) as clie
         refused = error.data
 
     more = submissions.submit_form({"name": "Bob"}, form_id=form.id).data
-    followed, cursor, has_more = [], "", True
-    while has_more:
+    followed, cursor = [], ""
+    while len(followed) < 2:  # a submission can be read on within seconds
         page = submissions.list_submissions(form_id=form.id, cursor=cursor, limit=1)
         followed += [row.id for row in page.data]
-        cursor, has_more = page.pagination.next, page.pagination.has_more
+        cursor = page.pagination.next
+        if not page.pagination.has_more:
+            time.sleep(0.1)
 
     listed = submissions.list_submissions(form_id=form.id).data
     exported = submissions.export_submissions(form_id=form.id)

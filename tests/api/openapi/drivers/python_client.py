@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 
 from fieldpost_api_client import AuthenticatedClient
 from fieldpost_api_client.api.access_keys import create_key
@@ -36,11 +37,13 @@ refused = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name
 assert isinstance(refused, Error)
 
 more = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name": "Bob"}), form_id=form.id).data
-followed, cursor, has_more = [], "", True
-while has_more:
+followed, cursor = [], ""
+while len(followed) < 2:  # a submission can be read on within seconds
     page = list_submissions.sync(client=client, form_id=form.id, cursor=cursor, limit=1)
     followed += [row.id for row in page.data]
-    cursor, has_more = page.pagination.next_, page.pagination.has_more
+    cursor = page.pagination.next_
+    if not page.pagination.has_more:
+        time.sleep(0.1)
 
 listed = list_submissions.sync(client=client, form_id=form.id).data
 exported = export_submissions.sync(client=client, form_id=form.id)

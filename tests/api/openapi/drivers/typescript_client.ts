@@ -9,7 +9,6 @@ import {
   publishForm,
   submitForm,
 } from "./client";
-import type { SubmissionList as Page } from "./client";
 import { client } from "./client/client.gen";
 
 declare const process: { argv: string[] };
@@ -40,10 +39,13 @@ const refused = await submitForm({ query: { formId }, body: { name: "" } });
 
 const more = await submitForm({ query: { formId }, body: { name: "Bob" }, throwOnError });
 const followed: string[] = [];
-for (let cursor: string | undefined = "", hasMore: boolean | undefined = true; hasMore; ) {
-  const page: Page = (await listSubmissions({ query: { formId, cursor, limit: 1 }, throwOnError })).data;
+let cursor = "";
+// A submission can be read on within seconds.
+while (followed.length < 2) {
+  const page = (await listSubmissions({ query: { formId, cursor, limit: 1 }, throwOnError })).data;
   followed.push(...page.data.map((row) => row.id));
-  ({ next: cursor, hasMore } = page.pagination);
+  cursor = page.pagination.next ?? "";
+  if (!page.pagination.hasMore) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
 const listed = await listSubmissions({ query: { formId }, throwOnError });

@@ -127,6 +127,7 @@ def test_deliver_alone__sends_what_a_dead_process_held_and_ends(deliverers: Deli
     assert (lone.popen.returncode, normal.popen.returncode) == (0, 0)
     assert len(receiver.requests) == count
     assert not Delivery.objects.exclude(lost_claims=0).exists()
+    assert Attempt.objects.filter(request__startswith='{"method":"POST","url":"').count() == count
 
 
 def test_poison__kills_whatever_sends_it__fails_in_the_end_and_its_neighbors_are_delivered(

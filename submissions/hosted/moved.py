@@ -1,0 +1,133 @@
+"""
+The addresses of other form services, so that a site moves here by changing a host name (docs/moving.md).
+
+They are `/f/{formId}` in other words: the same gates, pages and JSON. `/submit` takes a publishable key in the body in
+the place of a form id, and the organization's default form unless the post has a form id too.
+"""
+
+import dataclasses
+import json
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_exempt
+from django.views.generic import RedirectView
+
+from config.api.errors import ApiError, InvalidAccessKey, NotFound, ValidationFailed
+from config.api.parsing import read_body
+from config.api.ratelimit import Usage
+from forms_app.field_definitions import PAGE_CONTROL_FIELDS
+from forms_app.models import Form
+from keys import tokens
+from keys.authentication import note_use_safely
+from submissions.hosted import pages
+from submissions.hosted.answers import error_json, wants_json
+from submissions.hosted.bodies import parse_form_body
+from submissions.hosted.find import find_form
+from submissions.hosted.views import HostedForm, PageOwner
+from submissions.receiving.gates import Candidate
+from submissions.receiving.insert import Stored
+from submissions.receiving.key_and_form import Owner, find_key_and_form
+from submissions.receiving.parse_body import NO_FORM, Post, parse_form_id
+
+# Web3Forms' name and its earlier one, StaticForms' name and its earlier one.
+KEY_FIELDS = ("access_key", "apikey", "apiKey", "accessKey")
+SECRET = "secret"  # noqa: S105 - the reason of a refusal
+
+
+class OtherAddress(HostedForm):
+    """A form at the address that another service would have given it."""
+
+    def get(self, request: HttpRequest, form_id: str = "") -> HttpResponse:
+        """Redirect to the form's page."""
+        form = find_form(form_id)
+        return HttpResponseRedirect(form.url) if form else pages.closed(request)
+
+
+class FormcarryForm(OtherAddress):
+    """`/s/{formId}`: its JSON has `code` and `status` too, which the scripts that Formcarry documents compare."""
+
+    def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
+        """Return the redirect or the JSON."""
+        return _with_code(super().answer(candidate, stored), 200, "success")
+
+    def refuse(self, post: Post, failure: ApiError, *, owner: Owner | None, usage: Usage | None) -> HttpResponse:
+        """Return the page or the JSON."""
+        return _with_code(super().refuse(post, failure, owner=owner, usage=usage), failure.status, "error")
+
+
+class FormByKey(OtherAddress):
+    """`/submit`: the body has a publishable key; a form id in `?formId=` or `_formId` is optional."""
+
+    page_controls = PAGE_CONTROL_FIELDS | set(KEY_FIELDS)
+    stamp = None  # no page of ours posts here
+
+    def read_post(self, request: HttpRequest) -> Post:
+        """Return what the body says, with its key."""
+        post = super().read_post(request)
+        token = next((text for name in KEY_FIELDS if isinstance(text := post.fields.get(name), str) and text), "")
+        problem, form_id, named = post.problem, None, request.GET.get("formId") or post.fields.get("_formId")
+        if named:
+            try:
+                form_id = parse_form_id(named)
+            except ValidationFailed as error:
+                form_id, problem = NO_FORM, problem or error
+        digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
+        return dataclasses.replace(post, key_digest=digest, key_in_body=token, form_id=form_id, problem=problem)
+
+    def find_owner(self, post: Post) -> Owner:
+        """Return the organization of the key. Raises InvalidAccessKey, also for a secret key: any visitor reads it."""
+        if post.problem and not post.key_in_body:
+            raise post.problem  # its body could not be read
+        owner = find_key_and_form(post)
+        key = owner.key
+        if key and not key.is_publishable:
+            if not key.was_in_page_recently:
+                note_use_safely(key.id, from_browser=True)
+            failure = InvalidAccessKey()
+            failure.reason = SECRET
+            raise failure
+        record = Form.objects.select_related("organization").filter(pk=owner.form.id).first() if owner.form else None
+        known = {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}
+        held_posts = record.organization.held_posts if record else 0
+        return PageOwner(**known | {"may_wait": True, "held_posts": held_posts}, record=record)
+
+
+def _with_code(response: HttpResponse, code: int, status: str) -> HttpResponse:
+    if response.headers["Content-Type"] == "application/json":
+        response.content = json.dumps(json.loads(response.content) | {"code": code, "status": status})
+    return response
+
+
+@csrf_exempt  # it stores nothing and reads no cookie
+def lost_form(request: HttpRequest, **_path: Any) -> HttpResponse:
+    """Say that no form is at this address, and what to put there: a mail address of FormSubmit's, or its alias."""
+    return _lost(request, example=f"{settings.PUBLIC_URL}/frm_…", has_mail_address=True)
+
+
+@method_decorator(csrf_exempt, name="dispatch")
+class Root(RedirectView):
+    """`/`: the dashboard; and where forms post that another host handled by itself, as Netlify does."""
+
+    pattern_name = "dashboard:home"
+
+    def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponse:
+        """Say that no form is here, and what to put into the page."""
+        return _lost(request, example=f"{settings.PUBLIC_URL}/f/frm_…", has_mail_address=False)
+
+
+def _lost(request: HttpRequest, *, example: str, has_mail_address: bool) -> HttpResponse:
+    raw_body, typed = b"", dict[str, Any]()
+    if request.method == "POST":
+        try:
+            raw_body = read_body(request)
+            typed = parse_form_body(request, raw_body).fields
+        except ApiError:
+            pass  # there is nothing to show
+    if wants_json(request, raw_body):
+        return error_json(
+            NotFound(f"There is no form at this address. The owner of the site must change it to {example}")
+        )
+    return pages.lost(request, typed=typed, context={"example": example, "has_mail_address": has_mail_address})
