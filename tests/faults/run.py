@@ -50,6 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         results = run(chosen, databases[0], options.seed, quick=options.quick)
     if options.results:
         options.results.write_bytes(pickle.dumps(results))
+        return 0
     if options.markdown and results:
         print(report.markdown(results))
     failed = sum(not result.passed for result in results)
