@@ -59,7 +59,7 @@ def build_all(*, tools: Path = TOOLS) -> dict[str, bytes]:
     texts: dict[str, bytes] = {}
     known: dict[str, dict[str, str]] = {}
     for name, loaded in LOADED.items():  # in this order: a file has the names and hashes of those that it loads
-        constants = {}
+        constants: dict[str, str] = {}
         for other in loaded:
             prefix = other.split(".")[1].upper()
             # The shorter hash: forms.js has no byte to spare.

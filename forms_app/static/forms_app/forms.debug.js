@@ -17,7 +17,7 @@ const reasonOf = (form, button) => {
   if (form.matches("[data-fieldpost-ignore]")) return "it has data-fieldpost-ignore";
   const method = button?.getAttribute("formmethod") || form.getAttribute("method") || "";
   if (/^dialog$/i.test(button?.getAttribute("formmethod"))) return "its button has formmethod=dialog";
-  if (form.hasAttribute("data-form-id")) return;
+  if (form.matches("[data-form-id], .w-form form")) return;
   if (/^(get|dialog)$/i.test(method)) return `its method is ${method.toLowerCase()}`;
   if (form.closest("search, [role=search]")) return "it is a search";
   if (form.matches("[hx-get]")) return "htmx gets a page with it";

@@ -258,13 +258,15 @@
     await deliver(form, item);
     setBusy(false);
   };
+  // Webflow writes method="get" on all of its forms, and sends them by a script.
+  const isWebflows = (form) => call(form, "matches", ".w-form form");
   /** Returns whether a form is to be sent, and not a search, a dialog, or one that its page keeps. */
   const isOurs = (form, button) => {
     if (call(form, "hasAttribute", "data-fieldpost-ignore")) return false;
     const method = button?.getAttribute("formmethod");
     if (/^dialog$/i.test(method)) return false; // a button that closes, in any form
     const isSearch = /^(get|dialog)$/i.test(method || attribute(form, "method")) || call(form, "closest", SEARCHES);
-    return attribute(form, "data-form-id") || !isSearch;
+    return attribute(form, "data-form-id") || isWebflows(form) || !isSearch;
   };
   const take = (event) => {
     const form = event.form || event.target; // Unpoly's event is on the button
@@ -284,7 +286,7 @@
     form[STATE].press = isOurs(form, event.submitter) && event;
     if (form[STATE].press) call(form, "setAttribute", "data-turbo", false); // then Turbo does not take it
     // Webflow's script cancels every submit of its forms, even those it cannot send: take these now.
-    if (!call(form, "closest", ".w-form")) return;
+    if (!isWebflows(form)) return;
     take(event);
     if (event.defaultPrevented) event.stopImmediatePropagation();
   };
