@@ -83,8 +83,9 @@ def name_existing(case: Case[Any]) -> None:
     for values, name in ((case.path_parameters, "id"), (case.query, "formId"), (case.body, "formId")):
         if isinstance(values, dict) and name in values:
             values[name] = existing(str(values[name]))
-    if isinstance(case.body, dict) and isinstance(case.body.get("ids"), list):
-        case.body["ids"] = [existing(str(one)) for one in case.body["ids"]]
+    ids = case.body.get("ids") if isinstance(case.body, dict) else None
+    if isinstance(case.body, dict) and isinstance(ids, list):
+        case.body["ids"] = [existing(str(one)) for one in ids]
 
 
 def existing(drawn: str) -> str:
