@@ -21,7 +21,7 @@
   const LATER = 6e4; // milliseconds until the store is tried again while the page stays
   const QUEUED = "This could not be sent yet. It is saved and will be sent by itself.";
   const FAILED = "This could not be sent. Please try again.";
-  const NO_FILES = "Files cannot be sent. Remove the file, then send again.";
+  const NO_FILES = "Files cannot be sent. Remove them and try again.";
   // Forms that fetch something for the page. A form that wants to be sent anyway has its own data-form-id.
   const SEARCHES = "search,[role=search],form[hx-get]";
   const underWay = new Set(); // ids that are being sent, or that a form of this page waits for
@@ -95,7 +95,7 @@
         keepalive: isFirst && body.length < 2e4, // outlives the page; browsers allow 64 KiB of it, in bytes
       });
       const { status } = answer;
-      if (status === 429 || (status > 501 && status < 505)) return { wait: answer.headers.get("Retry-After") * 1e3 };
+      if (/429|50[234]/.test(status)) return { wait: answer.headers.get("Retry-After") * 1e3 };
       const response = { status, ...(await answer.json().catch(() => ({}))) };
       if (isProven || response.details?.[0].code !== "proof_of_work_required") return response;
       item.body = (await more("prove", load, item)).body;
@@ -122,7 +122,7 @@
     for (const item of change((items) => items.filter(({ at }) => Date.now() - at < KEPT))) {
       if (underWay.has(item.id)) continue;
       const { status } = await send(item);
-      if (status && ![401, 403, 404, 500].includes(status)) drop(item);
+      if (status && !/40[134]|500/.test(status)) drop(item);
     }
   };
 
