@@ -220,6 +220,10 @@ def test_replay__dry_run__only_counts(api: Client, receiver: Receiver) -> None:
     assert matched() == matched(status="failed") == matched(status="canceled") == 0
     assert matched(status="all", **{"from": today(-1), "to": today(1)}) == 2
     assert matched(status="all", to=today(-1)) == matched(status="all", **{"from": today(1)}) == 0
+    second, first = (row["createdAt"] for row in api.get("/api/submissions", tenant.key).json()["data"])
+    assert matched(status="all", **{"from": first, "to": second}) == 2
+    assert matched(status="all", to=first) == matched(status="all", **{"from": second}) == (2 if first == second else 1)
+    assert matched(status="all", **{"from": today(1), "to": today(-1)}) == 0
     assert log_of(api, tenant, webhook["id"]) == before
 
 
