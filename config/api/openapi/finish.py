@@ -19,6 +19,7 @@ from config.api.openapi.resources import TAGS, resource_of
 from config.api.schema import Schema, id_schema
 from config.ids import Prefix
 
+NOT_A_LETTER = re.compile(r"\W")
 METHODS = ("get", "post", "patch", "delete")
 OPTIONAL_BODIES = ("replayDeliveries",)
 PATH_PREFIXES = {
@@ -135,7 +136,9 @@ def _name_enums(result: Schema, schemas: Schema) -> None:
 def _describe_choices(schema: Schema) -> None:
     """Leave out a list of labels that only repeats the values."""
     found = CHOICE.findall(schema.get("description", ""))
-    if found and all(re.sub(r"\W", "", value).lower() == re.sub(r"\W", "", label).lower() for value, label in found):
+    if found and all(
+        NOT_A_LETTER.sub("", value).lower() == NOT_A_LETTER.sub("", label).lower() for value, label in found
+    ):
         text = CHOICE.sub("", schema["description"]).strip()
         schema.pop("description")
         if text:

@@ -7,6 +7,7 @@ Generated clients call their methods, modules and types by these names, so they 
 import re
 from dataclasses import dataclass
 
+WORD = re.compile(r"[A-Z]?[a-z]+")
 # Actions of a viewset, and methods of a plain view, as people say them. Other actions are verbs already.
 VERBS = {"retrieve": "get", "read": "get", "partial_update": "update", "destroy": "delete", "post": "create"}
 
@@ -67,7 +68,7 @@ def operation_id(path: str, action: str, *, is_list: bool) -> str:
 
 def summary_of(operation: str) -> str:
     """Return an operation's name as a sentence: `createForm` is "Create a form"."""
-    verb, *words = re.findall(r"[A-Z]?[a-z]+", operation)
+    verb, *words = WORD.findall(operation)
     thing = " ".join(words).lower()
     counted = thing and words[-1].lower() not in UNCOUNTED | {resource.many for resource in RESOURCES.values()}
     return " ".join([verb.capitalize(), *([f"{_article(thing)} {thing}"] if counted else [thing])])
