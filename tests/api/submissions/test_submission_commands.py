@@ -80,7 +80,7 @@ def test_export__with_a_filter__holds_what_it_leaves(service: Application, tenan
         ["frm_01h455vb4pex5vsknk084sn02q"],
         ["FORM", "--format", "xml"],
         ["FORM", "--from", "yesterday"],
-        ["FORM", "--from", "2026-02-01", "--to", "2026-01-01"],
+        ["FORM", "--from", "2026-02-01T00:00:00"],
         ["FORM", "--q", "ab"],
     ],
 )
