@@ -6,16 +6,18 @@ class WebhooksConfig(AppConfig):
     verbose_name = "Webhooks and deliveries"
 
     def ready(self) -> None:
-        """Register this app's part of the hourly clean-up and of resuming, and the recipients that wait to be asked."""
+        """Register this app's part of deleting submissions, of the hourly clean-up and of resuming."""
         from config.clean_up import register_clean_up
         from config.secrets.rotation import register_once_plain
         from keys.suspension import on_resume
+        from submissions.lifecycle.spam_marks import before_deleting
         from webhooks.channels.page_named import purge_pending
         from webhooks.mails.recipients import ask_waiting_recipients
         from webhooks.models import Webhook
         from webhooks.outbox.suspended import release, release_strays
-        from webhooks.retention import purge_log
+        from webhooks.retention import lock_deliveries, purge_log
 
+        before_deleting(lock_deliveries)
         on_resume(release)
         register_once_plain(Webhook, "secret", "previous_secret")
         register_clean_up(purge_log, purge_pending, release_strays, ask_waiting_recipients)

@@ -1,6 +1,8 @@
 """The delivery log is kept for 30 days (docs/contract.md 7)."""
 
 import datetime as dt
+import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -12,6 +14,16 @@ from webhooks.models import Attempt, Delivery, Message
 
 LOG_KEPT = dt.timedelta(days=30)
 ROWS_A_BATCH = 1000
+
+
+def lock_deliveries(submissions: Sequence[uuid.UUID]) -> None:
+    """
+    Lock the deliveries of submissions that are about to be deleted with them.
+
+    So a worker that is recording an attempt of one has committed it, and it is deleted too, or finds no delivery.
+    """
+    locked = Delivery.objects.filter(submission__in=submissions).order_by("pk").select_for_update()
+    list(locked.values_list("pk"))
 
 
 def purge_log() -> int:

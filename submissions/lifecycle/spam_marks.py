@@ -1,7 +1,7 @@
 """Mark as spam or not spam, and delete; each changes the tallies in the same transaction."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.db import transaction
 
@@ -15,6 +15,7 @@ from submissions.storage import add_stored_bytes, stored_bytes_of
 from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import note_usage, today
 
+_before_deleting: list[Callable[[Sequence[uuid.UUID]], object]] = []
 MARKED_BY_HAND = "marked as spam"
 CHANGED = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as", "position"]
 KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
@@ -72,6 +73,12 @@ def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
     return delete_submissions(list(own.values_list("pk", flat=True)), is_recorded=True)
 
 
+def before_deleting(act: Callable[[Sequence[uuid.UUID]], object]) -> None:
+    """Register what an app does before submissions are deleted, with their ids, in the same transaction."""
+    if act not in _before_deleting:
+        _before_deleting.append(act)
+
+
 def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -> int:
     """
     Delete submissions; return how many. `is_recorded`: in the audit trail, of the one organization that owns them.
@@ -88,6 +95,8 @@ def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -
             moves[key_of(row.form_id, row.created_at)].update(change)
         counted = [row.pk for row in rows if row.counted_as != NOTHING]
         freed = stored_bytes_of(Submission.objects.filter(pk__in=counted)) if counted else {}
+        for act in _before_deleting:
+            act([row.pk for row in rows])
         Submission.objects.filter(pk__in=[row.pk for row in rows]).delete()
         apply_moves(moves)
         make_room(held_for_quota(rows))

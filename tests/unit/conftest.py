@@ -44,10 +44,15 @@ def _is_address(host: str | bytes | None) -> bool:
     return True
 
 
+def _asks_for_database(item: pytest.Item) -> bool:
+    by_fixture = {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
+    return bool(by_fixture) or item.get_closest_marker("django_db") is not None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the modules in which no test asks for the database: they run on SQLite only."""
-    with_database = {item.path for item in items if item.get_closest_marker("django_db")}
+    with_database = {item.path for item in items if _asks_for_database(item)}
     for item in items:
         if item.path not in with_database and item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("on_sqlite")

@@ -115,3 +115,25 @@ def test_delete__a_worker_records_meanwhile__both_succeed(monkeypatch: pytest.Mo
     recording.end()
     assert not Delivery.objects.exists()
     assert not Attempt.objects.exists()
+
+
+@pytest.mark.parametrize("what", ["webhook", "submission"])
+def test_record__what_it_writes_about_is_deleted_meanwhile__both_succeed(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    (webhook,) = make_deliveries(1)
+    claim = claim_one()
+    pk = submission_of(claim.delivery).pk
+    deleting = Meanwhile(lambda: delete_webhook(webhook) if what == "webhook" else delete_submissions([pk]))
+    real = Attempt.objects.bulk_create
+
+    def insert_and_wait(attempts: Any) -> Any:
+        made = real(attempts)
+        deleting.begin()  # sees the delivery, and not yet its attempt
+        return made
+
+    monkeypatch.setattr(Attempt.objects, "bulk_create", insert_and_wait)
+    record([result(claim, OK)])
+    deleting.end()
+    assert not Delivery.objects.exists()
+    assert not Attempt.objects.exists()
