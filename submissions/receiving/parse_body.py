@@ -151,7 +151,7 @@ def take_in(body: Mapping[str, Any], *, page_controls: Collection[str] = ()) -> 
     return Intake(
         values=values,
         lists=lists,
-        controls={name: controls[name] for name in KEPT_CONTROLS & controls.keys() if controls[name]},
+        controls={name: value for name, value in controls.items() if value and name in KEPT_CONTROLS},
         proofs={name: controls[name] for name in PROOFS & controls.keys()},
         spam_reasons=[f"honeypot: {HONEYPOT} was filled in"] if controls.get(HONEYPOT) else [],
         dropped=dropped,
