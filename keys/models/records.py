@@ -1,0 +1,105 @@
+"""What is kept for organizations and people until it is used: invitations, notices, answers, marks of the hour."""
+
+from django.db import models
+from django.db.models.functions import Now
+
+from config.times import now
+from keys.choices import Role
+from keys.models.owners import Organization, User
+
+
+class HourMark(models.Model):
+    """When an organization last reached a mark of its hour: 80, 90 or 100 percent (docs/contract.md 2.16)."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="hour_marks", db_index=False)
+    percent = models.PositiveSmallIntegerField()
+    reached_at = models.DateTimeField(default=now, db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "percent"], name="hour_mark_once")]
+
+    def __str__(self) -> str:
+        return f"{self.percent} % of the hour of {self.organization_id}"
+
+
+class RememberedAnswer(models.Model):
+    """
+    The answer to a POST that came with an `Idempotency-Key`, for its repetitions (docs/adr/0059).
+
+    It has no secret: those are shown once. `status` is 0 until the transaction that inserted the row has its answer.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    request_sha256 = models.CharField(max_length=64, help_text="Of method, path and key.")
+    body_sha256 = models.CharField(max_length=64, help_text="Of the request's raw body.")
+    status = models.PositiveSmallIntegerField(default=0, db_default=0)
+    answer = models.TextField(default="", db_default="", help_text="The JSON of the answer.")
+    location = models.CharField(max_length=200, default="", db_default="")
+    created_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "request_sha256"], name="answer_once_per_request")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status} of {self.organization_id}"
+
+
+class Invitation(models.Model):
+    """An invitation to an organization, sent by mail. Only the hash of the link's token is stored."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations", db_index=False)
+    email = models.EmailField(max_length=254)
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
+    invited_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "email"], name="invitation_once_per_organization"),
+            models.CheckConstraint(
+                name="invitation_role_is_known", condition=models.Q(role__in=["owner", "admin", "member"])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} into {self.organization}"
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it has not expired."""
+        return self.expires_at > now()
+
+
+class Notice(models.Model):
+    """A mail to an organization's owners, or to one person. It waits here until dispatch queues its deliveries."""
+
+    organization = models.ForeignKey(
+        Organization, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    account = models.ForeignKey(User, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=60)
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    once = models.CharField(max_length=200, null=True, blank=True, unique=True)
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    dispatched_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="notice_has_one_receiver",
+                condition=models.Q(organization__isnull=False, account__isnull=True)
+                | models.Q(organization__isnull=True, account__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(dispatched_at=None), name="notice_undispatched"),
+            models.Index(fields=["created_at"], name="notice_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
