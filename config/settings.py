@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import environ
 
+from config.api.openapi.settings import openapi_settings
 from config.error_reports import start_error_reports
 from config.logs import logging_config
 from config.postgresql import connections
@@ -320,38 +321,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNICODE_JSON": True,
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export, not of DRF
 }
-# https://drf-spectacular.readthedocs.io/en/latest/settings.html
-SPECTACULAR_SETTINGS: dict[str, Any] = {
-    "TITLE": "Fieldpost API",
-    "VERSION": "1.0",
-    "DESCRIPTION": (
-        "Forms, their submissions, webhooks and access keys. Send an access key in the header `x-access-key` with "
-        "every request. Errors have one shape, `Error`. Responses may get new members: ignore unknown ones."
-    ),
-    "CONTACT": {"name": "The operator of this service", "url": PUBLIC_URL},
-    "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    "SERVERS": [{"url": PUBLIC_URL, "description": "This service"}],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SERVE_AUTHENTICATION": [],
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "COMPONENT_SPLIT_REQUEST": True,
-    "OAS_VERSION": "3.1.0",
-    "SORT_OPERATIONS": False,
-    "ENUM_NAME_OVERRIDES": {
-        "AccessKeyKind": "keys.models.AccessKey.Kind",
-        "DeliveryStatus": "webhooks.models.Delivery.Status",
-        "EventType": "webhooks.events.public_events",
-        "FieldType": "forms_app.field_kinds.KINDS",
-        "FormStatus": "forms_app.models.Form.Status",
-        "HeldReason": ["quota"],
-        "Permission": "keys.models.Permission",
-        "WebhookStatus": "webhooks.models.Webhook.Status",
-    },
-    "WEBHOOKS": ["webhooks.openapi.SUBMISSION_CREATED"],
-    "PREPROCESSING_HOOKS": ["config.api.openapi.finish.only_documented_paths"],
-    "POSTPROCESSING_HOOKS": ["webhooks.openapi.complete_webhooks", "config.api.openapi.finish.finish_schema"],
-}
+SPECTACULAR_SETTINGS = openapi_settings(PUBLIC_URL)
 
 # Webhooks and mail ---------------------------------------------------------------------------------------------------
 WEBHOOK_ALLOW_HTTP = env.bool("WEBHOOK_ALLOW_HTTP", default=False)
