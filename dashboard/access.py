@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -108,9 +109,16 @@ def send_to_second_step(request: MemberRequest) -> HttpResponse:
     return redirect("mfa_index")
 
 
+def person(request: HttpRequest) -> User:
+    """Return who is logged in. Raises PermissionDenied for nobody: such views have `login_required`."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
 def find_member(request: HttpRequest, slug: str) -> Member:
     """Return the user's membership of the organization. Raises Http404 for other organizations."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     membership = user.memberships.select_related("organization").filter(organization__slug=slug).first()
     if membership is None:
         raise Http404

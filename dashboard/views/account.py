@@ -10,10 +10,11 @@ from django.shortcuts import redirect, render
 from django.urls import path
 
 from config.api.errors import ApiError
+from dashboard.access import person
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.html_forms.members import DeleteAccountForm
 from keys.invitations import invitations_to
-from keys.models import Membership, User
+from keys.models import Membership
 from keys.trail.reading import events_of_person, sentence
 from submissions.lifecycle.closing import delete_account, organizations_of
 
@@ -23,7 +24,7 @@ SHOWN_EVENTS = 10
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
     """Show the login methods of the account, its organizations, and what was done with it."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     memberships = Membership.objects.filter(user=user).select_related("organization")
     context = {
         "memberships": memberships.order_by("organization__name"),
@@ -39,7 +40,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @fresh_to_open
 def delete(request: HttpRequest) -> HttpResponse:
     """Ask for the address and for organizations to erase with the account, then delete it."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     alone, orphaned = organizations_of(user)
     entered = DeleteAccountForm(request.POST or None, email=user.email, alone=alone)
     if request.method == "POST" and entered.is_valid():

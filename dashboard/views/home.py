@@ -6,16 +6,16 @@ from django.shortcuts import redirect
 from django.urls import path
 
 from config.ids import Prefix
-from dashboard.access import SESSION_KEY, find_own
+from dashboard.access import SESSION_KEY, find_own, person
 from keys.invitations import invitations_to
-from keys.models import Organization, User
+from keys.models import Organization
 from submissions.models import Submission
 
 
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     """Redirect to the overview of an organization; without one, to the user's invitations or to a new one."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     own = Organization.objects.filter(memberships__user=user).order_by("memberships__created_at")
     last = own.filter(slug=request.session.get(SESSION_KEY, "")).first() or own.first()
     if last:
@@ -26,7 +26,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 def find_submission(request: HttpRequest, submission_id: str) -> HttpResponse:
     """Redirect to a submission in its organization. Mails link here: their links hold no organization."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     rows = Submission.objects.select_related("form__organization")
     found = find_own(rows, Prefix.SUBMISSION, submission_id, form__organization__memberships__user=user)
     return redirect("dashboard:submission", found.form.organization.slug, found.public_id)

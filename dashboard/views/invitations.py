@@ -8,6 +8,7 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 
 from config.api.errors import ApiError
+from dashboard.access import person
 from dashboard.opened_invitation import forget_invitation, remember_invitation
 from keys.invitations import accept_invitation, decline_invitation, find_invitation, invitations_to
 from keys.models import Invitation, User
@@ -17,7 +18,7 @@ from keys.models import Invitation, User
 @never_cache
 def invitations(request: HttpRequest) -> HttpResponse:
     """List the open invitations to the user's verified address; join or decline one of them."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     if request.method != "POST":
         context = {"invitations": invitations_to(user), "has_organization": user.memberships.exists()}
         return render(request, "dashboard/invitations.html", context)

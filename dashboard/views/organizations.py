@@ -8,12 +8,12 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
-from dashboard.access import MemberRequest, in_organization, reporting
+from dashboard.access import MemberRequest, in_organization, person, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
 from forms_app.organizations import create_own_organization
 from keys.invitations import invitations_to
-from keys.models import Role, User
+from keys.models import Role
 from keys.organizations import demand_second_step, rename_organization
 from submissions.lifecycle.closing import end_organization
 
@@ -67,7 +67,7 @@ def end(request: MemberRequest) -> HttpResponse:
 @login_required
 def new_organization(request: HttpRequest) -> HttpResponse:
     """Ask for a name and create the organization."""
-    user: User = request.user  # type: ignore[assignment]  # login_required: not anonymous
+    user = person(request)
     entered = OrganizationForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:
