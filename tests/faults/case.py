@@ -5,7 +5,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tests.faults.tenant import Tenant
 from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECONDS, World
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.processes import ROOT
+from tests.services.waiting import eventually
 
 BOTH = (SQLITE, POSTGRESQL)
 KEPT = ROOT / "build" / "faults"  # logs of failures
@@ -213,11 +214,16 @@ class Run:
         end = time.monotonic() + seconds
         unsettled = poster.settle(seconds)
         self.expect(not unsettled, f"{len(unsettled)} submissions were not accepted within {seconds:g} s")
-        while True:
+        rows = world.database.rows(tenant.forms, STUCK_SECONDS)
+
+        def drained() -> bool:
+            nonlocal rows
             rows = world.database.rows(tenant.forms, STUCK_SECONDS)
-            if is_drained(rows, tenant, poster) or time.monotonic() > end:
-                return rows
-            time.sleep(0.2)  # the poll of a condition that is returned when it fails, too
+            return is_drained(rows, tenant, poster)
+
+        with suppress(AssertionError):  # what is left is judged by the caller
+            eventually(drained, end - time.monotonic(), every=0.2)
+        return rows
 
     def judge(
         self,

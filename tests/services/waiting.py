@@ -1,4 +1,4 @@
-"""The one place where tests wait: poll until a condition holds, or fail with the last observation."""
+"""The one place where tests wait: poll until a condition holds, or let a time pass that is part of the test."""
 
 import time
 from collections.abc import Callable
@@ -9,9 +9,24 @@ T = TypeVar("T")
 POLL_SECONDS = 0.02
 
 
-def eventually(probe: Callable[[], T | Literal[False] | None], timeout: float = 10.0, because: str = "") -> T:
+def let_pass(seconds: float) -> None:
     """
-    Return the first true answer of `probe`, called again and again for `timeout` seconds.
+    Let time pass whose length is part of the test: how long an outage lasts, the pace of a reader or of a slow server.
+
+    There is nothing to wait for then; for everything else there is `eventually`.
+    """
+    time.sleep(seconds)
+
+
+def eventually(
+    probe: Callable[[], T | Literal[False] | None],
+    timeout: float = 10.0,
+    because: str = "",
+    *,
+    every: float = POLL_SECONDS,
+) -> T:
+    """
+    Return the first true answer of `probe`, called `every` so many seconds for `timeout` seconds.
 
     An AssertionError in `probe` means "not yet", so it may be a row of asserts that ends with `return True`.
     Raises AssertionError with the last thing seen.
@@ -26,4 +41,4 @@ def eventually(probe: Callable[[], T | Literal[False] | None], timeout: float = 
             seen, cause = str(error), error
         if time.monotonic() >= end:
             raise AssertionError(f"not within {timeout:g} s: {because or 'the condition'}; {seen}") from cause
-        time.sleep(POLL_SECONDS)
+        time.sleep(every)

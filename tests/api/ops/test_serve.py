@@ -20,7 +20,7 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import service_environment
 from tests.services.processes import ROOT
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 from tests.support.tenants import make_tenant
 
 SUBMITS = 300
@@ -170,7 +170,7 @@ def test_web_process__asked_to_end__answers_on_kept_connections_and_says_that_it
     for connection in kept:
         if not connection.is_ended():
             answers.append(connection.ask())
-            threading.Event().wait(0.005)
+            let_pass(0.005)
         connection.close()
     assert all(answer.startswith(b"HTTP/1.1 200 OK") for answer in answers)
     assert sum(b"connection: close" in answer.lower() for answer in answers) > 0
@@ -192,7 +192,7 @@ def test_serve__killed_while_it_starts__leaves_no_child_and_starts_again(tmp_pat
     for seconds in (0.0, 0.2, 0.6):  # for which the children load Django
         serve = application.start_role("web").popen
         eventually(lambda: len(children_of(serve.pid)) == 3, 60, "it starts its children")  # noqa: B023 - runs now
-        threading.Event().wait(seconds)
+        let_pass(seconds)
         children = children_of(serve.pid)
         os.kill(serve.pid, signal.SIGKILL)
         eventually(lambda: not any(map(is_running, children)), LEFT_SECONDS, "they end")  # noqa: B023 - runs now

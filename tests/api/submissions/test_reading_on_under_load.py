@@ -3,17 +3,19 @@
 import random
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 from django.db import connection
 from urllib3.exceptions import HTTPError
 
+from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
+from tests.services.waiting import eventually
 from tests.support.rows import wait_until_dispatched
 from tests.support.tenants import Tenant, make_tenant
 
@@ -63,21 +65,22 @@ class Follower:
             self.poll()
 
 
+def submitted(port: Callable[[], int], tenant: Tenant, value: str, headers: dict[str, str]) -> str | None:
+    """Submit and return the id; None when it was refused or the process was killed meanwhile."""
+    try:
+        with Client(port()) as client:
+            answer = client.post("/api/submit", tenant.key, json={"n": value}, headers=headers)
+    except (HTTPError, OSError):
+        return None
+    return str(answer.json()["data"]["id"]) if answer.status == 201 else None
+
+
 def write(port: Callable[[], int], tenant: Tenant, number: int) -> list[str]:
     """Submit, again and again until the answer is 201, and return the ids."""
     ids = []
     for each in range(EACH):
         headers = {"Idempotency-Key": f"{number}-{each}-{secrets.token_hex(8)}"}
-        while True:
-            try:
-                with Client(port()) as client:
-                    answer = client.post("/api/submit", tenant.key, json={"n": f"{number}-{each}"}, headers=headers)
-            except (HTTPError, OSError):  # the process was killed
-                time.sleep(0.05)  # until it is back
-                continue
-            if answer.status == 201:
-                ids.append(str(answer.json()["data"]["id"]))
-                break
+        ids.append(eventually(partial(submitted, port, tenant, f"{number}-{each}", headers), 60))
     return ids
 
 
@@ -110,7 +113,7 @@ def test_cursor__writers_commits_deletions_and_a_killed_process__misses_and_repe
 def disturb(pool: ThreadPoolExecutor, writing: Application, tenant: Tenant) -> list[str]:
     """Write from several threads, kill the web process meanwhile, and return the ids that were answered with 201."""
     writers = [pool.submit(write, lambda: writing.port, tenant, number) for number in range(WRITERS)]
-    time.sleep(0.5)  # requests are in flight
+    eventually(Submission.objects.filter(form__organization=tenant.organization).exists)  # requests are in flight
     writing.kill_web()
     writing.start_role("web")
     return [pk for writer in writers for pk in writer.result()]

@@ -68,13 +68,12 @@ def wait_until_drained(world: World, prefix: str, count: int, memory: int) -> in
 
     def drained() -> bool:
         nonlocal most
-        time.sleep(0.5)  # between two readings of the memory
         most = max(most, delivering_memory(world))
         seen = len({one.id for one in world.receivers.log().of(prefix)})
         assert seen == count, f"{seen} of {count} have arrived"
         return True
 
-    eventually(drained, count / RATE + 60, "the backlog is drained")
+    eventually(drained, count / RATE + 60, "the backlog is drained", every=0.5)
     return most - memory
 
 

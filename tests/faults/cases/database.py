@@ -2,7 +2,6 @@
 
 import http.client
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from tests.faults import processes
 from tests.faults.case import Run, fault
 from tests.faults.world import World
 from tests.services.environment import POSTGRESQL
+from tests.services.waiting import let_pass
 
 DOWN_SECONDS = 5.0
 FROZEN_SECONDS = 15.0
@@ -26,17 +26,17 @@ RATE = 20.0
 
 @fault("F5", "PostgreSQL is stopped immediately and down 5 s; serve is killed")
 def database_restarted(run: Run) -> None:
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"], ["/b"]])
     poster = run.poster(world, tenant)
     ends = world.ends
     poster.start(rate=RATE)
     for _ in range(run.pick(quick=1, full=3)):
-        pause.wait(run.rng.uniform(1, 3))
+        let_pass(run.rng.uniform(1, 3))
         with run.outage():
             restart_database(world) if run.is_postgresql else restart_service(world)
         run.result.kills += 1
-    pause.wait(2)
+    let_pass(2)
     poster.stop()
     run.expect(world.ends == ends, f"{world.ends - ends} roles ended and had to be restarted")
     # A submit waits for `serve` in the queue of its socket.
@@ -46,7 +46,7 @@ def database_restarted(run: Run) -> None:
 
 def restart_database(world: World) -> None:
     world.postgresql.stop(signal.SIGQUIT)
-    threading.Event().wait(DOWN_SECONDS)
+    let_pass(DOWN_SECONDS)
     world.postgresql.start()
 
 
@@ -83,18 +83,18 @@ def health_seconds(port: int) -> float:
 
 @fault("F18", "PostgreSQL is frozen (SIGSTOP)", on=[POSTGRESQL])
 def database_frozen(run: Run) -> None:
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"]])
     poster = run.poster(world, tenant)
     poster.start(rate=10, threads=32)
-    pause.wait(1)
+    let_pass(1)
     healths = []
     with run.outage(), frozen(world):
         end = time.monotonic() + FROZEN_SECONDS
         while time.monotonic() < end:
-            pause.wait(1)
+            let_pass(1)
             healths.append(health_seconds(world.port))
-    pause.wait(2)
+    let_pass(2)
     poster.stop()
     statuses = [told.status for told in poster.told()]
     run.note(f"/healthz {max(healths):.2f} s at most, {statuses.count(503)} times 503, {statuses.count(0)} unanswered")
@@ -123,15 +123,15 @@ def set_read_only(world: World, value: str) -> None:
 
 @fault("F19", "PostgreSQL is read-only", on=[POSTGRESQL])
 def database_read_only(run: Run) -> None:
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"], ["/b"]])
     poster = run.poster(world, tenant)
     poisoned = world.logged("cannot be dispatched")
     poster.start(rate=40)  # so that dispatch meets rows at the moment of the change
-    pause.wait(2)
+    let_pass(2)
     with run.outage(), read_only(world):
-        pause.wait(DOWN_SECONDS)
-    pause.wait(1)
+        let_pass(DOWN_SECONDS)
+    let_pass(1)
     poster.stop()
     statuses = [told.status for told in poster.told()]
     run.note(f"{statuses.count(503)} times 503, {statuses.count(500)} times 500")
@@ -150,7 +150,7 @@ def outage_logged(run: Run) -> None:
     lines, size, start = world.logged(""), world.log_bytes, time.monotonic()
     with run.outage():
         poster.start(rate=60, threads=64)
-        threading.Event().wait(10)
+        let_pass(10)
         poster.stop()
         seconds = time.monotonic() - start
         lines, size = world.logged("") - lines, world.log_bytes - size

@@ -4,7 +4,6 @@ import contextlib
 import os
 import sqlite3
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from tests.faults.case import Run, fault
 from tests.faults.world import World
 from tests.services.environment import SQLITE
+from tests.services.waiting import let_pass
 
 SIZES = {True: "200m", False: "48m"}  # of the file system: PostgreSQL has 16 MiB of log at the least
 FULL_SECONDS = 5.0
@@ -52,15 +52,14 @@ def disk_full(run: Run) -> None:
         tenant = run.tenant(world, [["/a"]])
         poster = run.poster(world, tenant, padding=2_000)
         poster.start(rate=30)
-        pause = threading.Event()
         for _ in range(run.pick(quick=1, full=3)):
-            pause.wait(2)
+            let_pass(2)
             with run.outage():
                 filler = fill(disk)
-                pause.wait(FULL_SECONDS)
+                let_pass(FULL_SECONDS)
                 filler.unlink()
                 bring_up(world)
-            pause.wait(1)
+            let_pass(1)
         poster.stop()
         statuses = [told.status for told in poster.told()]
         run.note(f"{statuses.count(503)} times 503, {statuses.count(0)} unanswered")

@@ -1,8 +1,7 @@
 """SIGKILL of delivering processes."""
 
-import threading
-
 from tests.faults.case import Run, fault
+from tests.services.waiting import let_pass
 
 SLOW_SECONDS = 2.0
 FORMS = 10
@@ -17,9 +16,8 @@ def deliverer_killed(run: Run) -> None:
     world.receivers.behave(tenant.prefix, seconds=SLOW_SECONDS)
     poster = run.poster(world, tenant)
     poster.start(count, rate=count / (kills * 1.5))
-    pause = threading.Event()
     for _ in range(kills):
-        pause.wait(run.rng.uniform(0.5, 2.5))
+        let_pass(run.rng.uniform(0.5, 2.5))
         run.killed(world.kill_deliverer(run.rng))
     poster.join()
     queue = count / FORMS / 4 * SLOW_SECONDS  # the time that the endpoints need

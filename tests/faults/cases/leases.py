@@ -1,6 +1,5 @@
 """A worker whose clock is wrong (F10), and leases of a dead process (F23)."""
 
-import threading
 import time
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from tests.faults import processes
 from tests.faults.case import Run, fault
 from tests.faults.world import RESTART_SECONDS, SWEEP_SECONDS, World
 from tests.services.environment import POSTGRESQL
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 FREE_SECONDS = 10.0  # after which another process may have the claims of a dead one
 HELD = 4  # deliveries in flight to one endpoint
@@ -27,7 +26,7 @@ def clock_off(run: Run) -> None:
     world.receivers.behave(tenant.prefix, seconds=1.0)
     poster = run.poster(world, tenant)
     with world.deliverer("fast", **wrong_clock("+1h")), world.deliverer("slow", **wrong_clock("-1h")):
-        threading.Event().wait(world.start_seconds)
+        let_pass(world.start_seconds)
         poster.start(run.pick(quick=60, full=200), rate=15)
         poster.join()
         run.judge(world, tenant, poster, clocks_differ=True)

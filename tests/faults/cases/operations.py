@@ -1,7 +1,6 @@
 """A deploy (F14), a rotated secret (F15), `serve` killed and started (F17)."""
 
 import signal
-import threading
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from tests.services.application import answers
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.processes import Process
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 ORPHAN_SECONDS = 2.0
 RATE = 20.0
@@ -20,21 +19,21 @@ RATE = 20.0
 
 @fault("F14", "deploy: SIGTERM and SIGHUP of web and worker under load", on=[POSTGRESQL])
 def deploy(run: Run) -> None:
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"], ["/b"]])
     world.receivers.behave(tenant.prefix, seconds=0.3)
     poster = run.poster(world, tenant)
     poster.start(rate=RATE)
     for _ in range(run.pick(quick=1, full=3)):
-        pause.wait(1)
+        let_pass(1)
         with run.outage():
             replace(world, "worker")
-        pause.wait(1)
+        let_pass(1)
         with run.outage():
             replace(world, "web")
     unanswered = sum(not told.status for told in poster.told())
     world.application.processes["web"].send(signal.SIGHUP)
-    pause.wait(2 * world.start_seconds)
+    let_pass(2 * world.start_seconds)
     poster.stop()
     reloaded = sum(not told.status for told in poster.told()) - unanswered
     run.note(f"unanswered while the web was stopped {unanswered}, while it reloaded {reloaded}")
@@ -60,18 +59,18 @@ def replace(world: World, role: str) -> None:
 
 @fault("F15", "a secret is rotated under load")
 def secret_rotated(run: Run) -> None:
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"]])
     path = f"{tenant.prefix}/a"
     poster = run.poster(world, tenant)
     poster.start(rate=RATE)
-    pause.wait(2)
+    let_pass(2)
     with Client(world.port) as client:
         answer = client.post(f"/api/webhooks/{tenant.webhook('/a')}/rotate-secret", tenant.key)
     rotated = time.time()
     secret = answer.json()["data"]["secret"]
     world.receivers.verify_with({path: [tenant.secrets[path], secret]})
-    pause.wait(3)
+    let_pass(3)
     poster.stop()
     run.judge(world, tenant, poster)
     arrivals = world.receivers.log().of(path)
@@ -97,7 +96,7 @@ def serve_killed(run: Run) -> None:
         for _ in range(run.pick(quick=4, full=10)):
             process = world.application.start_role("web")
             world.application.processes.clear()  # the supervisor must not start it again
-            threading.Event().wait(run.rng.uniform(0.1, longest))
+            let_pass(run.rng.uniform(0.1, longest))
             with run.outage():
                 kill_only_serve(run, world, process)
             run.result.kills += 1
@@ -111,7 +110,7 @@ def kill_only_serve(run: Run, world: World, process: Process) -> None:
     process.popen.wait()
     left: list[str] = ["?"]
     while left and time.monotonic() < start + ORPHAN_SECONDS:
-        threading.Event().wait(0.05)
+        let_pass(0.05)
         left = orphans(world, process.popen.pid)
     run.expect(not left, f"left after {ORPHAN_SECONDS:g} s: {', '.join(left)}")
     for pid in _orphans(world, process.popen.pid):

@@ -1,7 +1,6 @@
 """Death at named points (F2), and rows that raise or kill (F12, F22)."""
 
 import statistics
-import threading
 
 from tests.faults.case import Run, fault
 from tests.faults.checker.poster import Poster
@@ -9,7 +8,7 @@ from tests.faults.points import point
 from tests.faults.standard_points import DELAYS, EXITS, MARK_FIRST, MARKER, QUICK_DELAYS
 from tests.faults.tenant import Tenant
 from tests.faults.world import World
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 HEALTHY_SECONDS = 5.0  # within which a delivery leaves in spite of a poison row
 FEW_DELAYS = [0.2] * 2  # so that three attempts are all
@@ -74,7 +73,6 @@ def poison_that_kills(run: Run) -> None:
     with run.own_world(points=points) as world:
         tenant = run.tenant(world, [["/a"], ["/b"]])
         poster = run.poster(world, tenant)
-        pause = threading.Event()
         with run.outage():
             poison = poster.post(MARKER)
             poster.start(10_000, rate=2)
@@ -90,7 +88,7 @@ def poison_that_kills(run: Run) -> None:
                 eventually(ended, 3 * (run.recovery_bound(world) + 2), "the poison row fails after its attempts")
             finally:
                 poster.stop()
-        pause.wait(2)
+        let_pass(2)
         run.expect_poison_unsent(world, tenant, poster, [poison])
 
 

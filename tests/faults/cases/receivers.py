@@ -2,7 +2,6 @@
 
 import socket
 import statistics
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from tests.faults.standard_points import DELAYS, PROBE_EVERY
 from tests.faults.tenant import Tenant
 from tests.faults.world import World
 from tests.services.client import Client
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 HEALTHY = [f"/ok{number}" for number in range(50)]
 METADATA = "http://169.254.169.254/latest/meta-data/"
@@ -115,7 +114,7 @@ def failing_receivers(run: Run) -> None:
             few.post()
         many.start(30, rate=30)
         many.join()
-        threading.Event().wait(3 * PROBE_SECONDS)
+        let_pass(3 * PROBE_SECONDS)
         check_schedule(run, world, tenant)
         check_probes(run, world, busy)
         for each in (tenant, busy):
@@ -200,9 +199,8 @@ def fair(run: Run, world: World, busy: Tenant, what: str, *, own: bool = False) 
         hanging.send_to(busy.forms[0])
     healthy = busy if own else run.tenant(world, [["/ok"]])
     poster = run.poster(world, healthy)
-    pause = threading.Event()
     for _ in range(run.pick(quick=4, full=8)):
-        pause.wait(1.5)
+        let_pass(1.5)
         poster.send_to(healthy.forms[-1])
     eventually(lambda: len(run.latencies(world, healthy, poster, "/ok")) == len(poster.posts), 60, "all arrive")
     seconds = run.latencies(world, healthy, poster, "/ok")

@@ -2,13 +2,13 @@
 
 import signal
 import statistics
-import threading
 import time
 
 from tests.faults import processes
 from tests.faults.case import Run, fault
 from tests.faults.world import World
 from tests.services.environment import POSTGRESQL
+from tests.services.waiting import let_pass
 
 EXTRA_SECONDS = 0.1  # that a submit may take longer while Redis is known to be down
 RATE = 10.0  # submissions a second
@@ -16,17 +16,17 @@ RATE = 10.0  # submissions a second
 
 @fault("F3", "Redis is killed and restarted empty", on=[POSTGRESQL], quick=True)
 def redis_killed(run: Run) -> None:
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"], ["/b"]])
     poster = run.poster(world, tenant)
     poster.start(rate=RATE)
     for _ in range(run.pick(quick=1, full=5)):
-        pause.wait(run.rng.uniform(1, 2))
+        let_pass(run.rng.uniform(1, 2))
         with run.outage():
             world.redis.stop(signal.SIGKILL)
             world.redis.start()
         run.result.kills += 1
-    pause.wait(1)
+    let_pass(1)
     poster.stop()
     run.judge(world, tenant, poster)
     run.forget(world, tenant)
@@ -40,14 +40,14 @@ def redis_unreachable(run: Run) -> None:
         tenant = run.tenant(world, [["/a"], ["/b"]])
         poster = run.poster(world, tenant)
         poster.start(rate=RATE)
-        threading.Event().wait(2)
+        let_pass(2)
         start = time.time()
         with run.outage():
             hurt(world, title)
-            threading.Event().wait(seconds)
+            let_pass(seconds)
             heal(world, title)
         end = time.time()
-        threading.Event().wait(1)
+        let_pass(1)
         poster.stop()
         before = [told.seconds for told in poster.told() if told.at < start]
         # The first ones find out; each process does without Redis for a second at a time, and then one asks again.

@@ -3,7 +3,6 @@
 import shutil
 import signal
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from tests.faults.case import Run, fault
 from tests.faults.checker.database import encode
 from tests.faults.world import World
 from tests.services.environment import SQLITE
+from tests.services.waiting import let_pass
 
 FILE = "fieldpost.sqlite3"
 
@@ -37,13 +37,13 @@ def two_deliverers(run: Run) -> None:
 @fault("F16", "the SQLite file and its log are copied at random moments and opened", on=[SQLITE])
 def copied(run: Run) -> None:
     """A copy of both while all processes are stopped is the disk after a loss of power."""
-    world, pause = run.world, threading.Event()
+    world = run.world
     tenant = run.tenant(world, [["/a"], ["/b"]])
     poster = run.poster(world, tenant)
     poster.start(rate=30)
     copies = run.pick(quick=5, full=25)
     for number in range(copies):
-        pause.wait(run.rng.uniform(0.1, 0.6))
+        let_pass(run.rng.uniform(0.1, 0.6))
         accepted = set(poster.accepted)
         directory = run.new_directory()
         with stopped(world):

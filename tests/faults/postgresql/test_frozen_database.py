@@ -20,7 +20,7 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL, service_environment
 from tests.services.postgresql import PostgreSQL, create_database
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 SENDERS = 12  # more than the web process has threads
 MAX_SECONDS = 8.0  # until a request is answered; without a bound it takes until the database is back
@@ -126,7 +126,7 @@ def test_frozen_postgresql__under_load__costs_503_within_seconds_and_nothing_aft
             since = time.monotonic()
             assert client.get("/healthz").status == 200
             health.append(time.monotonic() - since)
-            threading.Event().wait(0.2)
+            let_pass(0.2)
     eventually(lambda: senders.seen[-1][0] == 201 and senders.seen[-SENDERS][0] == 201, 15, "all is well")
     senders.end()
     assert {(status, retry) for status, _, retry in senders.seen} == {(201, ""), (503, "2")}

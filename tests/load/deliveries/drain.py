@@ -13,6 +13,7 @@ from tests.load.deliveries.report import MARKS, Comparison, tell_progress
 from tests.load.deliveries.saved_tables import SavedTables
 from tests.load.rounds import Bench
 from tests.services.processes import Process
+from tests.services.waiting import eventually
 
 ORGANIZATIONS = 4  # the endpoints are spread over them
 DRAIN_SECONDS = 900.0
@@ -63,9 +64,12 @@ class Backlog:
 
     def wait(self, process: Process) -> float:
         """Wait until all are delivered and return the seconds since the first request. Raises AssertionError."""
-        late = time.monotonic() + DRAIN_SECONDS
-        while process.running and time.monotonic() < late and self.receiver.requests() < self.deliveries:
-            time.sleep(POLL_SECONDS)  # sparingly: each question costs the receiver time that is measured
+        # Sparingly: each question costs the receiver time that is measured.
+        eventually(
+            lambda: not process.running or self.receiver.requests() >= self.deliveries,
+            DRAIN_SECONDS,
+            every=POLL_SECONDS,
+        )
         process.wait_until(lambda: self.bench.query(_UNSENT)[0] == 0)
         end = time.monotonic()
         self._check()

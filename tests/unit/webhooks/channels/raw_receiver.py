@@ -3,7 +3,6 @@
 import re
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from ssl import SSLContext
 from typing import Any
 
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 from webhooks.channels.outcome import Outcome
 
 BODY = b'{"type":"submission.created"}'
@@ -136,7 +135,7 @@ def drip(*, first: bytes = b"", byte: bytes = b"x") -> Behaviour:
         connection.sendall(first)
         while True:
             connection.sendall(byte)
-            time.sleep(0.1)  # the pace of the drip; nothing is waited for
+            let_pass(0.1)
 
     return answer
 

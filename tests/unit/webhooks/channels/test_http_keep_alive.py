@@ -5,14 +5,13 @@ import signal
 import socket
 import struct
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from ssl import SSLContext
 from typing import Any
 
 import pytest
 
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 from tests.unit.webhooks.channels.raw_receiver import (
     BODY,
     CLOSE,
@@ -305,7 +304,7 @@ def test_post__deadline_of_the_message_before__does_not_cut_the_next_one(
     monkeypatch.setattr(http, "MAX_SECONDS", 1.0)
 
     def answer_late(line: socket.socket) -> None:
-        time.sleep(0.6)  # the delay of a receiver; nothing is waited for
+        let_pass(0.6)
         line.sendall(status("200 OK", body=b"late"))
 
     receiver = receivers(answer_late, answer_late, kind=KeepingReceiver)
