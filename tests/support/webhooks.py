@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.services.client import Client
+from tests.services.receivers import Received, Receiver
 from tests.services.waiting import eventually
-from tests.support.tenants import Tenant
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import Tenant, make_tenant
 
 EVENTS = ["submission.created"]
 
@@ -17,6 +19,25 @@ def register(api: Client, tenant: Tenant, url: str, form_id: str | None = None) 
     assert answer.status == 201, answer.text
     made: dict[str, Any] = answer.json()["data"]
     return made
+
+
+def one_message(api: Client, receiver: Receiver) -> tuple[Received, str]:
+    """Return a message that the service sent to a new webhook, and the webhook's secret."""
+    tenant = make_tenant()
+    webhook = register(api, tenant, receiver.url())
+    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
+    (message,) = receiver.wait_for(1)
+    return message, str(webhook["secret"])
+
+
+def one_message_after_a_rotation(api: Client, receiver: Receiver) -> tuple[Received, str, str]:
+    """Return a message sent after the secret was rotated, the old secret and the new one."""
+    tenant = make_tenant()
+    webhook = register(api, tenant, receiver.url())
+    rotated = api.post(f"/api/webhooks/{webhook['id']}/rotate-secret", tenant.key).json()["data"]
+    submit_and_get_id(api, tenant, webhook["formId"])
+    (message,) = receiver.wait_for(1)
+    return message, str(webhook["secret"]), str(rotated["secret"])
 
 
 def message_id_of(submission_id: str) -> str:

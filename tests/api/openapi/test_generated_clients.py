@@ -85,7 +85,13 @@ def test_openapi_python_client__generated__drives_the_service(
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"  # it formats with our ruff
     run(program, "generate", *options, cwd=tmp_path, PATH=path)
 
-    drive(api, service, [sys.executable, DRIVERS / "python_client.py"], tmp_path, PYTHONPATH=str(tmp_path))
+    drive(
+        api,
+        service,
+        [sys.executable, DRIVERS / "python_client.py"],
+        tmp_path,
+        PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}",
+    )
 
 
 def test_openapi_generator_for_python__generated__drives_the_service(
@@ -96,7 +102,13 @@ def test_openapi_generator_for_python__generated__drives_the_service(
     options: list[str | Path] = ["generate", "-i", schema, "-g", "python", "-o", tmp_path, "--global-property", wanted]
     run("java", *QUIET_JAVA, "-jar", jar, *options, cwd=tmp_path)
 
-    drive(api, service, [sys.executable, DRIVERS / "generator_client.py"], tmp_path, PYTHONPATH=str(tmp_path))
+    drive(
+        api,
+        service,
+        [sys.executable, DRIVERS / "generator_client.py"],
+        tmp_path,
+        PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}",
+    )
 
 
 def test_hey_api_for_typescript__generated__drives_the_service(

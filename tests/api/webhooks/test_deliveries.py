@@ -21,6 +21,8 @@ from tests.support.webhooks import (
     is_delivered,
     log_of,
     message_id_of,
+    one_message,
+    one_message_after_a_rotation,
     register,
     wait_for_delivery,
 )
@@ -108,26 +110,20 @@ def test_submission__one_active_webhook__sends_exactly_one_message_within_3_seco
 
 
 def test_message__pythons_standardwebhooks__verifies_it_and_nothing_else(api: Client, receiver: Receiver) -> None:
-    tenant = make_tenant()
-    webhook = register(api, tenant, receiver.url())
-    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
-    (message,) = receiver.wait_for(1)
-    assert verify(message, webhook["secret"]) == json.loads(message.body)
+    message, secret = one_message(api, receiver)
+    assert verify(message, secret) == json.loads(message.body)
     assert is_fresh(message)
     with pytest.raises(WebhookVerificationError):
         verify(message, OTHER_SECRET)
     with pytest.raises(WebhookVerificationError):
-        Webhook(webhook["secret"]).verify(message.body + b" ", dict(message.headers))
+        Webhook(secret).verify(message.body + b" ", dict(message.headers))
 
 
 def test_message__npms_standardwebhooks__verifies_it_and_nothing_else(
     api: Client, receiver: Receiver, npm_package: Path
 ) -> None:
-    tenant = make_tenant()
-    webhook = register(api, tenant, receiver.url())
-    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
-    (message,) = receiver.wait_for(1)
-    genuine, forged = verdicts(npm_package, [(message, webhook["secret"]), (message, OTHER_SECRET)])
+    message, secret = one_message(api, receiver)
+    genuine, forged = verdicts(npm_package, [(message, secret), (message, OTHER_SECRET)])
     assert genuine == {"genuine": True, "payload": json.loads(message.body)}
     assert forged == {"genuine": False, "why": "No matching signature found"}
 
@@ -135,13 +131,9 @@ def test_message__npms_standardwebhooks__verifies_it_and_nothing_else(
 def test_message__after_a_rotation__verifies_with_the_old_and_the_new_secret(
     api: Client, receiver: Receiver, npm_package: Path
 ) -> None:
-    tenant = make_tenant()
-    webhook = register(api, tenant, receiver.url())
-    rotated = api.post(f"/api/webhooks/{webhook['id']}/rotate-secret", tenant.key).json()["data"]
-    submit_and_get_id(api, tenant, webhook["formId"])
-    (message,) = receiver.wait_for(1)
+    message, old, new = one_message_after_a_rotation(api, receiver)
     assert message.headers["webhook-signature"] == Like(rf"{SIGNATURE} {SIGNATURE}")
-    secrets = [webhook["secret"], rotated["secret"], OTHER_SECRET]
+    secrets = [old, new, OTHER_SECRET]
     assert verify(message, secrets[0]) == verify(message, secrets[1]) == json.loads(message.body)
     judged = verdicts(npm_package, [(message, secret) for secret in secrets])
     assert [verdict["genuine"] for verdict in judged] == [True, True, False]

@@ -4,10 +4,8 @@ import pytest
 
 from tests.services.client import Client
 from tests.services.receivers import Receiver
-from tests.support.submitting import submit_and_get_id
-from tests.support.tenants import make_tenant
 from tests.support.verifying.samples import CASES, OTHER_SECRET, received, wrong_verdicts
-from tests.support.webhooks import register
+from tests.support.webhooks import one_message, one_message_after_a_rotation
 
 LANGUAGES = ["python", "node"]
 
@@ -22,12 +20,9 @@ def test_sample__test_vector_and_forged_messages__judges_each_rightly(language: 
 def test_sample__message_of_the_service__accepts_it_with_its_secret_only(
     language: str, api: Client, receiver: Receiver
 ) -> None:
-    tenant = make_tenant()
-    webhook = register(api, tenant, receiver.url())
-    submit_and_get_id(api, tenant, webhook["formId"], {"message": "Grüße 🎉"})
-    (message,) = receiver.wait_for(1)
+    message, secret = one_message(api, receiver)
     messages = {
-        "genuine": received(message, webhook["secret"]),
+        "genuine": received(message, secret),
         "forged": received(message, OTHER_SECRET, is_genuine=False),
     }
     assert wrong_verdicts(language, messages) == []
@@ -37,14 +32,10 @@ def test_sample__message_of_the_service__accepts_it_with_its_secret_only(
 def test_sample__message_after_a_rotation__accepts_it_with_the_old_and_the_new_secret(
     language: str, api: Client, receiver: Receiver
 ) -> None:
-    tenant = make_tenant()
-    webhook = register(api, tenant, receiver.url())
-    rotated = api.post(f"/api/webhooks/{webhook['id']}/rotate-secret", tenant.key).json()["data"]
-    submit_and_get_id(api, tenant, webhook["formId"])
-    (message,) = receiver.wait_for(1)
+    message, old, new = one_message_after_a_rotation(api, receiver)
     messages = {
-        "old": received(message, webhook["secret"]),
-        "new": received(message, rotated["secret"]),
+        "old": received(message, old),
+        "new": received(message, new),
         "forged": received(message, OTHER_SECRET, is_genuine=False),
     }
     assert wrong_verdicts(language, messages) == []

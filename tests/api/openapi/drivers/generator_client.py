@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 
 from openapi_client import (
     AccessKeysApi,
@@ -20,6 +19,8 @@ from openapi_client import (
     WebhooksApi,
 )
 from openapi_client.exceptions import BadRequestException
+
+from tests.api.openapi.drivers.follow import follow
 
 base_url, key, webhook_url = sys.argv[1:]
 with ApiClient(Configuration(host=base_url, api_key={"accessKey": key})) as client:
@@ -46,14 +47,7 @@ with ApiClient(Configuration(host=base_url, api_key={"accessKey": key})) as clie
         refused = error.data
 
     more = submissions.submit_form({"name": "Bob"}, form_id=form.id).data
-    followed: list[str] = []
-    cursor = ""
-    while len(followed) < 2:  # a submission can be read on within seconds
-        page = submissions.list_submissions(form_id=form.id, cursor=cursor, limit=1)
-        followed += [row.id for row in page.data]
-        cursor = page.pagination.next
-        if not page.pagination.has_more:
-            time.sleep(0.1)
+    followed = follow(lambda cursor: submissions.list_submissions(form_id=form.id, cursor=cursor, limit=1), 2)
 
     listed = submissions.list_submissions(form_id=form.id).data
     exported = submissions.export_submissions(form_id=form.id)

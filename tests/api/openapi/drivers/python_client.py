@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 
 from fieldpost_api_client import AuthenticatedClient
 from fieldpost_api_client.api.access_keys import create_key
@@ -21,6 +20,8 @@ from fieldpost_api_client.models import (
     SubmissionValues,
 )
 
+from tests.api.openapi.drivers.follow import follow
+
 base_url, key, webhook_url = sys.argv[1:]
 client = AuthenticatedClient(base_url, key, prefix="", auth_header_name="x-access-key")
 
@@ -37,14 +38,7 @@ refused = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name
 assert isinstance(refused, Error)
 
 more = submit_form.sync(client=client, body=SubmissionValues.from_dict({"name": "Bob"}), form_id=form.id).data
-followed: list[str] = []
-cursor = ""
-while len(followed) < 2:  # a submission can be read on within seconds
-    page = list_submissions.sync(client=client, form_id=form.id, cursor=cursor, limit=1)
-    followed += [row.id for row in page.data]
-    cursor = page.pagination.next_
-    if not page.pagination.has_more:
-        time.sleep(0.1)
+followed = follow(lambda cursor: list_submissions.sync(client=client, form_id=form.id, cursor=cursor, limit=1), 2)
 
 listed = list_submissions.sync(client=client, form_id=form.id).data
 exported = export_submissions.sync(client=client, form_id=form.id)
