@@ -148,7 +148,9 @@ def _messages_of(
     event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID], moment: dt.datetime
 ) -> dict[uuid.UUID | None, Message]:
     """Return the event's message for each submission, stored once; the body is written when a channel uses it."""
-    stored = Message.objects.filter(event=event.name, submission__in=rows)
+    # Only a row that was dispatched before, and is again, can have one.
+    again = [row for row in rows if row.counted_as != Submission.CountedAs.NOTHING]
+    stored = Message.objects.filter(event=event.name, submission__in=again)
     messages = {message.submission_id: message for message in stored.defer("body")}
     empty = set(stored.filter(body="").values_list("pk", flat=True)) if messages else set()
     new, filled = [], []
