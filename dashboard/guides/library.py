@@ -42,6 +42,7 @@ class Page:
 GROUPS: dict[str, tuple[Guide, ...]] = {
     "Begin": (
         Guide("start", "From nothing to a form on your page and its first submission, in five minutes."),
+        Guide("recipes", "React, Next.js, Vue, Astro, Hugo, Webflow and WordPress, each with code to copy."),
         Guide("moving", "From Formspree, Web3Forms, Netlify and others: change one address."),
     ),
     "Use": (
