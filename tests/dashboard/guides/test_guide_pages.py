@@ -66,6 +66,7 @@ def test_links__of_every_page__lead_somewhere(pages: dict[str, Reader], api: Cli
     assert len(pages) == len(GUIDES) + 1
     seen: dict[str, int] = {}
     for path, page in pages.items():
+        assert "" not in page.links, path
         for link in [*page.links, *page.images]:
             target, _, anchor = link.partition("#")
             target = target or path
