@@ -55,7 +55,7 @@ SUITES = (
         programs=("nginx", "openssl"),
     ),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", ("tests/api",), optional=False),
-    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
+    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm", "hugo")),
     Suite("dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE),
     Suite("dashboard-postgresql", "dashboard suite on PostgreSQL, Redis and Celery", ("tests/dashboard",)),
     Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
 from dashboard.delivery_story import target_of
+from dashboard.guides.screens import address_for
 
 register = template.Library()
 
@@ -111,3 +112,10 @@ def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
     match = context["request"].resolver_match
     address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug, context["form"].public_id])
     return {"address": address, "label": label, "is_current": bool(match and match.url_name == name)}
+
+
+@register.inclusion_tag("dashboard/parts/guide_link.html", takes_context=True)
+def guide_link(context: dict[str, Any]) -> dict[str, str]:
+    """Show a link to the part of the guides about this screen."""
+    match = context["request"].resolver_match
+    return {"address": address_for(match.url_name or "" if match else "")}

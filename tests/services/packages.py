@@ -23,6 +23,7 @@ PACKAGES = {
     "ruby": "ruby",
     "faketime": "faketime",
     "java": "default-jre-headless",
+    "hugo": "hugo",
 }
 
 
