@@ -1,4 +1,4 @@
-"""Who owns and who acts: users, organizations, memberships, access keys; and the audit trail of what they do."""
+"""Users, organizations, memberships, access keys, and the audit trail."""
 
 import datetime as dt
 from collections.abc import Iterator

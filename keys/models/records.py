@@ -1,4 +1,4 @@
-"""What is kept for organizations and people until it is used: invitations, notices, answers, marks of the hour."""
+"""Invitations, notices, remembered answers, marks of the hour."""
 
 from django.db import models
 from django.db.models.functions import Now

@@ -221,7 +221,7 @@ class Run:
             rows = world.database.rows(tenant.forms, STUCK_SECONDS)
             return is_drained(rows, tenant, poster)
 
-        with suppress(AssertionError):  # what is left is judged by the caller
+        with suppress(AssertionError):  # the caller judges the rows
             eventually(drained, end - time.monotonic(), every=0.2)
         return rows
 

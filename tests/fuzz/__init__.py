@@ -1,1 +1,1 @@
-"""The served OpenAPI schema, fuzzed: a suite of its own, as it takes minutes."""
+"""The served OpenAPI schema, fuzzed: a separate suite, as it takes minutes."""

@@ -1,4 +1,4 @@
-"""What drf-spectacular is told of this API: https://drf-spectacular.readthedocs.io/en/latest/settings.html"""
+"""The settings of drf-spectacular: https://drf-spectacular.readthedocs.io/en/latest/settings.html"""
 
 from typing import Any
 

@@ -18,7 +18,7 @@ def own_backing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backing]:
 
 @pytest.fixture(scope="session")
 def postgresql(own_backing: Backing) -> PostgreSQL:
-    """Return a server for these tests alone: they stop it, and start it again."""
+    """Return a separate server: these tests stop it, and start it again."""
     return own_backing.postgresql
 
 

@@ -1,4 +1,4 @@
-"""What the drivers in Python share."""
+"""Following the cursor, for the drivers in Python."""
 
 from collections.abc import Callable
 from typing import Any
