@@ -35,6 +35,7 @@ check: .venv/.dev build/node/.installed
 	$(BIN)/djangofmt --check templates
 	$(BIN)/python -m tests.checks.lines
 	$(NPM_BIN)/biome ci --error-on-warnings --colors=off
+	$(NPM_BIN)/dockerfile-utils lint deploy/Dockerfile
 	$(BIN)/python -m mypy .
 	$(BIN)/python -m tests.checks.words
 	$(BIN)/python -m tests.checks.citations

@@ -58,7 +58,14 @@ SUITES = (
     Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm", "hugo")),
     Suite("dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE),
     Suite("dashboard-postgresql", "dashboard suite on PostgreSQL, Redis and Celery", ("tests/dashboard",)),
-    Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
+    Suite(
+        "unit-sqlite",
+        "unit suite on SQLite",
+        ("tests/unit",),
+        SQLITE,
+        optional=False,
+        programs=("systemd-analyze",),
+    ),
     Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
@@ -69,7 +76,14 @@ SUITES = (
 BY_NAME = (Suite("fuzz-sqlite", "fuzz suite on SQLite", ("tests/fuzz",), SQLITE),)
 # `make test-quick`: an answer while one works, over SQLite.
 QUICK = (
-    Suite("quick-unit", "unit suite on SQLite", ("tests/unit",), SQLITE, processes=2, programs=("openssl",)),
+    Suite(
+        "quick-unit",
+        "unit suite on SQLite",
+        ("tests/unit",),
+        SQLITE,
+        processes=2,
+        programs=("openssl", "systemd-analyze"),
+    ),
     Suite("quick-api", "quick part of the api suite on SQLite", ("tests/api", "tests/dashboard"), SQLITE, mark="quick"),
 )
 

@@ -24,6 +24,7 @@ PACKAGES = {
     "faketime": "faketime",
     "java": "default-jre-headless",
     "hugo": "hugo",
+    "systemd-analyze": "systemd",
 }
 
 

@@ -1,5 +1,6 @@
-"""docs/start.md: its blocks, in their order. `make run` is run by the tests of `serve`."""
+"""docs/start.md and docs/pages.md: their blocks in Chromium. `make run` is run by the tests of `serve`."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -37,3 +38,13 @@ def test_plain_form__and_then_the_script_tag__send(plain_visitor: Visitor) -> No
     visitor.send(**VALUES)
     expect(visitor.thanks).to_be_visible()
     assert visitor.stored() == [VALUES, VALUES]
+
+
+def test_pages_md__tag_listener_and_plain_form__work_together(plain_visitor: Visitor) -> None:
+    [tag, listener, form, answers] = [code for _, _, code in blocks("pages")]
+    visitor = plain_visitor
+    visitor.open(filled_in(form, visitor), tag=f"{filled_in(tag, visitor)}<script>{listener}</script>")
+    visitor.send(email="ada@example.com", message="Hello")
+    expect(visitor.thanks).to_be_visible()
+    assert visitor.stored() == [{"email": "ada@example.com", "message": "Hello", "language": "en"}]
+    assert [json.loads(line)["success"] for line in answers.splitlines()] == [True, False]

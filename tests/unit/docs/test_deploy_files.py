@@ -3,6 +3,9 @@
 import json
 import re
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from tests.checks.sources import ROOT
 
@@ -37,3 +40,14 @@ def test_image__context__has_what_it_copies_and_nothing_else() -> None:
     allowed = {line[1:] for line in lines if line.startswith("!")}
     assert "*" in lines
     assert allowed == copied
+
+
+@pytest.mark.parametrize("unit", sorted((DEPLOY / "systemd").glob("*.service")), ids=lambda unit: unit.stem)
+def test_unit__to_systemd__has_no_mistake(unit: Path, tmp_path: Path) -> None:
+    """Nothing but its programs is missing here."""
+    text = re.sub(r"/opt/fieldpost/\.venv/bin/\w+", "/bin/true", unit.read_text())
+    assert "/bin/true" in text
+    (tmp_path / unit.name).write_text(text)
+    command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(tmp_path / unit.name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
