@@ -1,7 +1,9 @@
 """The addresses of the dashboard. Each module of views lists its own; pages of an organization are below its slug."""
 
+from django.conf import settings
 from django.urls import include, path
 
+from dashboard.design import showcase
 from dashboard.views import (
     account,
     audit,
@@ -49,3 +51,5 @@ urlpatterns = [
     path("", include(invitations)),
     path("o/<slug:slug>/", include(in_organization)),
 ]
+if settings.DEBUG:
+    urlpatterns.append(path("", include(showcase)))
