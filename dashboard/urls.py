@@ -9,6 +9,7 @@ from dashboard.views import (
     audit,
     deliveries,
     exports,
+    find,
     form_builder,
     form_settings,
     forms,
@@ -29,6 +30,7 @@ in_organization = [
     path("", include(module))
     for module in (
         overview,
+        find,
         forms,
         form_builder,
         form_settings,

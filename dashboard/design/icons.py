@@ -13,6 +13,7 @@ ICONS = (
     "house",
     "inbox",
     "key-round",
+    "keyboard",
     "list-checks",
     "log-out",
     "menu",

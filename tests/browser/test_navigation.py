@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.services.application import Application
+from tests.support.chromium.accessibility import violations
 from tests.support.chromium.dashboard_page import at_the_dashboard, press
 from tests.support.chromium.screens import Furnished, furnish
 
@@ -109,3 +110,70 @@ def test_page__while_it_loads__shifts_nothing(
         page.goto(dict(furnished.paths())[name], wait_until="networkidle" if name == "form-build" else "load")
         expect(page.locator("#chart canvas" if name == "overview" else "h1").first).to_be_visible()
         assert page.evaluate(SHIFTS) < 0.02
+
+
+def test_palette__by_keyboard__finds_and_opens_a_form(
+    browser: Browser, service: Application, furnished: Furnished
+) -> None:
+    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, complaints):
+        page.goto("/dashboard/account")
+        page.keyboard.press("Control+k")
+        box = page.get_by_role("combobox", name="Search pages, forms, webhooks, keys, and submissions by ID")
+        expect(box).to_be_focused()
+        expect(page.get_by_role("option", name="Overview")).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("option", name="Forms")).to_have_attribute("aria-selected", "true")
+        assert violations(page) == []
+        box.fill("job app")
+        only = page.get_by_role("option")
+        expect(only).to_have_count(1)
+        expect(only).to_contain_text("Job application")
+        assert box.get_attribute("aria-activedescendant") == only.get_attribute("id")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Job application")
+        page.keyboard.press("Control+k")
+        box.fill(furnished.submission.public_id)
+        expect(page.get_by_role("option")).to_have_count(1)
+        page.keyboard.press("Escape")
+        expect(box).to_be_hidden()
+        assert complaints == []
+
+
+def test_keys__in_a_list__move_select_search_and_can_be_turned_off(
+    browser: Browser, service: Application, furnished: Furnished
+) -> None:
+    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, complaints):
+        page.goto(f"{home(furnished)}submissions")
+        rows = page.locator("tbody tr")
+        for key in ("j", "j", "j", "k", "x"):
+            page.keyboard.press(key)
+        expect(rows.nth(1).get_by_role("checkbox")).to_be_checked()
+        expect(page.get_by_role("button", name="Mark as spam")).to_be_visible()
+        page.keyboard.press("/")
+        expect(page.get_by_label("Search", exact=True).locator("visible=true")).to_be_focused()
+        page.keyboard.type("jx?")  # letters, in an input
+        expect(page.get_by_label("Search", exact=True).locator("visible=true")).to_have_value("jx?")
+        page.get_by_role("heading", level=1).click()
+        page.keyboard.press("?")
+        box = page.get_by_label("Shortcuts of one key work in this browser")
+        expect(box).to_be_visible()
+        assert violations(page) == []
+        box.uncheck()
+        page.keyboard.press("Escape")
+        page.reload()
+        page.keyboard.press("?")
+        page.keyboard.press("j")
+        expect(box).to_be_hidden()
+        assert page.evaluate("document.activeElement === document.body")
+        assert complaints == []
+
+
+def test_search__without_scripts__is_a_page(browser: Browser, service: Application, furnished: Furnished) -> None:
+    options = {"java_script_enabled": False}
+    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **options) as (page, _):
+        page.goto(home(furnished))
+        page.get_by_role("link", name="Search").click()
+        page.get_by_role("searchbox").fill("contact")
+        page.get_by_role("main").get_by_role("button", name="Search").click()
+        page.get_by_role("main").get_by_role("link", name="Contact", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Contact")
