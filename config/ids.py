@@ -12,6 +12,8 @@ from uuid_utils.compat import uuid7
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 SUFFIX_LENGTH = 26
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
+_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]  # of 10 bits
+_SHIFTS = range(120, -1, -10)
 
 
 class Prefix:
@@ -49,7 +51,7 @@ def first_id_of(moment: dt.datetime) -> uuid.UUID:
 def suffix(value: uuid.UUID) -> str:
     """Return the 26 characters of an id without its prefix."""
     number = value.int
-    return "".join(ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
 
 
 def encode_id(prefix: str, value: uuid.UUID) -> str:

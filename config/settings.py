@@ -371,6 +371,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 # Files, language, time, logs -----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"  # the web role writes each file there that is asked for, under a hashed name
+STATICFILES_DIRS = [("docs", BASE_DIR / "docs" / "images")]  # pictures of the guides
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},

@@ -43,6 +43,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),
+    path("", include("dashboard.guides.urls")),
     path("", include("submissions.hosted.moved_urls")),  # the root, and the addresses of other form services
 ]
 

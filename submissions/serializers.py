@@ -10,7 +10,7 @@ from rest_framework import serializers
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import FlagField, IdField, StrictSerializer
-from config.ids import Prefix
+from config.ids import Prefix, encode_id
 from config.times import format_time
 from submissions.models import Submission
 
@@ -79,7 +79,7 @@ def submission_record(submission: Submission) -> dict[str, Any]:
 
 def form_id_text(form_id: uuid.UUID) -> str:
     """Return a form's public id."""
-    return PublicIdField(Prefix.FORM).to_representation(form_id)
+    return encode_id(Prefix.FORM, form_id)
 
 
 class SubmittedRecord(serializers.Serializer[Any]):

@@ -34,9 +34,22 @@ class Octets(Func):
         return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **extra)
 
 
+SIZE = Octets("data") + Octets("meta")
+
+
+def with_size(rows: QuerySet[Submission]) -> QuerySet[Submission]:
+    """Return the rows with their stored bytes, for `size_of`."""
+    return rows.annotate(stored_size=SIZE)
+
+
+def size_of(row: Submission) -> int:
+    """Return the stored bytes of a row that came `with_size`."""
+    return int(vars(row)["stored_size"])
+
+
 def stored_bytes_of(rows: QuerySet[Submission]) -> Counter[uuid.UUID]:
     """Return the bytes of these submissions by organization."""
-    sizes = rows.order_by().values_list("organization_id").annotate(size=Sum(Octets("data") + Octets("meta")))
+    sizes = rows.order_by().values_list("organization_id").annotate(size=Sum(SIZE))
     return Counter(dict(sizes))
 
 

@@ -18,7 +18,7 @@ from tests import python_coverage
 from tests.services.backing import Backing, backing_services, programs_needed
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.packages import ensure
-from tests.suites import QUICK, SUITES, Result, Runner, Suite, exists
+from tests.suites import BY_NAME, QUICK, SUITES, Result, Runner, Suite, exists
 
 LANES = 4  # twice the processors: suites wait for mails, retries and time-outs for two fifths of their time
 # Published clients of other services and generated ones run against ours; certificates for the TLS tests.
@@ -27,7 +27,7 @@ ALL_SUITES_PROGRAMS = ("node", "npm", "java", "openssl")
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.run", description="Run the tests; see tests/run.py.")
-    names = [suite.name for suite in SUITES]
+    names = [suite.name for suite in SUITES + BY_NAME]
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of: {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="only the unit suite and a part of the api suite")
     parser.add_argument("--coverage", action="store_true", help="measure our Python; the suites on SQLite by default")
@@ -37,8 +37,10 @@ def main(arguments: Sequence[str]) -> int:
         chosen = list(QUICK)
     elif options.coverage and not options.only:
         chosen = [suite for suite in SUITES if suite.backend == SQLITE]
+    elif options.only:
+        chosen = [suite for suite in SUITES + BY_NAME if suite.name in options.only]
     else:
-        chosen = [suite for suite in SUITES if (suite.name in options.only if options.only else exists(suite))]
+        chosen = [suite for suite in SUITES if exists(suite)]
     ensure(_programs(chosen, all_suites=len(chosen) == len(SUITES)))
     if options.coverage:
         python_coverage.begin()
@@ -86,7 +88,9 @@ def _start_backing(stack: ExitStack) -> Backing:
 
 def _in_order(runner: Runner, lanes: ThreadPoolExecutor, suites: Sequence[Suite]) -> Iterator[Result]:
     """The suites go several at a time; the results come in the order of the suites."""
-    together: list[Future[Result]] = [lanes.submit(runner.run, suite) for suite in SUITES + QUICK if suite in suites]
+    together: list[Future[Result]] = [
+        lanes.submit(runner.run, suite) for suite in SUITES + BY_NAME + QUICK if suite in suites
+    ]
     for future in together:
         yield future.result()
 

@@ -55,15 +55,18 @@ SUITES = (
         programs=("nginx", "openssl"),
     ),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", ("tests/api",), optional=False),
-    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm")),
+    Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm", "hugo")),
     Suite("dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE),
     Suite("dashboard-postgresql", "dashboard suite on PostgreSQL, Redis and Celery", ("tests/dashboard",)),
     Suite("unit-sqlite", "unit suite on SQLite", ("tests/unit",), SQLITE, optional=False),
     Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
+    Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
     Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults/both", "tests/faults/postgresql")),
 )
+# Only by name. What the fuzzer finds comes from the schema and the views; PostgreSQL refuses more values than SQLite.
+BY_NAME = (Suite("fuzz-sqlite", "fuzz suite on SQLite", ("tests/fuzz",), SQLITE),)
 # `make test-quick`: an answer while one works, over SQLite.
 QUICK = (
     Suite("quick-unit", "unit suite on SQLite", ("tests/unit",), SQLITE, processes=2, programs=("openssl",)),

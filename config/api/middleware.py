@@ -28,7 +28,7 @@ OPEN_PATHS = re.compile(r"/api/submit|/api/schema|/forms(\.[^/]+)?\.js")
 OTHER_ADDRESSES = r"/submit/?|/s/[^/]+/?|/p/[^/]+/f/[^/]+/?|/ajax/[^/]+/?|/frm_[^/]+/?|/[^/]*@[^/]*/?|/[0-9a-f]{32}/?"
 # Plain posts: their answers are for pages that send credentials too. No cookie is read or set there.
 PLAIN_POSTS = re.compile(rf"/f/.+|{OTHER_ADDRESSES}")
-NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/")  # how such paths begin
+NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/", "/docs", "/llms.txt")  # how such paths begin
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
 CHALLENGE = "/f/challenge"  # besides posts to /f/, scripts of any origin may read this path

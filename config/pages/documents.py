@@ -12,7 +12,7 @@ from config.api.compression import takes_gzip
 from config.api.etags import answer_if_changed
 
 View = Callable[..., HttpResponse]
-MAX_KEPT = 8  # compressed documents in a process
+MAX_KEPT = 40  # compressed documents in a process: the schema, and each guide as a page and as Markdown
 
 
 def public_document(view: View) -> View:

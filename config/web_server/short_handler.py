@@ -1,9 +1,9 @@
-"""A WSGI handler with less middleware, for paths that know no session: the API and plain posts."""
+"""A WSGI handler with less middleware, for paths that know no session: the API, plain posts, the guides."""
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 
-PATHS = ("/api/", "/f/", "/submit", "/s/", "/p/", "/ajax/", "/frm_")
+PATHS = ("/api/", "/f/", "/submit", "/s/", "/p/", "/ajax/", "/frm_", "/docs", "/llms.txt")
 # Middleware that needs a session or serves only pages: these paths run without it (docs/adr/0032).
 SESSION_MIDDLEWARE = {
     "config.pages.static_files.StaticFilesMiddleware",

@@ -5,6 +5,7 @@ ICONS = (
     "arrow-down",
     "arrow-up",
     "book-open",
+    "braces",
     "building-2",
     "chevrons-up-down",
     "circle-user",

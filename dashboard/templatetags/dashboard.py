@@ -18,6 +18,7 @@ from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
 from dashboard.delivery_story import target_of
 from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.surroundings import Surroundings, surroundings_of
+from dashboard.guides.screens import address_for
 
 register = template.Library()
 
@@ -125,6 +126,13 @@ def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
     """Show a tab of the pages of one form."""
     address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug, context["form"].public_id])
     return {**_link(context, (name,), address), "label": label}
+
+
+@register.inclusion_tag("dashboard/parts/guide_link.html", takes_context=True)
+def guide_link(context: dict[str, Any]) -> dict[str, str]:
+    """Show a link to the part of the guides about this screen."""
+    match = context["request"].resolver_match
+    return {"address": address_for(match.url_name or "" if match else "")}
 
 
 def _link(context: dict[str, Any], patterns: tuple[str, ...], address: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Tests in Debian's Chromium: pages of a site owner, on another origin than the running service."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.services.application import Application
 from tests.services.client import Client
+from tests.services.packages import chromium
 from tests.support.chromium.coverage import BranchCoverage, instrumented_source
 from tests.support.chromium.site import Site
 from tests.support.chromium.visitor import Visitor
@@ -82,7 +82,7 @@ def django_db_setup() -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Return the options of Debian's Chromium, without its sandbox, which root may not use."""
-    return {**browser_type_launch_args, "executable_path": shutil.which("chromium"), "args": ["--no-sandbox"]}
+    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
 
 
 @pytest.fixture(scope="session")

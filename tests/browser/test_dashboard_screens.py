@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.services.application import Application
-from tests.support.chromium.accessibility import violations
+from tests.support.chromium.accessibility import COLOR_RULES, violations
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.chromium.screens import ENTRANCES, Furnished, furnish
 
@@ -22,7 +22,7 @@ def look(page: Page, name: str, path: str) -> list[str]:
     found = [f"{name}: {one}" for one in violations(page)]
     # The style sheet and the chart follow immediately; reduced motion leaves no color on its way to another.
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    found += [f"{name} in the dark: {one}" for one in violations(page)]
+    found += [f"{name} in the dark: {one}" for one in violations(page, COLOR_RULES)]
     page.emulate_media(color_scheme="light", reduced_motion="no-preference")
     return found
 

@@ -5,7 +5,6 @@ At least half of them come while a client waits for an answer or a receiver has 
 """
 
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from tests.faults.case import Run, fault
 from tests.faults.checker.poster import Poster
 from tests.faults.tenant import Tenant
 from tests.faults.world import World
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 ID = "F200"
 RATE = 25.0
@@ -42,11 +41,11 @@ def register(kills: int) -> None:
 
 
 def kill_all(run: Run, world: World, tenant: Tenant, poster: Poster, kills: int) -> None:
-    pause, victims = threading.Event(), Counter[str]()
+    victims = Counter[str]()
     ways = means(run, world)
     in_flight = 0
     for _ in range(kills):
-        pause.wait(run.rng.uniform(0.2, 1.2))
+        let_pass(run.rng.uniform(0.2, 1.2))
         name = run.rng.choice(list(ways))
         in_flight += wait_for_requests(world, tenant, poster, name)
         with run.outage():

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from config.ids import Prefix, decode_id
-from submissions.models import Submission, Tally
+from submissions.models import ReadingPosition, Submission, Tally
 from tests.support.tenants import Tenant
 
 DAYS = 30  # over which the rows are spread evenly, up to now
@@ -81,6 +81,7 @@ def load_submissions(tenant: Tenant, form_id: str, count: int) -> Loaded:
         cursor.execute("DROP INDEX submission_search")
         cursor.execute(_ROWS, values)
         cursor.execute(_TALLIES, values)
+        cursor.execute(_POSITION, values)
         cursor.execute("SET maintenance_work_mem = '1GB'")
         cursor.execute(definition)
         cursor.execute("RESET maintenance_work_mem")
@@ -91,7 +92,7 @@ def load_submissions(tenant: Tenant, form_id: str, count: int) -> Loaded:
 
 _ROWS = f"""
 INSERT INTO {TABLE} (id, organization_id, form_id, data, search_text, controls, meta, spam, spam_reasons, created_at,
-    dispatched_at, counted_as)
+    dispatched_at, counted_as, position)
 SELECT (lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
         || 'a' || substr(md5(n::text), 4, 15))::uuid,
     %(organization)s::uuid, %(form)s::uuid,
@@ -101,7 +102,8 @@ SELECT (lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint), 12, '0') || '7
     '{{}}', '{{"ip":"203.0.113.7","userAgent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)",'
         '"origin":"https://www.example.com","referer":"https://www.example.com/contact"}}',
     n %% {SPAM_EVERY} = 0, CASE WHEN n %% {SPAM_EVERY} = 0 THEN '["honeypot"]' ELSE '[]' END,
-    moment, moment, CASE WHEN n %% {SPAM_EVERY} = 0 THEN 'spam' ELSE 'kept' END
+    moment, moment, CASE WHEN n %% {SPAM_EVERY} = 0 THEN 'spam' ELSE 'kept' END,
+    CASE WHEN n %% {SPAM_EVERY} = 0 THEN NULL ELSE n END
 FROM (
     SELECT n, %(newest)s::timestamptz - (%(count)s - n) * %(spacing)s::interval AS moment,
         (%(names)s::text[])[1 + n %% {len(NAMES)}] AS name,
@@ -116,6 +118,12 @@ FROM (
             || CASE WHEN n IN (11, %(count)s / 2 + 1, %(count)s - 11) THEN ' {RARE}' ELSE '' END AS message
     FROM generate_series(1, %(count)s) AS n
 ) AS made
+"""
+
+# Without it the worker would number the rows meanwhile, as after an upgrade.
+_POSITION = f"""
+INSERT INTO {ReadingPosition._meta.db_table} (organization_id, last, served)
+VALUES (%(organization)s::uuid, %(count)s, 0)
 """
 
 _TALLIES = f"""

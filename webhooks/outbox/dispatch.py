@@ -20,7 +20,7 @@ from config.ids import new_id
 from forms_app.models import Form
 from submissions.models import Submission
 from submissions.positions import next_positions, number_missed, store_positions
-from submissions.storage import add_stored_bytes, stored_bytes_of
+from submissions.storage import add_stored_bytes, size_of, with_size
 from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import note_usage, today
 from webhooks.channels.registry import CHANNELS, channel_of
@@ -68,9 +68,10 @@ def _waiting() -> QuerySet[Submission]:
 
 def _dispatch_some(waiting: QuerySet[Submission]) -> int:
     with transaction.atomic():
-        rows = list(waiting.defer("search_text").select_for_update(skip_locked=True, no_key=True)[:ROWS_A_BATCH])
-        _dispatch(rows)
-        return len(rows)
+        rows = with_size(waiting.defer("search_text")).select_for_update(skip_locked=True, no_key=True)
+        taken = list(rows[:ROWS_A_BATCH])
+        _dispatch(taken)
+        return len(taken)
 
 
 def _dispatch(rows: Sequence[Submission]) -> None:
@@ -94,14 +95,20 @@ def _mark_kept(rows: Sequence[Submission]) -> None:
 
 
 def count_rows(rows: Iterable[Submission]) -> None:
-    """Count rows that no dispatch has counted yet: in the tallies of their hour of arrival, stored bytes, usage."""
+    """
+    Count rows that no dispatch has counted yet: in the tallies of their hour of arrival, stored bytes, usage.
+
+    They come `with_size`.
+    """
     moves = new_moves()
+    sizes: Counter[uuid.UUID] = Counter()
     uncounted = [row for row in rows if row.counted_as == Submission.CountedAs.NOTHING]
     for row in uncounted:
         moves[key_of(row.form_id, row.created_at)].update({"received": 1, SPAM if row.spam else KEPT: 1})
+        sizes[row.organization_id] += size_of(row)
     apply_moves(moves)
     if uncounted:
-        totals = add_stored_bytes(stored_bytes_of(Submission.objects.filter(pk__in=[row.pk for row in uncounted])))
+        totals = add_stored_bytes(sizes)
         note_usage(
             submissions=Counter((row.organization_id, row.created_at.date()) for row in uncounted),
             stored_bytes={(pk, today()): total for pk, total in totals.items()},
@@ -148,7 +155,9 @@ def _messages_of(
     event: Event, rows: Sequence[Submission], with_body: Collection[uuid.UUID], moment: dt.datetime
 ) -> dict[uuid.UUID | None, Message]:
     """Return the event's message for each submission, stored once; the body is written when a channel uses it."""
-    stored = Message.objects.filter(event=event.name, submission__in=rows)
+    # Only a row that was dispatched before, and is again, can have one.
+    again = [row for row in rows if row.counted_as != Submission.CountedAs.NOTHING]
+    stored = Message.objects.filter(event=event.name, submission__in=again)
     messages = {message.submission_id: message for message in stored.defer("body")}
     empty = set(stored.filter(body="").values_list("pk", flat=True)) if messages else set()
     new, filled = [], []

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from config.database import database_id
 from config.ids import new_id
 from submissions.models import Submission
 from webhooks.enqueue import Target
@@ -58,13 +57,14 @@ def insert_deliveries(deliveries: Sequence[NewDelivery], moment: dt.datetime) ->
 
     Skips those that are there already. Runs in the caller's transaction.
     """
+    # 32 hexadecimal digits: SQLite stores an id so, and PostgreSQL takes it.
     rows = [
         {
-            "id": _text(new_id()),
-            "organization_id": _text(row.organization_id),
-            "message_id": _text(message_id),
-            "submission_id": _text(row.pk),
-            "webhook_id": None if target.webhook is None else _text(target.webhook.pk),
+            "id": new_id().hex,
+            "organization_id": row.organization_id.hex,
+            "message_id": message_id.hex,
+            "submission_id": row.pk.hex,
+            "webhook_id": None if target.webhook is None else target.webhook.pk.hex,
             "event": event,
             "channel": target.channel,
             "target": target.name,
@@ -82,7 +82,12 @@ def insert_messages(messages: Sequence[Message], moment: dt.datetime) -> None:
     columns = {"created_at": _TIMES["created_at"]}
     for some in _by_size(messages):
         rows = [
-            {"id": _text(each.pk), "event": each.event, "submission_id": _text(each.submission_id), "body": each.body}
+            {
+                "id": each.pk.hex,
+                "event": each.event,
+                "submission_id": each.submission_id and each.submission_id.hex,
+                "body": each.body,
+            }
             for each in some
         ]
         _insert(Message._meta.db_table, _OF_MESSAGES, columns, rows, moment)
@@ -99,11 +104,6 @@ def _by_size(messages: Sequence[Message]) -> Iterator[list[Message]]:
             some, size = [], 0
     if some:
         yield some
-
-
-def _text(pk: uuid.UUID | None) -> str | None:
-    """Return an id in the form of the database, as text."""
-    return None if pk is None else str(database_id(pk))
 
 
 def _insert(

@@ -47,7 +47,8 @@ def tenant() -> Tenant:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/dashboard/", "/account/login/", "/admin/", "/api/forms", "/api/docs", "/demo/"]
+    "path",
+    ["/", "/dashboard/", "/account/login/", "/admin/", "/api/forms", "/api/docs", "/demo/", "/docs", "/docs/api"],
 )
 def test_pages_host__of_what_is_not_a_page__is_404(hosts: Hosts, path: str) -> None:
     """Nothing there reads a cookie."""

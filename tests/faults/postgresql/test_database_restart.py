@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,8 +10,8 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.environment import POSTGRESQL, service_environment
-from tests.services.postgresql import PostgreSQL, create_database
+from tests.services.environment import POSTGRESQL
+from tests.services.postgresql import PostgreSQL
 
 REQUESTS = 100
 THREADS = 16  # twice the threads of the web process: every pooled connection is in use before, and broken after
@@ -19,24 +19,10 @@ REFUSED_SECONDS = 2.5  # for all clients on a busy machine; a wait for the pool 
 
 
 @pytest.fixture
-def postgresql() -> Iterator[PostgreSQL]:
-    """Yield a separate server, because this test kills it."""
-    with PostgreSQL() as server:
-        yield server
-
-
-@pytest.fixture
-def application(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Application]:
+def application(new_environment: Callable[..., dict[str, str]], tmp_path: Path) -> Iterator[Application]:
     """Yield the web role over that server, without Redis."""
-    environment = service_environment(
-        data_dir=tmp_path,
-        backend=POSTGRESQL,
-        database_url=create_database(postgresql.url, "restarted"),
-        redis_url="",
-        web_concurrency=1,
-        extra={},
-    )
-    with Application(environment, tmp_path / "service", backend=POSTGRESQL, delivers=False) as running:
+    environment, place = new_environment(tmp_path), tmp_path / "service"
+    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
         running.manage("create_organization", "Restarted", "--plan", "enterprise", "--owner", "owner@example.com")
         yield running
 

@@ -18,8 +18,8 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.environment import POSTGRESQL, service_environment
-from tests.services.postgresql import PostgreSQL, create_database
+from tests.services.environment import POSTGRESQL
+from tests.services.postgresql import PostgreSQL
 from tests.services.waiting import eventually, let_pass
 
 SENDERS = 12  # more than the web process has threads
@@ -28,21 +28,13 @@ FROZEN_SECONDS = 12.0  # longer than MAX_SECONDS
 
 
 @pytest.fixture(scope="module")
-def postgresql() -> Iterator[PostgreSQL]:
-    """Yield a separate server, because these tests stop it."""
-    with PostgreSQL() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def application(postgresql: PostgreSQL, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+def application(
+    new_environment: Callable[..., dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Application]:
     """Yield the web role over that server, without Redis."""
     directory = tmp_path_factory.mktemp("frozen")
-    url = create_database(postgresql.url, "frozen")
-    environment = service_environment(
-        data_dir=directory, backend=POSTGRESQL, database_url=url, redis_url="", web_concurrency=1, extra={}
-    )
-    with Application(environment, directory / "service", backend=POSTGRESQL, delivers=False) as running:
+    environment, place = new_environment(directory), directory / "service"
+    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
         running.manage("create_organization", "Frozen", "--plan", "enterprise", "--owner", "owner@example.com")
         yield running
 

@@ -1,12 +1,13 @@
 """The live stream while PostgreSQL is restarted: viewers stay connected, and miss nothing."""
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.environment import POSTGRESQL, service_environment
-from tests.services.postgresql import PostgreSQL, create_database
+from tests.services.environment import POSTGRESQL
+from tests.services.postgresql import PostgreSQL
 from tests.services.waiting import eventually
 from tests.support.live_stream import Stream
 
@@ -19,15 +20,15 @@ print(live_token(organization.pk, None, organization.pk))
 """
 
 
-def test_stream__while_postgresql_is_restarted__stays_open_and_tells_what_came(tmp_path: Path) -> None:
-    with PostgreSQL() as postgresql:
-        database_url = create_database(postgresql.url, "watched")
-        environment = service_environment(data_dir=tmp_path, backend=POSTGRESQL, database_url=database_url)
-        with Application(environment, tmp_path / "service", backend=POSTGRESQL, delivers=False) as running:
-            running.manage("create_organization", "Watched", "--plan", "enterprise", "--owner", "owner@example.com")
-            key = running.manage("create_key", "--organization", "watched", "--name", "Test").strip()
-            token = running.manage("shell", "--verbosity", "0", "--command", MAKE_TOKEN).strip()
-            watch_through_a_restart(running, postgresql, key, token)
+def test_stream__while_postgresql_is_restarted__stays_open_and_tells_what_came(
+    postgresql: PostgreSQL, new_environment: Callable[..., dict[str, str]], tmp_path: Path
+) -> None:
+    environment, place = new_environment(tmp_path), tmp_path / "service"
+    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
+        running.manage("create_organization", "Watched", "--plan", "enterprise", "--owner", "owner@example.com")
+        key = running.manage("create_key", "--organization", "watched", "--name", "Test").strip()
+        token = running.manage("shell", "--verbosity", "0", "--command", MAKE_TOKEN).strip()
+        watch_through_a_restart(running, postgresql, key, token)
 
 
 def watch_through_a_restart(running: Application, postgresql: PostgreSQL, key: str, token: str) -> None:

@@ -18,20 +18,14 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.services.environment import POSTGRESQL, SQLITE, service_environment
-from tests.services.postgresql import PostgreSQL, create_database
+from tests.services.environment import POSTGRESQL, SQLITE
+from tests.services.postgresql import PostgreSQL
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 
 REQUESTS = 30
 FULL_AT_BYTES = 32 * 1024  # of a file: less than the database and its log have, more than the service's log
 THREADS = 8
-
-
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[PostgreSQL]:
-    with PostgreSQL() as server:
-        yield server
 
 
 @pytest.fixture
@@ -41,17 +35,16 @@ def sentry() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def start(postgresql: PostgreSQL, tmp_path: Path, sentry: Receiver) -> Iterator[Callable[[str], Application]]:
+def start(
+    new_environment: Callable[..., dict[str, str]], tmp_path: Path, sentry: Receiver
+) -> Iterator[Callable[[str], Application]]:
     """Yield `start(backend)`: the web role, without Redis. It delivers nothing."""
     started: list[Application] = []
 
     def begin(backend: str) -> Application:
-        url = create_database(postgresql.url, "unwritable") if backend == POSTGRESQL else ""
-        extra = {"SENTRY_DSN": f"http://public@127.0.0.1:{sentry.port}/1"}
-        environment = service_environment(
-            data_dir=tmp_path, backend=backend, database_url=url, redis_url="", web_concurrency=1, extra=extra
-        )
-        application = Application(environment, tmp_path / "service", backend=backend, delivers=False, streams=False)
+        environment = new_environment(tmp_path, backend, SENTRY_DSN=f"http://public@127.0.0.1:{sentry.port}/1")
+        place = tmp_path / "service"
+        application = Application(environment, place, backend=backend, delivers=False, streams=False, migrates=False)
         application.start()
         started.append(application)
         application.manage("create_organization", "Full", "--plan", "enterprise", "--owner", "owner@example.com")

@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.services.application import CELERY, Application
-from tests.services.environment import POSTGRESQL, service_environment
+from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.processes import ROOT
 from tests.services.redis_server import RedisServer
 from tests.services.waiting import eventually
@@ -27,12 +27,13 @@ def redis_server() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def application(redis_server: RedisServer, tmp_path: Path) -> Iterator[Application]:
+def application(
+    redis_server: RedisServer, new_environment: Callable[..., dict[str, str]], tmp_path: Path
+) -> Iterator[Application]:
     """Yield a service of which nothing runs. Its database is SQLite: only the worker's start is of interest."""
-    environment = service_environment(data_dir=tmp_path, backend=POSTGRESQL, redis_url=redis_server.url)
+    environment = new_environment(tmp_path, SQLITE, REDIS_URL=redis_server.url)
     made = Application(environment, tmp_path / "service", backend=POSTGRESQL)
     made.directory.mkdir()
-    made.manage("migrate", "--verbosity", "0")
     yield made
     made.stop()
 

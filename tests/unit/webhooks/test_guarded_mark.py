@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from submissions.models import Submission
+from submissions.storage import with_size
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
 from webhooks.models import Delivery
@@ -24,7 +25,7 @@ class Killed(BaseException):
 
 def dispatch_batch_marking_first() -> int:
     """Do what `dispatch_batch` does, but commit the mark before the deliveries: the mistake to be shown."""
-    rows = list(Submission.objects.undispatched().order_by("id")[: dispatch.ROWS_A_BATCH])
+    rows = list(with_size(Submission.objects.undispatched()).order_by("id")[: dispatch.ROWS_A_BATCH])
     ids = [row.pk for row in rows]
     Submission.objects.filter(pk__in=ids).update(dispatched_at=Now(), counted_as=dispatch.KEPT)
     with transaction.atomic():

@@ -1,5 +1,5 @@
 """
-Rules that schemathesis cannot read from an OpenAPI schema. Its command line loads them (see `test_schemathesis.py`).
+Rules that schemathesis cannot read from an OpenAPI schema. Its command line loads them (see `test_schema.py`).
 
 Ids that exist come as JSON in the environment, so that generated requests reach more than a 404. Cases that are meant
 to be refused are not changed.

@@ -67,7 +67,7 @@ def test_schema__fuzzed_with_every_check__holds(
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "SCHEMATHESIS_HOOKS": "tests.api.contract.schemathesis_hooks",
+        "SCHEMATHESIS_HOOKS": "tests.fuzz.schemathesis_hooks",
         "FUZZING_IDS": json.dumps(ids),
         "FUZZING_KEY": encode_id(Prefix.ACCESS_KEY, own_key.pk),
         "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path),

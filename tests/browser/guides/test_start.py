@@ -1,0 +1,39 @@
+"""docs/start.md: its blocks, in their order. `make run` is run by the tests of `serve`."""
+
+import subprocess
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.guides.blocks import VALUES, blocks, filled_in, with_form
+from tests.support.chromium.visitor import Visitor
+
+BLOCKS = [code for _, _, code in blocks("start")]
+
+
+def test_blocks__of_the_page__are_those_of_the_tests() -> None:
+    assert [language for language, _, _ in blocks("start")] == ["sh", "sh", "html", "html"]
+    assert BLOCKS[0] == "make run\n"
+
+
+def test_curl__with_the_key_of_the_demo__stores_a_submission(plain_visitor: Visitor, tmp_path: Path) -> None:
+    tenant = plain_visitor.tenant
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "demo-key").write_text(f"{tenant.key}\n")
+    script = filled_in(BLOCKS[1], plain_visitor)
+    done = subprocess.run(["sh", "-euc", script], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert '"id": "sub_' in done.stdout, done.stdout + done.stderr
+    listed = plain_visitor.api.get("/api/submissions", tenant.key).json()["data"]
+    assert [one["data"] for one in listed] == [VALUES]
+
+
+def test_plain_form__and_then_the_script_tag__send(plain_visitor: Visitor) -> None:
+    visitor = with_form(plain_visitor)
+    form, tag = (filled_in(code, visitor) for code in BLOCKS[2:])
+    visitor.open(form, tag="")
+    visitor.send(**VALUES)
+    expect(visitor.page.get_by_role("heading", name="Thank you")).to_be_visible()
+    visitor.open(form, tag=tag)
+    visitor.send(**VALUES)
+    expect(visitor.thanks).to_be_visible()
+    assert visitor.stored() == [VALUES, VALUES]
