@@ -118,7 +118,7 @@ def test_palette__by_keyboard__finds_and_opens_a_form(
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, complaints):
         page.goto("/dashboard/account")
         page.keyboard.press("Control+k")
-        box = page.get_by_role("combobox", name="Search pages, forms, webhooks, keys, and submissions by ID")
+        box = page.get_by_role("combobox", name="Go to")
         expect(box).to_be_focused()
         expect(page.get_by_role("option", name="Overview")).to_have_attribute("aria-selected", "true")
         page.keyboard.press("ArrowDown")
