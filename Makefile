@@ -2,7 +2,7 @@
 # check: lint, types, words, citations, settings       fix: what tools can fix            bench: measure it
 # faults: kills and outages, on SQLite and PostgreSQL; a line for each
 # coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
-# screenshots: take a picture of every page
+# design: build style sheet, typeface and icons after a change      screenshots: take a picture of every page
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test test-quick coverage check fix bench faults forms.js screenshots
+.PHONY: run test test-quick coverage check fix bench faults forms.js design screenshots
 
 run: .venv/.run
 	@$(BIN)/python -m config.write_env
@@ -60,6 +60,10 @@ faults: .venv/.dev
 # The scripts of pages are built from the sources in forms_app/static; builds are committed, and a test compares them.
 forms.js: .venv/.run build/node/.installed
 	@$(BIN)/python -m forms_app.script_builds
+
+# The dashboard's style sheet from dashboard/design/styles, typeface and icons from npm; a test compares them.
+design: .venv/.run build/node/.installed
+	@$(BIN)/python -m dashboard.design.build
 
 # Pictures of every page of the dashboard, the README's three among them.
 screenshots: .venv/.dev

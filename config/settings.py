@@ -288,7 +288,7 @@ if TRUSTED_PROXY_COUNT:
 # Pages ---------------------------------------------------------------------------------------------------------------
 # https://django-csp.readthedocs.io/en/latest/configuration.html
 # Hosted forms and the demo set their own policies, which take precedence. `data:` is for the QR code of an
-# authenticator app and the icons in Bootstrap's style sheet.
+# authenticator app and the marks in the style sheet.
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "EXCLUDE_URL_PREFIXES": ("/api/",),  # its only page is the documentation, which needs more
     "DIRECTIVES": {

@@ -127,15 +127,26 @@ def find_member(request: HttpRequest, slug: str) -> Member:
     return Member(user, membership.organization, Role(membership.role))
 
 
+def last_visited(request: HttpRequest) -> Member | None:
+    """Return the user's membership of the organization that they visited last, else of their first; None without."""
+    if not isinstance(request.user, User):
+        return None
+    memberships = request.user.memberships.select_related("organization").order_by("created_at")
+    slug = request.session.get(SESSION_KEY, "")
+    found = memberships.filter(organization__slug=slug).first() or memberships.first()
+    return Member(request.user, found.organization, Role(found.role)) if found else None
+
+
+def others_of(member: Member) -> QuerySet[Organization]:
+    """Return the user's other organizations, by name."""
+    own = Organization.objects.filter(memberships__user=member.user)
+    return own.exclude(pk=member.organization.pk).order_by("name")
+
+
 def member(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `member`, and the user's other organizations as a lazy queryset."""
+    """Context processor: `member`, on pages of an organization."""
     current = getattr(request, "member", None)
-    if current is None:
-        return {}
-    others = (
-        Organization.objects.filter(memberships__user=current.user).exclude(pk=current.organization.pk).order_by("name")
-    )
-    return {"member": current, "other_organizations": others}
+    return {} if current is None else {"member": current}
 
 
 def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organization: Any) -> M:

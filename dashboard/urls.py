@@ -1,12 +1,15 @@
 """The addresses of the dashboard. Each module of views lists its own; pages of an organization are below its slug."""
 
+from django.conf import settings
 from django.urls import include, path
 
+from dashboard.design import showcase
 from dashboard.views import (
     account,
     audit,
     deliveries,
     exports,
+    find,
     form_builder,
     form_settings,
     forms,
@@ -27,6 +30,7 @@ in_organization = [
     path("", include(module))
     for module in (
         overview,
+        find,
         forms,
         form_builder,
         form_settings,
@@ -49,3 +53,5 @@ urlpatterns = [
     path("", include(invitations)),
     path("o/<slug:slug>/", include(in_organization)),
 ]
+if settings.DEBUG:
+    urlpatterns.append(path("", include(showcase)))

@@ -4,6 +4,7 @@ from django.urls import reverse
 
 # By the name of the address. A name that is not here has no part: dashboard.md as a whole.
 SECTIONS = {
+    "find": "search-and-keys",
     "overview": "overview",
     "forms": "forms",
     "form-new": "forms",

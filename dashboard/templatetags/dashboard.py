@@ -8,6 +8,7 @@ from django import forms, template
 from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -15,6 +16,8 @@ from django.utils.safestring import SafeString
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
 from dashboard.delivery_story import target_of
+from dashboard.design.icons import ICONS, SPRITE
+from dashboard.design.surroundings import Surroundings, surroundings_of
 from dashboard.guides.screens import address_for
 
 register = template.Library()
@@ -26,16 +29,16 @@ LOOKS = {
     "held": "warn", "canceled": "warn", "archived": "warn",
     "pending": "calm", "draft": "calm",
 }  # fmt: skip
-BOOTSTRAP = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}
+CLASSES = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}
 
 
 @register.filter
 def styled(field: BoundField) -> SafeString:
-    """Return the control of a field with Bootstrap's class for its type."""
+    """Return the control of a field with the class for its type."""
     widget = field.field.widget
     if isinstance(widget, forms.RadioSelect | forms.CheckboxSelectMultiple):
         return field.as_widget(attrs={"class": "form-check-input"})
-    kind = next((name for base, name in BOOTSTRAP.items() if isinstance(widget, base)), "form-control")
+    kind = next((name for base, name in CLASSES.items() if isinstance(widget, base)), "form-control")
     given = widget.attrs.get("class", "")
     return field.as_widget(attrs={"class": f"{kind} {given}".strip()})
 
@@ -96,22 +99,33 @@ def snippet(text: str | list[str], label: str, wraps: bool = False) -> dict[str,
     return {"text": text if isinstance(text, str) else "\n".join(text), "label": label, "wraps": wraps}
 
 
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """Show an icon of the sprite; the text next to it, or the button's label, says the same."""
+    if name not in ICONS:
+        msg = f"{name!r} is not in dashboard/design/icons.py"
+        raise template.TemplateSyntaxError(msg)
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static(SPRITE), name)
+
+
+@register.simple_tag(takes_context=True)
+def surroundings(context: dict[str, Any]) -> Surroundings:
+    """Return what the menu shows."""
+    return surroundings_of(context["request"])
+
+
 @register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
-def nav(context: dict[str, Any], name: str, label: str, *also: str) -> dict[str, Any]:
+def nav(context: dict[str, Any], name: str, label: str, image: str, *also: str) -> dict[str, Any]:
     """Show a link of the menu, current on the page `name` and on pages that match a pattern of `also` (`form*`)."""
-    match = context["request"].resolver_match
-    here = match.url_name or "" if match else ""
-    is_current = any(fnmatchcase(here, pattern) for pattern in (name, *also))
-    address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug])
-    return {"address": address, "label": label, "is_current": is_current}
+    link = _link(context, (name, *also), reverse(f"dashboard:{name}", args=[context["member"].organization.slug]))
+    return {**link, "label": label, "image": image}
 
 
-@register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
+@register.inclusion_tag("dashboard/parts/tab.html", takes_context=True)
 def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
     """Show a tab of the pages of one form."""
-    match = context["request"].resolver_match
     address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug, context["form"].public_id])
-    return {"address": address, "label": label, "is_current": bool(match and match.url_name == name)}
+    return {**_link(context, (name,), address), "label": label}
 
 
 @register.inclusion_tag("dashboard/parts/guide_link.html", takes_context=True)
@@ -119,3 +133,10 @@ def guide_link(context: dict[str, Any]) -> dict[str, str]:
     """Show a link to the part of the guides about this screen."""
     match = context["request"].resolver_match
     return {"address": address_for(match.url_name or "" if match else "")}
+
+
+def _link(context: dict[str, Any], patterns: tuple[str, ...], address: str) -> dict[str, Any]:
+    match = context["request"].resolver_match
+    # Only pages of the dashboard: addresses of accounts have the same names.
+    here = match.url_name or "" if match and match.app_name == "dashboard" else ""
+    return {"address": address, "is_current": any(fnmatchcase(here, pattern) for pattern in patterns)}

@@ -28,6 +28,7 @@ EXCLUDED = (
     "/node_modules/",
     "/__pycache__/",
     "/forms_app/builds/",
+    "/dashboard/static/built/",
     "/tests/support/chromium/pages/",  # pages of other site builders
     "/requirements/",
 )

@@ -15,8 +15,9 @@ function color(token) {
 
 function draw() {
   chart?.destroy();
-  const [ink, line, accent, danger] = ["--quiet", "--hairline", "--accent", "--danger"].map(color);
-  const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
+  const [ink, line, accent, spam] = ["--quiet", "--hairline", "--accent", "--line"].map(color);
+  const font = `12px ${getComputedStyle(place).fontFamily}`;
+  const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString() : ""));
   const bars = uPlot.paths.bars({ size: [0.7, 40] });
   const options = {
@@ -37,7 +38,7 @@ function draw() {
     series: [
       { value: (_, seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "") },
       { label: "Received", width: 0, stroke: accent, fill: accent, paths: bars, points: { show: false } },
-      { label: "Spam", width: 0, stroke: danger, fill: danger, paths: bars, points: { show: false } },
+      { label: "Spam", width: 0, stroke: spam, fill: spam, paths: bars, points: { show: false } },
     ],
   };
   chart = new uPlot(options, columns, place);

@@ -1,6 +1,15 @@
 /* Scripts of every dashboard page: copy buttons, relative times that stay current, menus that close. */
 document.documentElement.classList.add("scripted");
 
+// Folds the menu. A cookie remembers it, so that the next page is drawn as this one is.
+document.querySelector("[data-folds]")?.addEventListener("click", (event) => {
+  const isFolded = document.querySelector(".shell").classList.toggle("folded");
+  event.currentTarget.setAttribute("aria-expanded", !isFolded);
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  // biome-ignore lint/suspicious/noDocumentCookie: Safari has no Cookie Store API
+  document.cookie = `fieldpost_menu=${isFolded ? "folded" : "open"}; path=/; max-age=31536000; samesite=lax${secure}`;
+});
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest(".copy");
   if (button) {

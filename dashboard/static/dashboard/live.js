@@ -92,11 +92,11 @@ function show(live, submission) {
   received.append(link);
   if (submission.held) received.append(" ", element("span", { className: "state warn", textContent: "Held" }));
   if (oneForm) {
-    for (const name of names) cell(row, "clip").textContent = submission.values[name] ?? "";
+    for (const name of names) cell(row, "clip", name).textContent = submission.values[name] ?? "";
     const more = Object.keys(submission.values).filter((name) => !names.includes(name)).length;
     cell(row, "quiet small nowrap").textContent = more ? `${more} more` : "";
   } else {
-    cell(row, "clip").textContent = submission.formName ?? "";
+    cell(row, "clip", "Form").textContent = submission.formName ?? "";
     const glance = cell(row, "glance");
     for (const [name, text] of Object.entries(submission.values).slice(0, 3)) {
       const pair = element("span", { className: "pair" });
@@ -123,9 +123,10 @@ function count(live, pages, id) {
   oldest.href = oldest.getAttribute("href").replace(/page=\d+$/, `page=${last}`);
 }
 
-function cell(row, className) {
+function cell(row, className, label) {
   const made = row.insertCell();
   made.className = className;
+  if (label) made.dataset.label = label; // the heading of the column, where a row is a card
   return made;
 }
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.on_sqlite
 BROWSER = {"Accept-Encoding": "gzip, br"}
 YEAR = "max-age=315360000, public, immutable"
 MINUTE = "max-age=60, public"
-TOKENS = (ROOT / "forms_app/static/brand/tokens.css").read_bytes()
+TOKENS = (ROOT / "dashboard/static/built/dashboard.css").read_bytes()
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def load(client: Client, path: str, **headers: str) -> Answer:
 
 
 def test_page__loads_files__that_browsers_keep_and_that_travel_small(api: Client) -> None:
-    for name in ("brand/tokens.css", "vendor/bootstrap/bootstrap.min.css", "dashboard/dashboard.js"):
+    for name in ("built/dashboard.css", "dashboard/dashboard.js"):
         path = linked(api, name)
         answer = load(api, path)
         assert (answer.status, answer.headers["Cache-Control"]) == (200, YEAR)
@@ -56,15 +56,15 @@ def test_copies__of_an_earlier_process__are_served_as_they_are(
 ) -> None:
     settings = {"DATA_DIR": str(tmp_path), "DATABASE_URL": database}
     with Client(start_service(**settings).port) as client:
-        path = linked(client, "brand/tokens.css")
+        path = linked(client, "built/dashboard.css")
         assert load(client, path).status == 200
     copy = tmp_path / path.removeprefix("/")
     assert (copy.read_bytes(), gzip.decompress(copy.with_name(f"{copy.name}.gz").read_bytes())) == (TOKENS, TOKENS)
-    older = copy.with_name("tokens.0123456789ab.css")
+    older = copy.with_name("dashboard.0123456789ab.css")
     older.write_text("/* of the last release */")
     with Client(start_service(**settings).port) as client:
         assert load(client, path).headers["Cache-Control"] == YEAR
-        answer = load(client, "/static/brand/tokens.0123456789ab.css")
+        answer = load(client, "/static/built/dashboard.0123456789ab.css")
         assert (answer.text, answer.headers["Cache-Control"]) == ("/* of the last release */", YEAR)
 
 
@@ -72,7 +72,7 @@ def test_copies__deleted_while_the_service_runs__are_made_again(
     start_service: Callable[..., Application], database: str, tmp_path: Path
 ) -> None:
     with Client(start_service(DATA_DIR=str(tmp_path), DATABASE_URL=database).port) as client:
-        path = linked(client, "brand/tokens.css")
+        path = linked(client, "built/dashboard.css")
         assert load(client, path).body == TOKENS
         shutil.rmtree(tmp_path / "static")
         answer = load(client, path)
@@ -84,13 +84,13 @@ def test_copies__that_cannot_be_written__cost_the_caching_and_nothing_else(
 ) -> None:
     (tmp_path / "static").write_text("a file where the folder should be")
     with Client(start_service(DATA_DIR=str(tmp_path), DATABASE_URL=database).port) as client:
-        answer = load(client, linked(client, "brand/tokens.css"))
+        answer = load(client, linked(client, "built/dashboard.css"))
         assert (answer.status, answer.body, answer.headers["Cache-Control"]) == (200, TOKENS, MINUTE)
 
 
 def test_hash_of_another_release__gets_the_file_of_this_one_for_a_minute(api: Client) -> None:
     """While an upgrade goes from host to host, a page of the new release may ask an old host."""
-    answer = load(api, "/static/brand/tokens.000000000000.css")
+    answer = load(api, "/static/built/dashboard.000000000000.css")
     assert (answer.status, answer.body, answer.headers["Cache-Control"]) == (200, TOKENS, MINUTE)
 
 
@@ -98,8 +98,8 @@ def test_hash_of_another_release__gets_the_file_of_this_one_for_a_minute(api: Cl
     "path",
     [
         "/static/brand/none.000000000000.css",
-        "/static/brand/tokens.00000000000.css",
-        "/static/../brand/tokens.000000000000.css",
+        "/static/built/dashboard.00000000000.css",
+        "/static/../built/dashboard.000000000000.css",
         "/static/brand/..%2F..%2F..%2Fmanage.000000000000.py",
         "/static/%2Fetc%2Fpasswd.000000000000.x",
         "/static/brand/%00.000000000000.css",

@@ -103,6 +103,7 @@ def an_invitation(tenant: Tenant) -> dict[str, Any]:
 
 IN_ORGANIZATION: dict[str, Row] = {
     "overview": Row(get=MEMBER),
+    "find": Row(get=MEMBER),
     "plan": Row(get=MEMBER),
     "refused": Row(get=MEMBER),
     "refused-allow": Row(post=MEMBER, thing=a_form_with_origins, data={"origin": "https://shop.example"}),

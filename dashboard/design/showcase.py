@@ -1,0 +1,27 @@
+"""`/dashboard/_design`, with DEBUG only: every token and component of docs/design.md on one page."""
+
+from pathlib import Path
+
+from django.contrib.staticfiles import finders
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+
+from dashboard.design.icons import ICONS
+
+_SIZES = ("space", "radius", "text", "shadow", "font", "mono", "quick", "slow")
+STATES = ("published", "failed", "held", "pending", "unknown")
+
+
+def showcase(request: HttpRequest) -> HttpResponse:
+    """Show the page."""
+    found = finders.find("brand/tokens.css")
+    lines = [line.strip() for line in Path(found).read_text().splitlines()] if found else []
+    names = [line[2:].partition(":")[0] for line in lines if line.startswith("--")]
+    colors = [name for name in names if not name.startswith(_SIZES)]
+    texts = [name for name in names if name.startswith("text")]
+    context = {"colors": colors, "texts": texts, "icons": ICONS, "states": STATES}
+    return render(request, "dashboard/design.html", context)
+
+
+urlpatterns = [path("_design", showcase, name="design")]

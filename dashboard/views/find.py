@@ -1,0 +1,139 @@
+"""
+Finding a page, a form, a webhook, a key or a submission: the command palette, and a page for browsers without scripts.
+
+Everything found belongs to the organization in the address, and the member may open it.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.http import require_safe
+
+from config.api.errors import ApiError
+from config.api.find_owned import path_id
+from config.ids import Prefix
+from dashboard.access import Member, MemberRequest, in_organization
+from forms_app.models import Form
+from keys.models import AccessKey
+from submissions.models import Submission
+from webhooks.models import Webhook
+
+MAX_QUERY, MAX_OF_A_KIND = 200, 6  # characters; results
+MANAGE = True
+# Name of the address, label, icon, who may open it, other words that people type.
+PAGES = (
+    ("overview", "Overview", "house", not MANAGE, "home chart"),
+    ("forms", "Forms", "list-checks", not MANAGE, ""),
+    ("form-new", "New form", "plus", not MANAGE, "create add"),
+    ("submissions", "Submissions", "inbox", not MANAGE, "spam search"),
+    ("exports", "Export", "inbox", not MANAGE, "csv json download"),
+    ("webhooks", "Webhooks", "webhook", not MANAGE, ""),
+    ("webhook-new", "New webhook", "plus", MANAGE, "create add"),
+    ("deliveries", "Deliveries", "webhook", not MANAGE, "log mails attempts"),
+    ("refused", "Refused", "shield-alert", not MANAGE, "errors why post"),
+    ("keys", "Access Keys", "key-round", MANAGE, "api token secret"),
+    ("key-new", "Generate New Key", "plus", MANAGE, "create add api token"),
+    ("members", "Members", "users", not MANAGE, "invite people team"),
+    ("plan", "Plan", "gauge", not MANAGE, "limits usage storage"),
+    ("audit", "Audit trail", "scroll-text", MANAGE, "history log"),
+    ("organization", "Organization", "building-2", MANAGE, "settings rename delete"),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """One result: `detail` says more about it than its label."""
+
+    label: str
+    address: str
+    icon: str
+    detail: str = ""
+
+
+class FindForm(forms.Form):
+    """The text to find."""
+
+    q = forms.CharField(required=False, max_length=MAX_QUERY, label="Search")
+
+
+@in_organization()
+@require_safe
+def find(request: MemberRequest) -> HttpResponse:
+    """Show the results for `q`, as a page or, for the palette, as the options of its list."""
+    form = FindForm(request.GET)
+    text = form.cleaned_data["q"] if form.is_valid() else ""
+    groups = [(name, found) for name, found in results(request.member, text) if found] if form.is_valid() else []
+    template = "dashboard/parts/found.html" if request.GET.get("part") else "dashboard/find.html"
+    return render(request, template, {"groups": groups, "text": text, "form": form})
+
+
+def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
+    """Yield `(kind, results)`: an id that was pasted first. Without a text: the pages, and the newest forms."""
+    slug, of = member.organization.slug, {"organization": member.organization}
+
+    def page(name: str, *ids: str) -> str:
+        return reverse(f"dashboard:{name}", args=[slug, *ids])
+
+    yield (
+        "Submissions",
+        [
+            Found(
+                f"Submission of {one.created_at:%Y-%m-%d %H:%M} UTC",
+                page("submission", one.public_id),
+                "inbox",
+                one.form.name,
+            )
+            for one in submission_with_id(member, text)
+        ],
+    )
+    words = text.lower().split()
+    yield (
+        "Pages",
+        [
+            Found(label, page(name), icon)
+            for name, label, icon, manage, also in PAGES
+            if (member.may_manage or not manage) and all(word in f"{label} {also}".lower() for word in words)
+        ],
+    )
+    yield (
+        "Forms",
+        [
+            Found(form.name, page("form", form.public_id), "list-checks", form.get_status_display())
+            for form in Form.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
+        ],
+    )
+    if not text:
+        return
+    yield (
+        "Webhooks",
+        [
+            Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.form.name)
+            for webhook in Webhook.objects.filter(form__organization=member.organization, url__icontains=text)
+            .select_related("form")
+            .order_by("-id")[:MAX_OF_A_KIND]
+        ],
+    )
+    if member.may_manage:
+        yield (
+            "Access keys",
+            [
+                Found(key.name, page("keys"), "key-round", key.hint)
+                for key in AccessKey.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
+            ],
+        )
+
+
+def submission_with_id(member: Member, text: str) -> list[Submission]:
+    """Return the organization's submission with this id, or nothing."""
+    try:
+        pk = path_id(Prefix.SUBMISSION, text.strip())
+    except ApiError:
+        return []
+    return list(Submission.objects.select_related("form").filter(pk=pk, form__organization=member.organization))
+
+
+urlpatterns = [path("find", find, name="find")]
