@@ -15,9 +15,11 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 FENCES = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\[([^\]]*)\]\(([^()\s]+)\)")
+LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
 GUIDE = re.compile(r"(?P<name>[\w-]+)\.md(?P<anchor>#.*)?")
 PROMISE = re.compile(r"\*\*(\d+\.\d+) ")  # how the numbered paragraphs of the contract begin
+NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+ELSEWHERE = re.compile(r"https?:|mailto:")
 IMAGE = re.compile(r"images/([\w-]+\.png)")
 
 
@@ -61,12 +63,12 @@ def render(text: str, names: frozenset[str]) -> Document:
 
 def slug(heading: str) -> str:
     """Return the anchor that GitHub gives a heading, so that links work in both places."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    return NOT_IN_ANCHORS.sub("", heading.lower()).replace(" ", "-")
 
 
 def address_of(target: str, names: frozenset[str]) -> str | None:
     """Return where a link leads on our pages, or None for a file that is not served."""
-    if target.startswith("#") or re.match(r"https?:|mailto:", target):
+    if target.startswith("#") or ELSEWHERE.match(target):
         return target
     match = GUIDE.fullmatch(target)
     if match is None or match["name"] not in names:

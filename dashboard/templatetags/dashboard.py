@@ -13,10 +13,12 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard.access import Member
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
 from dashboard.delivery_story import target_of
 from dashboard.design.icons import ICONS, SPRITE
+from dashboard.design.menu import pages_for
 from dashboard.design.surroundings import Surroundings, surroundings_of
 from dashboard.guides.screens import address_for
 
@@ -114,11 +116,18 @@ def surroundings(context: dict[str, Any]) -> Surroundings:
     return surroundings_of(context["request"])
 
 
-@register.inclusion_tag("dashboard/parts/nav_link.html", takes_context=True)
-def nav(context: dict[str, Any], name: str, label: str, image: str, *also: str) -> dict[str, Any]:
-    """Show a link of the menu, current on the page `name` and on pages that match a pattern of `also` (`form*`)."""
-    link = _link(context, (name, *also), reverse(f"dashboard:{name}", args=[context["member"].organization.slug]))
-    return {**link, "label": label, "image": image}
+@register.inclusion_tag("dashboard/parts/nav_links.html", takes_context=True)
+def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
+    """Show the links of a section of the menu."""
+    member: Member = context["member"]
+    pages = [page for page in pages_for(may_manage=member.may_manage) if page.section == section]
+    addresses = [reverse(f"dashboard:{page.name}", args=[member.organization.slug]) for page in pages]
+    return {
+        "links": [
+            {**_link(context, (page.name, *page.current_on), address), "page": page}
+            for page, address in zip(pages, addresses, strict=True)
+        ]
+    }
 
 
 @register.inclusion_tag("dashboard/parts/tab.html", takes_context=True)

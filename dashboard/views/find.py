@@ -17,31 +17,13 @@ from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.access import Member, MemberRequest, in_organization
+from dashboard.design.menu import pages_for
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import Submission
 from webhooks.models import Webhook
 
 MAX_QUERY, MAX_OF_A_KIND = 200, 6  # characters; results
-MANAGE = True
-# Name of the address, label, icon, who may open it, other words that people type.
-PAGES = (
-    ("overview", "Overview", "house", not MANAGE, "home chart"),
-    ("forms", "Forms", "list-checks", not MANAGE, ""),
-    ("form-new", "New form", "plus", not MANAGE, "create add"),
-    ("submissions", "Submissions", "inbox", not MANAGE, "spam search"),
-    ("exports", "Export", "inbox", not MANAGE, "csv json download"),
-    ("webhooks", "Webhooks", "webhook", not MANAGE, ""),
-    ("webhook-new", "New webhook", "plus", MANAGE, "create add"),
-    ("deliveries", "Deliveries", "webhook", not MANAGE, "log mails attempts"),
-    ("refused", "Refused", "shield-alert", not MANAGE, "errors why post"),
-    ("keys", "Access Keys", "key-round", MANAGE, "api token secret"),
-    ("key-new", "Generate New Key", "plus", MANAGE, "create add api token"),
-    ("members", "Members", "users", not MANAGE, "invite people team"),
-    ("plan", "Plan", "gauge", not MANAGE, "limits usage storage"),
-    ("audit", "Audit trail", "scroll-text", MANAGE, "history log"),
-    ("organization", "Organization", "building-2", MANAGE, "settings rename delete"),
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,9 +76,9 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     yield (
         "Pages",
         [
-            Found(label, page(name), icon)
-            for name, label, icon, manage, also in PAGES
-            if (member.may_manage or not manage) and all(word in f"{label} {also}".lower() for word in words)
+            Found(one.label, page(one.name), one.icon)
+            for one in pages_for(may_manage=member.may_manage)
+            if all(word in f"{one.label} {one.words}".lower() for word in words)
         ],
     )
     yield (

@@ -26,12 +26,14 @@ ENTRANCES = {"config.asgi", "config.wsgi"}  # importing them starts Django's han
 COMMON = ("a", "0", " ", ".", "-", '"', "\\", "\n", "é", "\u0301")
 NOT_SEEN = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer", "template"}  # of `re`
 HIDING = {"RegexField", "RegexValidator", "fnmatchcase", "fnmatch"}  # compile patterns themselves
-# Of short texts only: names of URLs, 300 characters of a user agent, a password and names of at most 200 characters.
+# Of short texts only: names of URLs, 300 characters of a user agent, a password and names of at most 200 characters,
+# a query of at most 100 characters in an excerpt of 200.
 HIDDEN = {
     ("dashboard/templatetags/dashboard.py", "fnmatchcase"),
     ("dashboard/accounts/devices.py", "search"),
     ("dashboard/accounts/password_strength.py", "sub"),
     ("dashboard/accounts/password_strength.py", "split"),
+    ("dashboard/guides/search.py", "compile"),
 }
 
 
@@ -66,6 +68,13 @@ PATTERNS = {
     "config.text._LONE_SURROGATE": Row("findall", ("\ud800", "\udfff"), WORDS),
     "config.times._DATE": Row("fullmatch", ("2026-", "01-", "٣"), "2026-01-31"),
     "config.times._TIME": Row("fullmatch", ("2026-01-31T09:30:00.", "00", "+02:00", "Z"), "2026-01-31T09:30:00Z"),
+    "dashboard.guides.rendering.ELSEWHERE": Row("match", ("https", "http:", "mailto"), "https://a.example"),
+    "dashboard.guides.rendering.FENCES": Row("findall", ("\n```", "```", "\n``"), WORDS),
+    "dashboard.guides.rendering.GUIDE": Row("fullmatch", ("a.md", ".md#", "a-"), "api.md#errors"),
+    "dashboard.guides.rendering.IMAGE": Row("findall", ("images/", "images/a", ".png"), WORDS),
+    "dashboard.guides.rendering.LINK": Row("findall", ("[", "[a](", "](", "[a]"), WORDS),
+    "dashboard.guides.rendering.NOT_IN_ANCHORS": Row("sub", ("- ", "!"), WORDS),
+    "dashboard.guides.rendering.PROMISE": Row("findall", ("**1.", "**", "1.1", "**1.1"), WORDS),
     "forms_app.formats._NUMBER": Row("fullmatch", ("1.", "e+", "5e", "+-"), "1"),
     "forms_app.origins._ORIGIN": Row("fullmatch", ("https://", "a.", "[::", ":1", "*."), "https://example.com"),
     "keys.tokens._SHAPE": Row("fullmatch", ("pub_", "aB3"), "abc"),
