@@ -59,7 +59,8 @@ def log_in(page: Page, user: User) -> None:
     page.goto("/account/login/")
     page.get_by_label("Email").fill(user.email)
     page.get_by_label("Password").fill(PASSWORD)
-    press(page, "Log in")
+    with page.expect_event("domcontentloaded"):  # of the next page: until then a script may find no document
+        press(page, "Log in")
 
 
 def log_out(page: Page) -> None:
