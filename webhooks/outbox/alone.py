@@ -34,7 +34,7 @@ from webhooks.outbox.shares import Slots
 CHILDREN = Slots(others=16, mails=4)
 IDLE_SECONDS = 5.0  # without work, then the process ends
 BLOCKED = 75  # its exit status when the due deliveries may not be sent now, such as to a full endpoint (EX_TEMPFAIL)
-BLOCKED_PAUSE_SECONDS = 30.0
+BLOCKED_PAUSES = (1.0, 30.0)  # seconds: the first, doubled each time in a row, and the longest
 CHILD_SECONDS = 40.0  # the longest attempt takes 30
 POLL_SECONDS, IDLE_POLL_SECONDS = 0.02, 0.25
 
@@ -52,13 +52,20 @@ class AloneProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._not_before = 0.0  # monotonic
+        self._pause = BLOCKED_PAUSES[0]
 
     def is_running(self) -> bool:
         """Return whether it has something to do."""
         if self._process is not None and (status := self._process.poll()) is not None:
             self._process = None
-            self._not_before = time.monotonic() + (BLOCKED_PAUSE_SECONDS if status == BLOCKED else 0)
+            self._note_end(is_blocked=status == BLOCKED)
         return self._process is not None
+
+    def _note_end(self, *, is_blocked: bool) -> None:
+        """Wait longer each time that it could send nothing: an endpoint is full for seconds, or its circuit is open."""
+        first, longest = BLOCKED_PAUSES
+        self._not_before = time.monotonic() + (self._pause if is_blocked else 0)
+        self._pause = min(2 * self._pause, longest) if is_blocked else first
 
     def start_if_needed(self) -> None:
         """Start it, unless it is running or has nothing to do."""
