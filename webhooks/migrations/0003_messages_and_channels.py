@@ -183,6 +183,10 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        # Before the data moves, so that on the way back it moves before they are checked.
+        migrations.RemoveConstraint("delivery", "delivery_goes_to_a_webhook_or_an_address"),
+        migrations.RemoveConstraint("delivery", "delivery_once_per_submission_and_webhook"),
+        migrations.RemoveConstraint("delivery", "delivery_once_per_submission_and_address"),
         # Its column's name is that of the new foreign key's. Blank, so that it can be added again on the way back.
         migrations.RenameField("delivery", "message_id", "wire_id"),
         migrations.AlterField("delivery", "wire_id", models.CharField(blank=True, max_length=40)),
@@ -218,9 +222,6 @@ class Migration(migrations.Migration):
         migrations.RunPython(fill, restore),
         migrations.RemoveField("delivery", "body"),
         migrations.RemoveField("delivery", "wire_id"),
-        migrations.RemoveConstraint("delivery", "delivery_goes_to_a_webhook_or_an_address"),
-        migrations.RemoveConstraint("delivery", "delivery_once_per_submission_and_webhook"),
-        migrations.RemoveConstraint("delivery", "delivery_once_per_submission_and_address"),
         migrations.RemoveIndex("delivery", "delivery_in_flight"),
         migrations.RenameIndex("delivery", "delivery_unsent_by_webhook", old_name="delivery_owed_to_webhook"),
         migrations.RemoveField("delivery", "kind"),

@@ -18,8 +18,7 @@ __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # SQLite locks the whole 
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# Two migrations start with 0003: the first one, and its replacement, which can be undone.
-BEFORE = "0003_messages_and_channels_both_ways"
+BEFORE = "0003_messages_and_channels"
 
 
 @pytest.fixture

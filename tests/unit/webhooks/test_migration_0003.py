@@ -14,7 +14,7 @@ from config.ids import suffix
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BEFORE, AFTER = ("webhooks", "0002_undelivered"), ("webhooks", "0003_messages_and_channels_both_ways")
+BEFORE, AFTER = ("webhooks", "0002_undelivered"), ("webhooks", "0003_messages_and_channels")
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
 BODY = '{"type":"submission.created","data":{}}'
 NOTICE = '{"subject":"Webhook disabled","text":"Fix it."}'
