@@ -165,6 +165,14 @@ IN_ORGANIZATION: dict[str, Row] = {
     "delivery-retry": Row(post=ADMIN, thing=a_delivery),
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
-PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission", "invitations"}
+PERSONAL = {
+    "home",
+    "account",
+    "account-time-zone",
+    "account-delete",
+    "organization-new",
+    "find-submission",
+    "invitations",
+}
 # The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
 OPEN = {"invitation"}
