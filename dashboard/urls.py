@@ -21,9 +21,9 @@ from dashboard.views import (
     overview,
     plan,
     refusals,
-    submissions,
     webhooks,
 )
+from dashboard.views.submissions import bulk, columns, listing, one
 
 app_name = "dashboard"
 in_organization = [
@@ -35,7 +35,10 @@ in_organization = [
         form_builder,
         form_settings,
         exports,  # before submissions, whose addresses match any last segment
-        submissions,
+        listing,
+        bulk,
+        columns,
+        one,  # last of these
         deliveries,
         webhooks,
         refusals,

@@ -143,6 +143,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "submissions": Row(get=MEMBER),
     "submissions-live": Row(get=MEMBER),
     "submissions-act": Row(post=MEMBER, data={"do": "spam"}),
+    "submissions-columns": Row(post=MEMBER),
     "submission": Row(get=MEMBER, thing=a_submission),
     "submission-story": Row(get=MEMBER, thing=a_submission),
     "exports": Row(get=MEMBER),
