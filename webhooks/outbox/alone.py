@@ -19,6 +19,7 @@ import time
 from django.conf import settings
 from django.db import Error, connection
 
+from config.database import leave_connections_to_parent
 from config.outage import OUTAGE
 from config.times import now
 from webhooks.channels.outcome import Outcome
@@ -184,6 +185,7 @@ def _send_and_exit(claim: Claim, pipe: int) -> None:
     """Send in this fork, and end it: nothing of the parent's is cleaned up, its database connection least of all."""
     status = 1
     try:
+        leave_connections_to_parent()  # a channel may read what the claim has not loaded
         (result,) = send([claim])
         written = {"outcome": dataclasses.asdict(result.outcome), "request": result.request}
         os.write(pipe, json.dumps(written).encode())  # less than a pipe holds

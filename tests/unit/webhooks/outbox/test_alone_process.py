@@ -2,8 +2,10 @@
 
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from pytest_django import Settings
 
 from config.times import now
 from tests.unit.webhooks.outbox.backlogs import expire_leases
-from tests.unit.webhooks.rows import claim_one, make_deliveries
+from tests.unit.webhooks.rows import OK, claim_one, make_deliveries
+from tests.unit.webhooks.side_by_side import shared_database
 from webhooks.models import Delivery
 from webhooks.outbox import alone
 from webhooks.outbox.abandoned import CRASHED, free_abandoned
@@ -164,3 +167,23 @@ def test_claim__of_a_process_that_has_leases_to_renew__never_waits_for_the_lock_
     with connection.execute_wrapper(note):
         claimed = Claimer(alone=True).claim(Slots(1, 1))
     assert (len(claimed), [sql for sql in statements if "pg_advisory_xact_lock" in sql]) == (1, [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_child__that_reads_from_the_database__has_a_connection_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def read(claims: Sequence[Claim]) -> list[Result]:
+        had_one = connection.connection is not None
+        return [Result(claim, OK, now(), f"{had_one} {Delivery.objects.count()}") for claim in claims]
+
+    seen, end = list[str](), time.monotonic() + 60
+    monkeypatch.setattr(alone, "send", read)
+    monkeypatch.setattr(alone, "record", lambda results: seen.extend(result.request for result in results))
+    with shared_database(tmp_path):
+        one_lost()
+        deliverer = AloneDeliverer(threading.Event())
+        session = connection.connection
+        while not seen and time.monotonic() < end:
+            deliverer._step(claims=not deliverer._children)
+        assert (seen, Delivery.objects.count(), connection.connection is session) == (["False 1"], 1, True)
