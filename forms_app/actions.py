@@ -24,6 +24,7 @@ MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
     ("notification_recipients",): "form.recipients_changed",
+    ("description", "button_label", "return_url"): "form.page_changed",
 }
 _MOVES = {
     STATES.PUBLISHED: "form.published",
@@ -40,6 +41,9 @@ class FormValues(TypedDict, total=False):
     allowed_origins: list[str]
     redirect_url: str
     success_message: str
+    description: str
+    button_label: str
+    return_url: str
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]

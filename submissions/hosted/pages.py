@@ -10,8 +10,10 @@ from config.api.errors import ApiError, Detail
 from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_framework_field
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
+from keys.branding.brand import brand_of
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
+from submissions.hosted.redirects import way_back
 from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.key_and_form import submit_form_of
@@ -20,6 +22,12 @@ from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPAR
 NOBODY = "'none'"
 # The next page was decided by the page that posted; the stamp keeps that decision.
 CARRIED = KEPT_CONTROLS - {"_next", "_redirect"}
+PREVIEW_POLICY = "; ".join(
+    [
+        *("default-src 'none'", "style-src 'self'", "img-src 'self'", "form-action 'none'", "base-uri 'none'"),
+        *("frame-ancestors 'self'", "sandbox"),
+    ]
+)
 # Errors that sending the form again from our page would not end, or would hide: that page is not the refused one.
 FINAL = {"origin_not_allowed", "not_found", "unauthorized", "invalid_access_key", "payload_too_large"}
 
@@ -81,8 +89,22 @@ def _is_hidden(name: str) -> bool:
 
 
 def thanks(request: HttpRequest, form: Form) -> HttpResponse:
-    """Show a form's success message."""
-    return _render(request, form, "hosted/thanks.html", {"message": message_of(submit_form_of(form))})
+    """Show a form's success message, and a way back."""
+    back = way_back(form, request.META.get("HTTP_REFERER", ""))
+    return _render(request, form, "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back})
+
+
+def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpResponse:
+    """Show a form's page, or its thank-you page, inside the dashboard: nothing in it can be sent or run."""
+    template, context = "hosted/form.html", _form_context(form, form.fields or GENERAL_FIELDS, {}, [], "")
+    if is_thanks:
+        back = way_back(form, "")
+        template, context = "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back}
+    plain = {"proof_of_work": False, "captcha": None}
+    response = _render(request, form, template, {**context, **plain})
+    response.headers["Content-Security-Policy"] = PREVIEW_POLICY
+    response.headers["X-Frame-Options"] = "SAMEORIGIN"
+    return response
 
 
 def closed(request: HttpRequest) -> HttpResponse:
@@ -134,7 +156,8 @@ def _render(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    response = render(request, template, {"form": form, **context}, status=failure.status if failure else status)
+    context |= {"form": form, "brand": brand_of(form.organization) if form else None}
+    response = render(request, template, context, status=failure.status if failure else status)
     for name, value in (failure.headers if failure else {}).items():
         response.headers[name] = value
     response.headers["Cache-Control"] = "no-store"  # it holds a stamp, and perhaps what a visitor typed
