@@ -7,6 +7,7 @@ from dashboard.design import showcase
 from dashboard.views import (
     account,
     audit,
+    branding,
     deliveries,
     exports,
     find,
@@ -34,6 +35,7 @@ in_organization = [
         forms,
         form_builder,
         form_settings,
+        branding,
         exports,  # before submissions, whose addresses match any last segment
         listing,
         bulk,

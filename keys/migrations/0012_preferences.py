@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("keys", "0011_remembered_answers")]
+    dependencies = [("keys", "0013_brand")]  # which landed first
 
     operations = [
         migrations.AddField(

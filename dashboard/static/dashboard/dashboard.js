@@ -45,6 +45,12 @@ if (zoneless) {
   fetch(zoneless.dataset.presetsZone, { method: "POST", headers, body }).catch(() => {});
 }
 
+// After its time, the same button is the ordinary action (dashboard/changes/undo.py).
+for (const button of document.querySelectorAll("[data-later]"))
+  setTimeout(() => {
+    button.textContent = button.dataset.later;
+  }, 10000);
+
 function say(button, text) {
   button.dataset.label ||= button.textContent;
   button.textContent = text;
