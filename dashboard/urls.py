@@ -11,6 +11,7 @@ from dashboard.views import (
     exports,
     find,
     form_builder,
+    form_overview,
     form_settings,
     forms,
     home,
@@ -32,6 +33,7 @@ in_organization = [
         overview,
         find,
         forms,
+        form_overview,
         form_builder,
         form_settings,
         exports,  # before submissions, whose addresses match any last segment
