@@ -4,14 +4,16 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
+from dashboard.overview import form as form_overview
+from dashboard.overview import organization as overview
 from dashboard.views import (
     account,
     audit,
+    branding,
     deliveries,
     exports,
     find,
     form_builder,
-    form_overview,
     form_settings,
     forms,
     home,
@@ -19,7 +21,6 @@ from dashboard.views import (
     keys,
     members,
     organizations,
-    overview,
     plan,
     refusals,
     submissions,
@@ -36,6 +37,7 @@ in_organization = [
         form_overview,
         form_builder,
         form_settings,
+        branding,
         exports,  # before submissions, whose addresses match any last segment
         submissions,
         deliveries,

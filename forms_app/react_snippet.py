@@ -41,7 +41,7 @@ export default function Form() {
     <form action={ADDRESS} method="post" onSubmit={send}>
 %(rows)s
       {problems.length > 0 && <p role="alert">{problems.join(" ")}</p>}
-      <button disabled={state === "sending"}>Send</button>
+      <button disabled={state === "sending"}>%(button)s</button>
     </form>
   );
 }"""
@@ -50,7 +50,8 @@ export default function Form() {
 def react_component(form: Form) -> str:
     """Return a component that posts to the hosted page, with a script or without, and shows the service's messages."""
     rows = [line for field in form.fields or GENERAL_FIELDS for line in _row(field)]
-    return _COMPONENT % {"address": json.dumps(form.url), "rows": "\n".join(f"      {row}" for row in rows)}
+    parts = {"address": json.dumps(form.url), "button": _text(form.button_label or "Send")}
+    return _COMPONENT % {**parts, "rows": "\n".join(f"      {row}" for row in rows)}
 
 
 def _row(field: FieldDefinition) -> list[str]:

@@ -44,7 +44,8 @@ def scripted_html(form: Form) -> str:
 
 def _html(form: Form, attributes: dict[str, str]) -> str:
     rows = [_row(field) for field in form.fields or GENERAL_FIELDS]
-    return "\n".join([f"<form{_attributes(attributes)}>", *rows, "  <button>Send</button>", "</form>"])
+    button = f"  <button>{escape(form.button_label or 'Send')}</button>"
+    return "\n".join([f"<form{_attributes(attributes)}>", *rows, button, "</form>"])
 
 
 def _row(field: FieldDefinition) -> str:

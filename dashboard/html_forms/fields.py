@@ -32,6 +32,7 @@ class FieldRow:
     required: bool = False
     options: str = ""
     placeholder: str = ""
+    help: str = ""
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
@@ -54,6 +55,8 @@ class FieldRow:
             definition["name"] = self.name.strip()
         if self.placeholder.strip():
             definition["placeholder"] = self.placeholder.strip()
+        if self.help.strip():
+            definition["help"] = self.help.strip()
         return definition
 
 
@@ -68,6 +71,7 @@ def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
             required=field["required"],
             options="\n".join(field.get("options", [])),
             placeholder=field.get("placeholder", ""),
+            help=field.get("help", ""),
         )
         for place, field in enumerate(fields)
     ]
@@ -78,7 +82,7 @@ def rows_entered(posted: QueryDict) -> list[FieldRow]:
     rows = []
     for key in dict.fromkeys(posted.getlist("row")[: MAX_FIELDS + 1]):
         row = FieldRow(key=key[:40], required=f"required-{key}" in posted)
-        for name in ("label", "type", "name", "options", "placeholder"):
+        for name in ("label", "type", "name", "options", "placeholder", "help"):
             setattr(row, name, posted.get(f"{name}-{key}", ""))
         rows.append(row)
     return rows

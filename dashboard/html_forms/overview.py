@@ -14,12 +14,13 @@ class ChartFilterForm(forms.Form):
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["form"] = self.offered = OwnFormField.of_all(organization)
+        self.offered = OwnFormField.of_all(organization)
+        self.fields["form"] = self.offered
 
     @property
     def offers_choice(self) -> bool:
         """Whether there is more than one form."""
-        return len(list(self.offered.choices)) > 2
+        return self.offered.count > 1
 
     @property
     def form_chosen(self) -> Form | None:

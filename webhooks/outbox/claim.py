@@ -40,7 +40,7 @@ _LOCK = (
     "SELECT set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '5s', true), "
     "pg_advisory_xact_lock(4512201)"
 )
-# A process that sends alone renews its leases between claims (alone.py), so it must not wait here: it tries again soon.
+# The process for lone sends renews its leases between claims, so it must not wait here: it tries again soon.
 _TRY_LOCK = _LOCK.replace("pg_advisory_xact_lock", "pg_try_advisory_xact_lock")
 _CLOSED, _PROBE_DUE, _OPEN = 0, 1, 2  # circuits
 # One statement for both: every claim needs them, most often under the lock.
