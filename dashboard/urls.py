@@ -4,6 +4,8 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
+from dashboard.overview import form as form_overview
+from dashboard.overview import organization as overview
 from dashboard.views import (
     account,
     audit,
@@ -19,7 +21,6 @@ from dashboard.views import (
     keys,
     members,
     organizations,
-    overview,
     plan,
     refusals,
     webhooks,
@@ -33,6 +34,7 @@ in_organization = [
         overview,
         find,
         forms,
+        form_overview,
         form_builder,
         form_settings,
         branding,

@@ -61,7 +61,9 @@ class Submission(models.Model):
         NOT = "", "Not held"
         QUOTA = "quota", "Until the organization's hour has room"
 
-    REQUEST_ID = "request_id"  # in `controls`, whose other names are those of control fields: the X-Request-Id
+    # Names in `controls` that are no control fields, which no client can write.
+    REQUEST_ID = "request_id"  # the X-Request-Id
+    TEST = "test"  # sent from the dashboard to try the form
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # Without a constraint: the form's is enough, and a second one would cost every INSERT a row lock.
@@ -147,6 +149,11 @@ class Submission(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.SUBMISSION, self.id)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether a member sent it from the dashboard to try the form."""
+        return self.TEST in self.controls
 
 
 class ReadingPosition(models.Model):

@@ -83,6 +83,13 @@ def a_submission(tenant: Tenant) -> dict[str, Any]:
     return {"submission_id": put(tenant, tenant.default_form_id, {"message": "Hello"})}
 
 
+def a_test_submission(tenant: Tenant) -> dict[str, Any]:
+    made = a_submission(tenant)
+    pk = decode_id(Prefix.SUBMISSION, made["submission_id"])
+    Submission.objects.filter(pk=pk).update(controls={Submission.TEST: "dashboard"})
+    return {"form_id": tenant.default_form_id, **made}
+
+
 def a_delivery(tenant: Tenant) -> dict[str, Any]:
     pk = decode_id(Prefix.SUBMISSION, a_submission(tenant)["submission_id"])
     submission = Submission.objects.get(pk=pk)
@@ -103,6 +110,7 @@ def an_invitation(tenant: Tenant) -> dict[str, Any]:
 
 IN_ORGANIZATION: dict[str, Row] = {
     "overview": Row(get=MEMBER),
+    "first-steps": Row(post=MEMBER, data={"do": "hide"}),
     "find": Row(get=MEMBER),
     "plan": Row(get=MEMBER),
     "refused": Row(get=MEMBER),
@@ -130,6 +138,8 @@ IN_ORGANIZATION: dict[str, Row] = {
     "forms": Row(get=MEMBER),
     "form-new": Row(get=MEMBER, post=MEMBER, data={"name": "New", "start": "contact"}),
     "form": Row(get=MEMBER, thing=a_form),
+    "form-test": Row(post=MEMBER, thing=a_form),
+    "form-test-delete": Row(post=MEMBER, thing=a_test_submission),
     "form-publish": Row(post=MEMBER, thing=a_draft),
     "form-unpublish": Row(post=MEMBER, thing=a_form),
     "form-archive": Row(get=MEMBER, post=MEMBER, thing=a_form),
