@@ -40,6 +40,7 @@ SECTIONS = {
     "organization-brand": "branding",
     "organization-end": "organization",
     "account": "your-account",
+    "account-time-zone": "your-account",
     "account-delete": "your-account",
 }
 
