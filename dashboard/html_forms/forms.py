@@ -7,7 +7,7 @@ from django import forms
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
-from dashboard.starter_forms import STARTER_FORMS
+from dashboard.new_forms.starter_forms import STARTER_FORMS
 from forms_app.actions import MAX_RECIPIENTS
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, NewForm

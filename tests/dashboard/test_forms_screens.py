@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from dashboard.starter_forms import STARTER_FORMS
+from dashboard.new_forms.starter_forms import STARTER_FORMS
 from forms_app.models import Form
 from keys.access_keys import revoke_key
 from keys.models import AccessKey, AuditEvent
