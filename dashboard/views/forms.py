@@ -1,4 +1,4 @@
-"""Forms: the list, a new form, the overview of a form, and its changes of state."""
+"""Forms: the list, the overview of a form, and its changes of state."""
 
 from django.contrib import messages
 from django.db.models import F
@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
-from dashboard.html_forms.forms import ErasureForm, NewFormForm
+from dashboard.html_forms.forms import ErasureForm
 from forms_app import snippets
-from forms_app.actions import archive_form, create_form, publish_form, unpublish_form
+from forms_app.actions import archive_form, publish_form, unpublish_form
 from forms_app.models import Form
 from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
@@ -33,21 +33,6 @@ def forms(request: MemberRequest) -> HttpResponse:
         "has_own": in_use.filter(is_default=False).exists(),
     }
     return render(request, "dashboard/forms.html", context)
-
-
-@in_organization()
-def new_form(request: MemberRequest) -> HttpResponse:
-    """Ask for a name and a starter form, create a draft, and continue with its fields."""
-    entered = NewFormForm(request.POST or None)
-    if request.method == "POST" and entered.is_valid():
-        try:
-            form = create_form(organization=request.member.organization, **entered.values())
-        except ApiError as error:
-            entered.add_error("name", error.field_message)
-        else:
-            messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
-            return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
-    return render(request, "dashboard/form_new.html", {"form": entered}, status=400 if entered.errors else 200)
 
 
 @in_organization()
@@ -130,7 +115,6 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
 
 urlpatterns = [
     path("forms", forms, name="forms"),
-    path("forms/new", new_form, name="form-new"),
     path("forms/<str:form_id>", form, name="form"),
     path("forms/<str:form_id>/publish", publish, name="form-publish"),
     path("forms/<str:form_id>/unpublish", unpublish, name="form-unpublish"),
