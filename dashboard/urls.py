@@ -8,6 +8,7 @@ from dashboard.new_forms import views as new_forms
 from dashboard.views import (
     account,
     audit,
+    branding,
     deliveries,
     exports,
     find,
@@ -36,6 +37,7 @@ in_organization = [
         forms,
         form_builder,
         form_settings,
+        branding,
         exports,  # before submissions, whose addresses match any last segment
         submissions,
         deliveries,

@@ -33,6 +33,7 @@ MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
     ("notification_recipients",): "form.recipients_changed",
+    ("description", "button_label", "return_url"): "form.page_changed",
 }
 _MOVES = {
     STATES.PUBLISHED: "form.published",
@@ -49,6 +50,9 @@ class FormValues(TypedDict, total=False):
     allowed_origins: list[str]
     redirect_url: str
     success_message: str
+    description: str
+    button_label: str
+    return_url: str
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]
@@ -169,9 +173,13 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     return change_form(form, notification_recipients=list(wanted))
 
 
-def publish_form(form: Form) -> Form:
-    """Publish a form, so that it accepts submissions. Raises Conflict for an archived form."""
-    return _move(form, STATES.PUBLISHED)
+def publish_form(form: Form, *, again: bool = False) -> Form:
+    """
+    Publish a form, so that it accepts submissions. Raises Conflict for an archived form.
+
+    `again`: an unpublishing is undone, so `published_at` stays.
+    """
+    return _move(form, STATES.PUBLISHED, again=again)
 
 
 def unpublish_form(form: Form) -> Form:
@@ -188,7 +196,7 @@ def archive_form(form: Form) -> Form:
     return _move(form, STATES.ARCHIVED)
 
 
-def _move(form: Form, status: str) -> Form:
+def _move(form: Form, status: str, *, again: bool = False) -> Form:
     with transaction.atomic():
         form = Form.objects.select_for_update().get(pk=form.pk)
         _refuse_archived(form)
@@ -196,7 +204,7 @@ def _move(form: Form, status: str) -> Form:
             return form
         form.status = status
         form.updated_at = now()
-        if status == STATES.PUBLISHED:
+        if status == STATES.PUBLISHED and not again:
             form.published_at = form.updated_at
         form.save(update_fields=["status", "updated_at", "published_at"])
         record_event(organization=form.organization, action=_MOVES[STATES(status)], subject=str(form))

@@ -21,7 +21,7 @@ from forms_app.field_kinds import FieldKind, FieldType, find_kind, kind_of
 from forms_app.serializers import FormChanges
 
 MAX_ROWS = 2 * MAX_FIELDS  # of a posted page, removed fields included
-TEXTS = ("label", "type", "name", "options", "placeholder")
+TEXTS = ("label", "type", "name", "options", "placeholder", "help")
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -39,6 +39,7 @@ class FieldRow:
     required: bool = False
     options: str = ""
     placeholder: str = ""
+    help: str = ""
     is_removed: bool = False
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -62,6 +63,8 @@ class FieldRow:
             definition["name"] = self.name.strip()
         if self.placeholder.strip():
             definition["placeholder"] = self.placeholder.strip()
+        if self.help.strip():
+            definition["help"] = self.help.strip()
         return definition
 
 
@@ -76,6 +79,7 @@ def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
             required=field["required"],
             options="\n".join(field.get("options", [])),
             placeholder=field.get("placeholder", ""),
+            help=field.get("help", ""),
         )
         for place, field in enumerate(fields)
     ]

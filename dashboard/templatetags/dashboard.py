@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from dashboard.access import Member
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
+from dashboard.changes.undo import Offer, take_offer
 from dashboard.delivery_story import target_of
 from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.menu import pages_for
@@ -46,6 +47,7 @@ def styled(field: BoundField) -> SafeString:
 
 
 register.filter("target", target_of)
+register.filter("last_of", lambda rows: next(reversed(list(rows)), None))  # of prefetched rows, without a query
 register.filter("device", device_name)
 
 
@@ -149,3 +151,10 @@ def _link(context: dict[str, Any], patterns: tuple[str, ...], address: str) -> d
     # Only pages of the dashboard: addresses of accounts have the same names.
     here = match.url_name or "" if match and match.app_name == "dashboard" else ""
     return {"address": address, "is_current": any(fnmatchcase(here, pattern) for pattern in patterns)}
+
+
+@register.simple_tag(takes_context=True)
+def undo_offer(context: dict[str, Any]) -> Offer | None:
+    """Return the offer to undo the last change, once."""
+    request = context.get("request")
+    return take_offer(request) if request is not None and hasattr(request, "session") else None

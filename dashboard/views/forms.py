@@ -4,12 +4,14 @@ from django.contrib import messages
 from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
+from dashboard.changes.traffic import traffic_of_form
+from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.forms import ErasureForm
 from forms_app import snippets
 from forms_app.actions import archive_form, publish_form, unpublish_form
@@ -68,19 +70,27 @@ def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Publish a form, so that it accepts submissions."""
     found = find_form(request, form_id)
-    with reporting(request, "Published. It accepts submissions now: add it to a page."):
-        publish_form(found)
+    is_undone = undone(request) is not None
+    done = "The form is published again." if is_undone else "Published. It accepts submissions now: add it to a page."
+    with reporting(request, done):
+        publish_form(found, again=is_undone)
     return redirect("dashboard:form", request.member.organization.slug, found.public_id)
 
 
 @in_organization()
 @require_POST
 def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Make a form a draft again."""
+    """Make a form a draft again, and offer to undo that."""
     found = find_form(request, form_id)
-    with reporting(request, "The form is a draft again and refuses submissions until you publish it."):
+    place = (request.member.organization.slug, found.public_id)
+    try:
         unpublish_form(found)
-    return redirect("dashboard:form", request.member.organization.slug, found.public_id)
+    except ApiError as error:
+        messages.error(request, error.message)
+    else:
+        text = f"The form is a draft again and refuses submissions. {traffic_of_form(found)}"
+        offer_undo(request, text, address=reverse("dashboard:form-publish", args=place), later="Publish", kept="")
+    return redirect("dashboard:form", *place)
 
 
 @in_organization()
@@ -88,7 +98,8 @@ def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     """Ask for confirmation, then archive a form."""
     found = find_form(request, form_id)
     if request.method != "POST":
-        return render(request, "dashboard/form_archive.html", {"form": found})
+        context = {"form": found, "traffic": traffic_of_form(found)}
+        return render(request, "dashboard/form_archive.html", context)
     with reporting(request, f"“{found.name}” is archived. Its submissions are kept, under Archived."):
         archive_form(found)
     return redirect("dashboard:forms", request.member.organization.slug)

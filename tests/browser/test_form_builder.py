@@ -211,3 +211,18 @@ def test_builder__draft_changed_then_published__saves_first_and_asks_nothing(
         assert Builder(page, tenant, form_id, complaints).saved() == ["Changed", "Two", "Three"]
         expect(page.locator(".lead").get_by_text("Published")).to_be_visible()
         assert complaints == []
+
+
+def test_page_of_the_form__while_typing__is_previewed_without_a_history_or_anything_to_send(builder: Builder) -> None:
+    page = builder.page
+    page.get_by_role("link", name="Page", exact=True).click()
+    preview = page.frame_locator("#look-preview")
+    expect(preview.get_by_role("button", name="Send")).to_be_visible()
+    page.get_by_label("Text of the button").fill("Order the cake")
+    expect(preview.get_by_role("button", name="Order the cake")).to_be_visible()
+    assert preview.locator("button").evaluate("it => getComputedStyle(it).backgroundColor") != "rgb(0, 0, 0)"
+    page.get_by_label("Link back").fill("https://nora.example/cakes")
+    page.get_by_role("link", name="Thank-you page").click()
+    expect(preview.get_by_role("link", name="Back to nora.example")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/build$"))

@@ -36,6 +36,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// After its time, the same button is the ordinary action (dashboard/changes/undo.py).
+for (const button of document.querySelectorAll("[data-later]"))
+  setTimeout(() => {
+    button.textContent = button.dataset.later;
+  }, 10000);
+
 function say(button, text) {
   button.dataset.label ||= button.textContent;
   button.textContent = text;

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.guides.blocks import VALUES, blocks, filled_in, with_form
+from tests.browser.guides.snippets import VALUES, blocks, filled_in, with_form
 from tests.support.chromium.coverage import TOOLS
 from tests.support.chromium.site import PAGES
 from tests.support.chromium.visitor import Visitor

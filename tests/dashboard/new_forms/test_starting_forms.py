@@ -70,6 +70,9 @@ def test_duplicate__form_with_everything__is_a_draft_with_its_settings(tenant: T
         redirect_url="https://shop.example/thanks",
         success_message="Thanks",
         retention_days=30,
+        description="Write to us",
+        button_label="Send it",
+        return_url="https://shop.example/",
         spam_protection=SpamProtection(captcha="hcaptcha", captcha_site_key="k", captcha_secret="s").stored(),
     )
     form = newest(tenant)
@@ -81,7 +84,17 @@ def test_duplicate__form_with_everything__is_a_draft_with_its_settings(tenant: T
     Webhook.objects.create(form=form, url="https://shop.example/hook", events=["submission.created"])
     page = member.follow(member.post(place(tenant, f"forms/{form_id}/duplicate"), form=place(tenant, "forms")))
     copy = newest(tenant)
-    same = ("fields", "allowed_origins", "redirect_url", "success_message", "retention_days", "spam_protection")
+    same = (
+        "fields",
+        "allowed_origins",
+        "redirect_url",
+        "success_message",
+        "retention_days",
+        "spam_protection",
+        "description",
+        "button_label",
+        "return_url",
+    )
     assert {name: getattr(copy, name) for name in same} == {name: getattr(form, name) for name in same}
     assert (copy.name, copy.status, copy.is_default, copy.published_at) == ("Shop copy", "draft", False, None)
     assert copy.notification_recipients == [owner.email], "nobody else has agreed to the mails of this form"

@@ -117,6 +117,8 @@ IN_ORGANIZATION: dict[str, Row] = {
     "member-resend": Row(post=ADMIN, thing=an_invitation),
     "member-take-back": Row(post=ADMIN, thing=an_invitation),
     "organization": Row(get=ADMIN, post=ADMIN, data={"name": "Renamed"}),
+    "organization-brand": Row(get=ADMIN, post=ADMIN, data={"accent": "#c2410c"}),
+    "organization-logo": Row(post=ADMIN, data={"do": "remove"}),
     "organization-second-step": Row(post=OWNER, data={"demanded": "0"}),
     "organization-end": Row(get=OWNER, post=OWNER, data={"typed": "not its name"}, done=400),
     # Keys.
@@ -138,6 +140,8 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-build": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"do": "add"}, done=200),
     "form-preview": Row(post=MEMBER, thing=a_form, done=200),
     "form-settings": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"name": "Other"}),
+    "form-page": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"button_label": "Order"}),
+    "form-page-preview": Row(get=MEMBER, thing=a_form),
     "form-spam": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
     "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
     "form-recipient-ask": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
