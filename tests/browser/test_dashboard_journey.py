@@ -52,14 +52,13 @@ def sign_up(page: Page, smtp: MailReceiver, email: str) -> None:
 
 def make_and_publish_a_form(page: Page) -> None:
     link(page, "Create your first form")
-    page.get_by_label("Name", exact=True).fill("Contact us")
-    page.get_by_label("Contact: name, email, message").check()
-    press(page, "Create form")
+    page.locator("#new-form").get_by_label("Name").fill("Contact us")
+    press(page, "Start with Contact")
     heading(page, "Preview")
     page.get_by_label("New field").select_option("Phone")
     press(page, "Add field")
     expect(page.locator("#preview").get_by_text("Phone")).to_be_visible()
-    press(page, "Save fields")
+    press(page, "Save")
     expect(page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
     press(page, "Save and publish")
     expect(page.get_by_text("Saved and published. It accepts submissions now")).to_be_visible()
