@@ -14,8 +14,8 @@ from pathlib import Path
 from dashboard.design.icons import ICONS, SPRITE
 
 STATIC = Path("dashboard/static")
-STYLES = Path("dashboard/design/styles/index.css")
-STYLE_SHEET = "built/dashboard.css"
+STYLES = Path("dashboard/design/styles")
+STYLE_SHEETS = {"built/dashboard.css": "index.css", "built/operators.css": "operators.css"}
 TOOLS = Path("build/node/node_modules")
 HASH_DIGITS = 12  # as in the names of static files: config/pages/static_files.py
 # Subsets of Geist, of one weight axis, 100 to 900; their characters are in styles/type.css.
@@ -33,7 +33,8 @@ def build_all(tools: Path = TOOLS) -> Iterator[tuple[str, bytes]]:
     yield "vendor/geist/LICENSE", (geist / "LICENSE").read_bytes()
     yield SPRITE, sprite(lucide).encode()
     yield "vendor/lucide/LICENSE", (lucide / "LICENSE").read_bytes()
-    yield STYLE_SHEET, style_sheet(tools, fonts).encode()
+    for name, source in STYLE_SHEETS.items():
+        yield name, style_sheet(tools, STYLES / source, fonts).encode()
 
 
 def sprite(lucide: Path) -> str:
@@ -50,9 +51,9 @@ def symbol(lucide: Path, name: str) -> str:
     return f'<symbol id="{name}" viewBox="0 0 24 24">{shapes}</symbol>'
 
 
-def style_sheet(tools: Path, fonts: dict[str, bytes]) -> str:
-    """Return every style in one sheet, minified."""
-    command = (str(tools / ".bin" / "esbuild"), str(STYLES), "--bundle", "--minify", "--external:*.woff2")
+def style_sheet(tools: Path, source: Path, fonts: dict[str, bytes]) -> str:
+    """Return a style sheet with those that it imports, minified."""
+    command = (str(tools / ".bin" / "esbuild"), str(source), "--bundle", "--minify", "--external:*.woff2")
     joined = subprocess.run(  # noqa: S603 - our own command line
         [*command, "--target=esnext", "--charset=utf8"], check=True, capture_output=True, text=True
     ).stdout
