@@ -2,9 +2,7 @@
 
 SPRITE = "vendor/lucide/icons.svg"  # written by `make design`
 ICONS = (
-    "activity",
     "arrow-down",
-    "arrow-left",
     "arrow-up",
     "book-open",
     "braces",
@@ -37,7 +35,6 @@ ICONS = (
     "send",
     "shield-alert",
     "trash-2",
-    "undo-2",
     "users",
     "webhook",
     "wrench",
