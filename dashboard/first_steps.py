@@ -49,7 +49,7 @@ def first_steps(organization: Organization) -> FirstSteps:
     form.organization = organization
     has_notification = (
         any(forms.values_list("notification_recipients", flat=True))
-        or Webhook.objects.filter(form__organization=organization, status=Webhook.Status.ACTIVE).exists()
+        or Webhook.objects.of_organization(organization.pk).filter(status=Webhook.Status.ACTIVE).exists()
     )
     return FirstSteps(
         form=form,

@@ -62,7 +62,7 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
         "form": found,
         "has_key": bool(key),
         "snippets": _snippets(found, key) if key else [],
-        "webhooks": Webhook.objects.filter(form=found).count(),
+        "webhooks": Webhook.objects.serving(found).count(),
     }
     return render(request, "dashboard/form.html", context)
 
