@@ -1,7 +1,7 @@
 """
 Builds what the dashboard's look is made of: `make design`, or `python -m dashboard.design.build`.
 
-esbuild joins the style sheets to one, so that a page waits for one request. The typeface and the icons come from npm
+esbuild joins style sheets, so that a page waits for one request. The typeface and the icons come from npm
 packages of `requirements/node`; the icons that `icons.py` names become one sprite. The results are committed: nothing
 is built between a checkout and `serve`. A test compares them.
 """
@@ -13,9 +13,13 @@ from pathlib import Path
 
 from dashboard.design.icons import ICONS, SPRITE
 
-STATIC = Path("dashboard/static")
-STYLES = Path("dashboard/design/styles/index.css")
-STYLE_SHEET = "built/dashboard.css"
+STATIC = "dashboard/static/"
+STYLES = Path("dashboard/design/styles")
+SHEETS = {
+    "index.css": f"{STATIC}built/dashboard.css",
+    "operators.css": f"{STATIC}built/operators.css",
+    "hosted.css": "submissions/static/built/hosted.css",
+}
 TOOLS = Path("build/node/node_modules")
 LINE = 200  # characters of a line, so that a change is a small difference
 HASH_DIGITS = 12  # as in the names of static files: config/pages/static_files.py
@@ -27,14 +31,15 @@ FONTS = {
 
 
 def build_all(tools: Path = TOOLS) -> Iterator[tuple[str, bytes]]:
-    """Yield each built file as `(name below STATIC, content)`."""
+    """Yield each built file as `(path, content)`."""
     geist, lucide = tools / "@fontsource-variable" / "geist", tools / "lucide-static"
     fonts = {name: (geist / "files" / file).read_bytes() for name, file in FONTS.items()}
-    yield from fonts.items()
-    yield "vendor/geist/LICENSE", (geist / "LICENSE").read_bytes()
-    yield SPRITE, sprite(lucide).encode()
-    yield "vendor/lucide/LICENSE", (lucide / "LICENSE").read_bytes()
-    yield STYLE_SHEET, style_sheet(tools, fonts).encode()
+    yield from ((f"{STATIC}{name}", content) for name, content in fonts.items())
+    yield f"{STATIC}vendor/geist/LICENSE", (geist / "LICENSE").read_bytes()
+    yield f"{STATIC}{SPRITE}", sprite(lucide).encode()
+    yield f"{STATIC}vendor/lucide/LICENSE", (lucide / "LICENSE").read_bytes()
+    for source, path in SHEETS.items():
+        yield path, style_sheet(tools, source, fonts).encode()
 
 
 def sprite(lucide: Path) -> str:
@@ -51,11 +56,11 @@ def symbol(lucide: Path, name: str) -> str:
     return f'<symbol id="{name}" viewBox="0 0 24 24">{shapes}</symbol>'
 
 
-def style_sheet(tools: Path, fonts: dict[str, bytes]) -> str:
-    """Return every style in one sheet, minified."""
+def style_sheet(tools: Path, source: str, fonts: dict[str, bytes]) -> str:
+    """Return a style sheet with everything that it imports, minified."""
     esbuild, shape = str(tools / ".bin" / "esbuild"), ("--target=esnext", "--charset=utf8", f"--line-limit={LINE}")
     joined = subprocess.run(  # noqa: S603 - our own command line
-        [esbuild, str(STYLES), "--bundle", "--minify", "--external:*.woff2", *shape],
+        [esbuild, str(STYLES / source), "--bundle", "--minify", "--external:*.woff2", *shape],
         check=True,
         capture_output=True,
         text=True,
@@ -71,6 +76,5 @@ def style_sheet(tools: Path, fonts: dict[str, bytes]) -> str:
 
 if __name__ == "__main__":
     for path, content in build_all():
-        target = STATIC / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(content)

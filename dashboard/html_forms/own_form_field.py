@@ -12,9 +12,10 @@ EVERY_FORM = "all"  # the value of "All forms" where a choice is required
 
 
 class OwnFormField(forms.TypedChoiceField):
-    """Offers "All forms", which cleans to None, and forms by public id, which clean to the Form."""
+    """Offers "All forms", which cleans to None, and `count` forms by public id, which clean to the Form."""
 
     def __init__(self, offered: dict[str, Form], **kwargs: Any) -> None:
+        self.count = len(offered)
         everything = EVERY_FORM if kwargs.get("required", True) else ""
         choices = [(everything, ALL_FORMS), *((public_id, form.name) for public_id, form in offered.items())]
         super().__init__(label="Form", choices=choices, coerce=offered.get, empty_value=None, **kwargs)
