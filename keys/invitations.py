@@ -4,9 +4,10 @@ import datetime as dt
 import hashlib
 import secrets
 
+from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, QuerySet
 
 from config.api.errors import Conflict, Forbidden, invalid
@@ -95,6 +96,23 @@ def accept_invitation(invitation: Invitation, user: User) -> Membership:
             subject = f"{user.email} as {membership.get_role_display().lower()}"
             record_event(organization=invitation.organization, by=user, action="member.joined", subject=subject)
     return membership
+
+
+def join_as_new_person(invitation: Invitation, *, name: str, password: str) -> User:
+    """
+    Create the account of an invited person and make them a member.
+
+    The address needs no code: only its mail had the token by which `invitation` was found (docs/adr/0081). Raises
+    Conflict if the address has an account by now, or the invitation was revoked; nothing is created then.
+    """
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(invitation.email, password, name=name)
+            EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+            accept_invitation(invitation, user)
+    except IntegrityError:
+        raise Conflict(f"{invitation.email} has an account. Log in to join.") from None
+    return user
 
 
 def decline_invitation(invitation: Invitation, user: User) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict, invalid
@@ -15,6 +16,7 @@ from forms_app.models import Form
 from keys.audit import record_event
 from keys.notices import notify_owners
 from keys.trail.changes import changes, values_of
+from submissions.models import Submission
 from webhooks.channels.address_guard import UrlRefused, check_url
 from webhooks.channels.webhook_health import disable
 from webhooks.enqueue import enqueue, host_of, webhook_target
@@ -116,6 +118,34 @@ def _move(webhook: Webhook, status: str) -> None:
     held = webhook.deliveries.filter(status=Delivery.Status.HELD)
     held.update(status=Delivery.Status.PENDING, next_attempt_at=Now())
     transaction.on_commit(lambda: nudge(DELIVER))
+
+
+def disable_webhook(webhook: Webhook) -> tuple[Webhook, dt.datetime]:
+    """Disable a webhook by hand. Returns it with the database's time before, which `undo_disabling` takes."""
+    before: dt.datetime = Webhook.objects.annotate(moment=Now()).values_list("moment", flat=True).get(pk=webhook.pk)
+    return change_webhook(webhook, {"status": DISABLED}), before
+
+
+def undo_disabling(webhook: Webhook, since: dt.datetime) -> int:
+    """
+    Make a webhook that was disabled by hand active, as if nothing had happened; return the restored deliveries.
+
+    Deliveries canceled at `since` or later are due now, and keep their attempts; the health of the endpoint stays.
+    Those of spam stay canceled. Raises Conflict if it is not disabled by hand any more.
+    """
+    with transaction.atomic():
+        webhook = Webhook.objects.select_for_update().select_related("form").get(pk=webhook.pk)
+        if webhook.disabled_reason != DISABLED_BY_HAND:
+            raise Conflict("The webhook was changed in the meantime. Nothing was undone.")
+        before = values_of(webhook, *RECORDED)
+        webhook.status, webhook.disabled_reason = ACTIVE, ""
+        webhook.save(update_fields=["status", "disabled_reason"])
+        spam = Submission.objects.filter(pk=OuterRef("submission_id"), spam=True)
+        canceled = webhook.deliveries.filter(~Exists(spam), status=Delivery.Status.CANCELED, finished_at__gte=since)
+        restored = canceled.update(status=Delivery.Status.PENDING, next_attempt_at=Now(), finished_at=None)
+        _record(webhook, "webhook.changed", before, values_of(webhook, *RECORDED))
+        transaction.on_commit(lambda: nudge(DELIVER))
+    return restored
 
 
 def delete_webhook(webhook: Webhook) -> None:

@@ -36,7 +36,7 @@ class PagesHostMiddleware:
             is_answered = _ANSWERED.fullmatch(path) or path.startswith(settings.STATIC_URL)
             return self.get_response(request) if is_answered else nothing_here(request)
         is_page = path.startswith("/f/") and path != CHALLENGE and request.method in ("GET", "HEAD")
-        is_page = is_page and not path.startswith(BRAND)  # pictures and style sheets: the dashboard shows them too
+        is_page = is_page and not path.startswith(BRAND)  # pictures: the dashboard shows them too
         # Temporary: the setting may change.
         return (
             HttpResponseRedirect(settings.PAGES_URL + request.get_full_path())

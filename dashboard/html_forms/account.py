@@ -13,15 +13,21 @@ from allauth.mfa.base import forms as second_step
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm as DefaultActivateTOTPForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm as DefaultAddWebAuthnForm
+from django import forms
 from django.contrib.auth.hashers import make_password
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
+from config.text import refuse_web_address
 from dashboard.accounts.login_proof import MAIL_CODE, has_proof, mail_code, needs_proof
 from dashboard.accounts.password_strength import refuse_weak
 from dashboard.accounts.second_steps import use_code
+from dashboard.opened_invitation import opened_invitation
+from keys.models import Invitation, User
 
 PASSWORD_HELP = "10 characters or more, and hard to guess: four unrelated words, for example."  # noqa: S105  # a help text
+MAX_PERSON_NAME = 200
 CODE_HELP = "From your authenticator app, or one of your recovery codes."
 
 
@@ -44,6 +50,13 @@ class LoginForm(Labeled, account.LoginForm):
 
     labels = {"remember": "Keep me logged in here"}
     needs_proof = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Fill in the address of an invitation that was opened in this browser."""
+        super().__init__(*args, **kwargs)
+        invitation = opened_invitation(self.request)
+        if invitation is not None:
+            self.initial.setdefault("login", invitation.email)
 
     def clean(self) -> dict[str, Any]:
         """Require the proof before the password is checked."""
@@ -90,6 +103,42 @@ class SignupForm(Labeled, account.SignupForm):
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
         return super().try_save(request)
+
+
+class JoinForm(forms.Form):
+    """The account of an invited person, on the page of the invitation's link. The address is the invited one."""
+
+    email = forms.EmailField(label="Email", disabled=True, required=False)
+    name = forms.CharField(
+        max_length=MAX_PERSON_NAME, label="Your name", widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    password1 = account.SetPasswordField(label="Password", help_text=PASSWORD_HELP)
+
+    def __init__(self, *args: Any, invitation: Invitation, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["email"] = invitation.email
+        self.invitation = invitation
+
+    def clean_name(self) -> str:
+        """Refuse a name that holds a web address."""
+        name = str(self.cleaned_data["name"])
+        try:
+            refuse_web_address(name)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """Judge the password, also by the organization's name."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        person = User(email=self.invitation.email, name=values.get("name", ""))
+        if password := values.get("password1"):
+            try:
+                validate_password(password, person)
+                refuse_weak(password, [person.email, person.name, self.invitation.organization.name])
+            except ValidationError as error:
+                self.add_error("password1", error)
+        return values
 
 
 class ResetPasswordForm(account.ResetPasswordForm):

@@ -9,11 +9,12 @@ from keys.models import Organization
 
 
 class OwnFormField(forms.TypedChoiceField):
-    """Offers forms by public id; cleans to the Form, or to None for "All forms"."""
+    """Offers `count` forms by public id; cleans to the Form, or to None for "All forms"."""
 
     def __init__(self, offered: dict[str, Form], **kwargs: Any) -> None:
         names = [(public_id, form.name) for public_id, form in offered.items()]
         everything = [] if kwargs.get("required", True) else [("", "All forms")]
+        self.count = len(names)
         super().__init__(label="Form", choices=[*everything, *names], coerce=offered.get, empty_value=None, **kwargs)
 
     @classmethod

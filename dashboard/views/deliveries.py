@@ -27,7 +27,8 @@ from webhooks.replays import retry_delivery
 
 PAGE_SIZE = 25
 FARTHEST_PAGE = 400  # of a log; what lies beyond is found by its submission, or by a narrower filter
-SOON = dt.timedelta(seconds=10)
+SOON, LATER = dt.timedelta(seconds=10), dt.timedelta(hours=1)  # an attempt within this time is waited for
+QUICK, SLOW = 2, 20  # seconds between two polls
 FILTERS = ("form", "status", "channel")
 
 
@@ -50,10 +51,13 @@ class LogPage(NumberedPage):
         return self.has_more and self.number >= FARTHEST_PAGE
 
     @property
-    def is_moving(self) -> bool:
-        """Whether a row will change within 10 seconds: then the page polls."""
-        soon = now() + SOON
-        return any(row.next_attempt_at is not None and row.next_attempt_at < soon for row in self.rows)
+    def refreshed_after(self) -> int:
+        """Seconds until the page fetches its rows again: 2 while one changes soon, 0 if none waits."""
+        moment = now()
+        times = [time for row in self.rows if (time := row.expected_at) is not None and time < moment + LATER]
+        if not times:
+            return 0
+        return QUICK if min(times) < moment + SOON else SLOW
 
 
 def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:

@@ -1,16 +1,25 @@
 """Invitations: the page of a mailed link, and the list of a user's own, which needs no link."""
 
+from allauth.account.utils import complete_signup
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
 
 from config.api.errors import ApiError
 from dashboard.access import person
+from dashboard.html_forms.account import JoinForm
 from dashboard.opened_invitation import forget_invitation, remember_invitation
-from keys.invitations import accept_invitation, decline_invitation, find_invitation, invitations_to
+from keys.invitations import (
+    accept_invitation,
+    decline_invitation,
+    find_invitation,
+    invitations_to,
+    join_as_new_person,
+)
 from keys.models import Invitation, User
 
 
@@ -48,19 +57,40 @@ def _join(request: HttpRequest, found: Invitation, user: User, *, back: str) -> 
 
 
 @never_cache
+@sensitive_post_parameters("password1")
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the inviter and the organization; join, or log in or sign up first."""
+    """Show the inviter and the organization. Join: directly, after a login, or with a new account on this page."""
     found = find_invitation(token)
     if found is None:
         return _without_referrer(render(request, "dashboard/invitation_gone.html", status=404))
-    user: User | None = request.user if request.user.is_authenticated else None
-    if request.method == "POST" and user is not None:
-        return _without_referrer(_join(request, found, user, back=request.path))
-    if user is None:
-        remember_invitation(request, token)  # sign-up then joins and asks for no organization
-    known = User.objects.filter(email=found.email).exists()
-    context = {"invitation": found, "is_theirs": user is not None and user.email == found.email, "is_known": known}
-    return _without_referrer(render(request, "dashboard/invitation.html", context))
+    if isinstance(request.user, User):
+        if request.method == "POST":
+            return _without_referrer(_join(request, found, request.user, back=request.path))
+        context = {"invitation": found, "is_theirs": request.user.email == found.email}
+        return _without_referrer(render(request, "dashboard/invitation.html", context))
+    remember_invitation(request, token)  # a login or sign-up leads back here
+    if User.objects.filter(email=found.email).exists():
+        return _without_referrer(render(request, "dashboard/invitation.html", {"invitation": found, "is_known": True}))
+    return _without_referrer(_join_as_new_person(request, found))
+
+
+def _join_as_new_person(request: HttpRequest, found: Invitation) -> HttpResponse:
+    """Ask for name and password; then the person has an account, is a member, and is logged in."""
+    entered = JoinForm(request.POST or None, invitation=found)
+    if request.method == "POST" and entered.is_valid():
+        values = entered.cleaned_data
+        try:
+            user = join_as_new_person(found, name=values["name"], password=values["password1"])
+        except ApiError as error:
+            messages.error(request, error.message)
+            return redirect(request.path)
+        forget_invitation(request)
+        messages.success(request, f"Welcome to {found.organization.name}.")
+        there = reverse("dashboard:overview", args=[found.organization.slug])
+        response: HttpResponse = complete_signup(request, user, None, there)
+        return response
+    context = {"invitation": found, "form": entered}
+    return render(request, "dashboard/invitation.html", context, status=400 if entered.errors else 200)
 
 
 def _without_referrer(response: HttpResponse) -> HttpResponse:

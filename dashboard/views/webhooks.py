@@ -1,5 +1,6 @@
 """Webhooks: their list, their pages, and the actions on them."""
 
+import datetime as dt
 import secrets
 import uuid
 from collections import Counter
@@ -19,11 +20,23 @@ from config.ids import Prefix
 from config.times import Period, now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
+from dashboard.changes.traffic import log_size
+from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
 from dashboard.views import deliveries
 from keys.models import Role
+from webhooks.log_queries import recent_results
 from webhooks.models import Delivery, Webhook
-from webhooks.registration import change_webhook, delete_webhook, register_webhook, rotate_secret, send_test
+from webhooks.registration import (
+    DISABLED_BY_HAND,
+    change_webhook,
+    delete_webhook,
+    disable_webhook,
+    register_webhook,
+    rotate_secret,
+    send_test,
+    undo_disabling,
+)
 from webhooks.replays import replay
 from webhooks.serializers import REPLAYABLE, UNDELIVERED
 
@@ -101,6 +114,7 @@ def _show(request: MemberRequest, found: Webhook, url_form: UrlForm) -> HttpResp
     context = {
         "webhook": found,
         "both_sign": found.previous_secret_until is not None and found.previous_secret_until > now(),
+        "disabled_by_hand": found.disabled_reason == DISABLED_BY_HAND,
         "filters": filters,
         "page": deliveries.page_of([log], request.GET.get("page", "")),
         "query": deliveries.query_of(request, "status"),
@@ -109,9 +123,10 @@ def _show(request: MemberRequest, found: Webhook, url_form: UrlForm) -> HttpResp
         "of_webhook": True,
         "url_form": url_form,
     }
-    piece = request.headers.get("HX-Request")
-    template = "dashboard/parts/log_rows.html" if piece else "dashboard/webhook.html"
-    return render(request, template, context, status=400 if url_form.errors else 200)
+    if request.headers.get("HX-Request"):
+        return render(request, "dashboard/parts/log_rows.html", context)
+    context["results"] = recent_results(found)
+    return render(request, "dashboard/webhook.html", context, status=400 if url_form.errors else 200)
 
 
 @in_organization(Role.ADMIN)
@@ -136,15 +151,25 @@ def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 @fresh_to_change
 def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Activate a webhook. Held deliveries of a pending one are sent; canceled ones are only offered for a replay."""
+    """Activate a webhook, or undo that it was disabled just now."""
     found = _find(request, webhook_id)
-    was, held = found.status, _held_for([found])[found.pk]
+    since = undone(request)
     try:
-        found = change_webhook(found, {"status": STATUS.ACTIVE.value})
-        missed = replay(found, since=None, until=None, statuses=[Delivery.Status.CANCELED.value], dry_run=True)[0]
+        if since is None:
+            _activate(request, found)
+        else:
+            restored = undo_disabling(found, dt.datetime.fromisoformat(since))
+            messages.success(request, f"The webhook is active again.{_sent_now(restored)}")
     except ApiError as error:
         messages.error(request, error.message)
-        return _to(request, found)
+    return _to(request, found)
+
+
+def _activate(request: MemberRequest, found: Webhook) -> None:
+    """Activate. Held deliveries of a pending one are sent; canceled ones are only offered for a replay."""
+    was, held = found.status, _held_for([found])[found.pk]
+    found = change_webhook(found, {"status": STATUS.ACTIVE.value})
+    missed = replay(found, since=None, until=None, statuses=[Delivery.Status.CANCELED.value], dry_run=True)[0]
     if was == STATUS.PENDING and held:
         sent = "1 held delivery is" if held == 1 else f"{held:,} held deliveries are"
         messages.success(request, f"The webhook is active. {sent} being sent.")
@@ -152,7 +177,12 @@ def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
         messages.success(request, "The webhook is active. New submissions are sent to it.")
     if missed:
         messages.warning(request, _offer_of_replay(request, found, missed))
-    return _to(request, found)
+
+
+def _sent_now(restored: int) -> str:
+    if not restored:
+        return ""
+    return f" {restored:,} deliver{'y that waits is' if restored == 1 else 'ies that wait are'} being sent."
 
 
 def _offer_of_replay(request: MemberRequest, found: Webhook, missed: int) -> str:
@@ -167,10 +197,17 @@ def _offer_of_replay(request: MemberRequest, found: Webhook, missed: int) -> str
 @in_organization(Role.ADMIN)
 @require_POST
 def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Disable a webhook. Deliveries created meanwhile can be replayed."""
+    """Disable a webhook, and offer to undo that. Deliveries created meanwhile can be replayed."""
     found = _find(request, webhook_id)
-    with reporting(request, "The webhook is disabled. You can replay the deliveries it misses."):
-        change_webhook(found, {"status": STATUS.DISABLED.value})
+    waiting = log_size(found).waiting
+    try:
+        _, before = disable_webhook(found)
+    except ApiError as error:
+        messages.error(request, error.message)
+        return _to(request, found)
+    text = " ".join(["The webhook is disabled. New submissions are not sent to it.", waiting]).strip()
+    address = reverse("dashboard:webhook-activate", args=[request.member.organization.slug, found.public_id])
+    offer_undo(request, text, address=address, later="Activate", kept=before.isoformat())
     return _to(request, found)
 
 
@@ -205,7 +242,8 @@ def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Ask, then delete the webhook with its log."""
     found = _find(request, webhook_id)
     if request.method != "POST":
-        return render(request, "dashboard/webhook_confirm.html", {"webhook": found, "act": "delete"})
+        context = {"webhook": found, "act": "delete", "log": log_size(found)}
+        return render(request, "dashboard/webhook_confirm.html", context)
     with reporting(request, "The webhook and its log are deleted."):
         delete_webhook(found)
     return redirect("dashboard:webhooks", request.member.organization.slug)

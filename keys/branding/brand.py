@@ -1,6 +1,8 @@
 """The brand of an organization as pages and mails show it: accent, logo, name."""
 
+import base64
 import dataclasses
+import hashlib
 import re
 
 from config.api.middleware import BRAND
@@ -41,9 +43,17 @@ class Brand:
         return text_on(self.accent)
 
     @property
-    def style_path(self) -> str:
-        """The address of the style sheet of the organization's own accent."""
-        return f"{BRAND}accent-{self.own_accent.removeprefix('#')}.css"
+    def style(self) -> str:
+        """The rule of the organization's own accent; both modes have the same, because it is visible in both."""
+        if not self.own_accent:
+            return ""
+        return f":root{{--accent:{self.accent};--accent-strong:{self.accent};--on-accent:{self.on_accent}}}"
+
+    @property
+    def style_source(self) -> str:
+        """The source of a Content-Security-Policy that allows `style` in a page, and no other (CSP 3, 2.3.1)."""
+        digest = hashlib.sha256(self.style.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'" if self.style else ""
 
 
 def brand_of(organization: Organization) -> Brand:

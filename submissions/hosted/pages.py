@@ -22,12 +22,6 @@ from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPAR
 NOBODY = "'none'"
 # The next page was decided by the page that posted; the stamp keeps that decision.
 CARRIED = KEPT_CONTROLS - {"_next", "_redirect"}
-PREVIEW_POLICY = "; ".join(
-    [
-        *("default-src 'none'", "style-src 'self'", "img-src 'self'", "form-action 'none'", "base-uri 'none'"),
-        *("frame-ancestors 'self'", "sandbox"),
-    ]
-)
 # Errors that sending the form again from our page would not end, or would hide: that page is not the refused one.
 FINAL = {"origin_not_allowed", "not_found", "unauthorized", "invalid_access_key", "payload_too_large"}
 
@@ -102,9 +96,17 @@ def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpRespons
         template, context = "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back}
     plain = {"proof_of_work": False, "captcha": None}
     response = _render(request, form, template, {**context, **plain})
-    response.headers["Content-Security-Policy"] = PREVIEW_POLICY
+    response.headers["Content-Security-Policy"] = _preview_policy(form)
     response.headers["X-Frame-Options"] = "SAMEORIGIN"
     return response
+
+
+def _preview_policy(form: Form) -> str:
+    directives = [
+        *("default-src 'none'", f"style-src 'self'{_style_source(form)}", "img-src 'self'", "form-action 'none'"),
+        *("base-uri 'none'", "frame-ancestors 'self'", "sandbox"),
+    ]
+    return "; ".join(directives)
 
 
 def closed(request: HttpRequest) -> HttpResponse:
@@ -176,7 +178,7 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     provider = f" {captcha.sources}" if captcha else ""
     directives = [
         "default-src 'none'",
-        f"style-src 'self'{provider}",
+        f"style-src 'self'{_style_source(form)}{provider}",
         "img-src 'self'",
         f"script-src 'self'{provider}",
         f"connect-src 'self'{provider}",
@@ -187,3 +189,9 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     if captcha is None:  # a provider's script writes HTML
         directives[-1:-1] = ["require-trusted-types-for 'script'", "trusted-types fieldpost"]  # hosted.js has this one
     return "; ".join(directives)
+
+
+def _style_source(form: Form | None) -> str:
+    """Return the source of the accent, which is in the page: the first paint would wait for a separate sheet."""
+    source = brand_of(form.organization).style_source if form else ""
+    return f" {source}" if source else ""

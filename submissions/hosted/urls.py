@@ -7,7 +7,6 @@ from submissions.hosted.views import HostedForm, challenge, thanks, unknown
 
 urlpatterns = [
     path("challenge", challenge, name="challenge"),
-    path("brand/accent-<str:digits>.css", brand.accent, name="hosted-accent"),
     path("brand/<str:name>.png", brand.logo, name="hosted-logo"),
     re_path(r"^(?P<form_id>frm_[^/.]+)\.json$", OtherAddress.as_view(is_always_json=True), name="hosted-json"),  # Basin
     path("<str:form_id>", HostedForm.as_view(), name="hosted-form"),

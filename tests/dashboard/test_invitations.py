@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from urllib.parse import urlencode
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -54,7 +55,7 @@ def role_of(tenant: Tenant, email: str) -> str | None:
     return row.role if row else None
 
 
-def test_invitation__new_person__signs_up_without_an_organization_and_joins(
+def test_invitation__new_person__joins_in_one_step_without_an_organization(
     api: Client, service: Application, smtp: MailReceiver
 ) -> None:
     tenant, email = make_tenant(), new_email()
@@ -70,8 +71,61 @@ def test_invitation__new_person__signs_up_without_an_organization_and_joins(
     guest = Browser(api)
     link = link_to(smtp, email)
     page = guest.get(link)
-    assert email in text_of(page)
+    assert f'value="{email}"' in page.text
     assert tenant.organization.name in text_of(page)
+    joined = guest.send(link, email="other@example.com", name="Grace Hopper", password1=PASSWORD)
+    assert joined.headers["Location"] == place(tenant)
+    assert "Welcome to" in text_of(guest.follow(joined))
+    assert role_of(tenant, email) == "admin"
+    person = User.objects.get(email=email)
+    assert (person.name, person.memberships.count()) == ("Grace Hopper", 1)
+    assert EmailAddress.objects.get(user=person, email=email).verified
+    assert [mail.message["Subject"] for mail in smtp.to(email)][1:] == []  # no code
+    assert Browser(api).get(link).status == 404
+    trail = AuditEvent.objects.filter(user=person).values_list("action", flat=True)
+    assert set(trail) == {"account.signed_up", "account.logged_in", "member.joined"}
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "words"),
+    [
+        ("", PASSWORD, "This field is required"),
+        ("Win at www.example.com", PASSWORD, "web address"),
+        ("Ada", "short", "at least 10 characters"),
+        ("Ada", "AnalyticalEngine1", "too easy to guess"),
+    ],
+)
+def test_invitation__new_person_with_a_bad_name_or_password__stays_outside(
+    api: Client, name: str, password: str, words: str
+) -> None:
+    tenant, email = make_tenant(), new_email()
+    Organization.objects.filter(pk=tenant.organization.pk).update(name="Analytical Engine")
+    answer = Browser(api).send(invited(tenant, email), name=name, password1=password)
+    assert (answer.status, words in text_of(answer)) == (400, True)
+    assert not User.objects.filter(email=email).exists()
+
+
+def test_invitation__address_that_got_an_account_meanwhile__logs_in_instead(api: Client) -> None:
+    tenant, email = make_tenant(), new_email()
+    path, browser = invited(tenant, email), Browser(api)
+    browser.get(path)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', browser.get(path).text)
+    assert token
+    User.objects.create_user(email)
+    body = {"csrfmiddlewaretoken": token[1], "name": "Eve", "password1": PASSWORD}
+    headers = {**browser.headers(), "Content-Type": "application/x-www-form-urlencoded"}
+    answer = api.post(path, data=urlencode(body), headers=headers)
+    assert (answer.status, f"Log in as {email} to join." in text_of(answer)) == (200, True)
+    assert role_of(tenant, email) is None
+    assert not User.objects.get(email=email).has_usable_password()
+
+
+def test_invitation__sign_up_in_the_same_browser__asks_for_no_organization_and_joins(
+    api: Client, smtp: MailReceiver
+) -> None:
+    tenant, email = make_tenant(), new_email()
+    guest, link = Browser(api), invited(tenant, email)
+    guest.get(link)
     form = guest.get(SIGN_UP)
     assert 'name="organization"' not in form.text
     assert email in form.text
@@ -79,10 +133,7 @@ def test_invitation__new_person__signs_up_without_an_organization_and_joins(
     assert role_of(tenant, email) is None  # not before the address is verified
     verified = verify(guest, mailed_code(smtp, email))
     assert verified.headers["Location"] == link
-    joined = guest.send(link)
-    assert joined.headers["Location"] == place(tenant)
-    assert "Welcome to" in text_of(guest.follow(joined))
-    assert role_of(tenant, email) == "admin"
+    assert guest.send(link).headers["Location"] == place(tenant)
     assert Organization.objects.filter(memberships__user__email=email).count() == 1
 
 
@@ -92,6 +143,7 @@ def test_invitation__person_with_an_account__logs_in_and_joins(api: Client) -> N
     browser = Browser(api)
     page = browser.get(path)
     assert f'href="{LOGIN}?next={path}"' in page.text
+    assert f'value="{guest.email}"' in browser.get(LOGIN).text  # filled in
     done = log_in(browser, guest, next=path)
     assert done.headers["Location"] == path
     browser.send(path)
@@ -113,7 +165,7 @@ def test_invitation__another_person__cannot_join_and_is_told_whose_it_is(api: Cl
     # Logging out from that page leads back to it.
     left = browser.post("/account/logout/", form=path, next=path)
     assert left.headers["Location"] == path
-    assert "Create an account" in browser.get(path).text
+    assert 'name="password1"' in browser.get(path).text
 
 
 def test_invitation__signing_up_with_another_address__is_refused(api: Client) -> None:
