@@ -17,6 +17,7 @@ from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.access import Member, MemberRequest, in_organization
+from dashboard.accounts.time_zones import exact
 from dashboard.design.menu import pages_for
 from forms_app.models import Form
 from keys.models import AccessKey
@@ -64,7 +65,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
         "Submissions",
         [
             Found(
-                f"Submission of {one.created_at:%Y-%m-%d %H:%M} UTC",
+                f"Submission of {exact(one.created_at, 'minute')}",
                 page("submission", one.public_id),
                 "inbox",
                 one.form.name,

@@ -192,6 +192,6 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
 
 
 def _style_source(form: Form | None) -> str:
-    """Return the source of the accent, which is in the page: the first paint would wait for a sheet of its own."""
+    """Return the source of the accent, which is in the page: the first paint would wait for a separate sheet."""
     source = brand_of(form.organization).style_source if form else ""
     return f" {source}" if source else ""

@@ -137,6 +137,9 @@ IN_ORGANIZATION: dict[str, Row] = {
     # Forms.
     "forms": Row(get=MEMBER),
     "form-new": Row(get=MEMBER, post=MEMBER, data={"name": "New", "start": "contact"}),
+    "form-new-html": Row(get=MEMBER, post=MEMBER, data={"html": "<input name=a>"}, done=200),
+    "form-html": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"html": "<input name=a>"}, done=200),
+    "form-duplicate": Row(post=MEMBER, thing=a_form),
     "form": Row(get=MEMBER, thing=a_form),
     "form-test": Row(post=MEMBER, thing=a_form),
     "form-test-delete": Row(post=MEMBER, thing=a_test_submission),
@@ -157,6 +160,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "submissions": Row(get=MEMBER),
     "submissions-live": Row(get=MEMBER),
     "submissions-act": Row(post=MEMBER, data={"do": "spam"}),
+    "submissions-columns": Row(post=MEMBER),
     "submission": Row(get=MEMBER, thing=a_submission),
     "submission-story": Row(get=MEMBER, thing=a_submission),
     "exports": Row(get=MEMBER),
@@ -179,6 +183,14 @@ IN_ORGANIZATION: dict[str, Row] = {
     "delivery-retry": Row(post=ADMIN, thing=a_delivery),
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
-PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission", "invitations"}
+PERSONAL = {
+    "home",
+    "account",
+    "account-time-zone",
+    "account-delete",
+    "organization-new",
+    "find-submission",
+    "invitations",
+}
 # The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
 OPEN = {"invitation"}
