@@ -4,6 +4,7 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
+from dashboard.new_forms import views as new_forms
 from dashboard.overview import form as form_overview
 from dashboard.overview import organization as overview
 from dashboard.views import (
@@ -33,6 +34,7 @@ in_organization = [
     for module in (
         overview,
         find,
+        new_forms,  # before forms, whose addresses match any last segment
         forms,
         form_overview,
         form_builder,

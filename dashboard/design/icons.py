@@ -2,17 +2,18 @@
 
 SPRITE = "vendor/lucide/icons.svg"  # written by `make design`
 ICONS = (
-    "activity",
     "arrow-down",
-    "arrow-left",
     "arrow-up",
     "book-open",
     "braces",
     "building-2",
+    "check",
     "chevrons-up-down",
     "circle-pause",
     "circle-user",
+    "code-xml",
     "columns-3",
+    "copy",
     "ellipsis",
     "gauge",
     "grip-vertical",
@@ -34,7 +35,6 @@ ICONS = (
     "send",
     "shield-alert",
     "trash-2",
-    "undo-2",
     "users",
     "webhook",
     "wrench",

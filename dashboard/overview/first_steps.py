@@ -41,7 +41,7 @@ def first_steps(organization: Organization) -> FirstSteps:
     form = forms.filter(is_default=False).order_by("-id").first()
     has_notification = (
         any(forms.values_list("notification_recipients", flat=True))
-        or Webhook.objects.filter(form__organization=organization, status=Webhook.Status.ACTIVE).exists()
+        or Webhook.objects.of_organization(organization.pk).filter(status=Webhook.Status.ACTIVE).exists()
     )
     return FirstSteps(
         form=form,

@@ -50,7 +50,7 @@ def _last_of(form: Form) -> Submission | None:
 
 
 def _targets(form: Form) -> dict[str, int]:
-    webhooks = Webhook.objects.filter(form=form, status=Webhook.Status.ACTIVE).count()
+    webhooks = Webhook.objects.serving(form).filter(status=Webhook.Status.ACTIVE).count()
     return {"webhooks": webhooks, "mails": len(form.notification_recipients)}
 
 

@@ -94,8 +94,9 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     yield (
         "Webhooks",
         [
-            Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.form.name)
-            for webhook in Webhook.objects.filter(form__organization=member.organization, url__icontains=text)
+            Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.scope)
+            for webhook in Webhook.objects.of_organization(member.organization.pk)
+            .filter(url__icontains=text)
             .select_related("form")
             .order_by("-id")[:MAX_OF_A_KIND]
         ],

@@ -1,4 +1,4 @@
-"""Forms: the list, a new form, and the changes of a form's state."""
+"""Forms: the list, and the changes of a form's state."""
 
 from django.contrib import messages
 from django.db.models import F
@@ -12,9 +12,9 @@ from dashboard.access import MemberRequest, find_form, in_organization, reportin
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.changes.traffic import traffic_of_form
 from dashboard.changes.undo import offer_undo, undone
-from dashboard.html_forms.forms import ErasureForm, NewFormForm
+from dashboard.html_forms.forms import ErasureForm
 from dashboard.overview.sparks import with_sparks
-from forms_app.actions import archive_form, create_form, publish_form, unpublish_form
+from forms_app.actions import archive_form, publish_form, unpublish_form
 from forms_app.models import Form
 from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
@@ -38,20 +38,6 @@ def forms(request: MemberRequest) -> HttpResponse:
 
 
 @in_organization()
-def new_form(request: MemberRequest) -> HttpResponse:
-    """Ask for a name and a starter form, create a draft, and continue with its fields."""
-    entered = NewFormForm(request.POST or None)
-    if request.method == "POST" and entered.is_valid():
-        try:
-            form = create_form(organization=request.member.organization, **entered.values())
-        except ApiError as error:
-            entered.add_error("name", error.field_message)
-        else:
-            messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
-            return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
-    return render(request, "dashboard/form_new.html", {"form": entered}, status=400 if entered.errors else 200)
-
-
 @in_organization()
 @require_POST
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
@@ -113,7 +99,6 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
 
 urlpatterns = [
     path("forms", forms, name="forms"),
-    path("forms/new", new_form, name="form-new"),
     path("forms/<str:form_id>/publish", publish, name="form-publish"),
     path("forms/<str:form_id>/unpublish", unpublish, name="form-unpublish"),
     path("forms/<str:form_id>/archive", archive, name="form-archive"),

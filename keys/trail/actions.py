@@ -71,6 +71,7 @@ ACTIONS = [
     Action("key.regenerated", "regenerated the key", Kind.KEY),
     Action("key.revoked", "revoked the key", Kind.KEY),
     Action("form.created", "created the form", Kind.FORM),
+    Action("form.copied", "created as a copy the form", Kind.FORM),
     Action("form.changed", "changed the form", Kind.FORM),
     Action("form.spam_protection_changed", "changed the spam protection of", Kind.FORM),
     Action("form.page_changed", "changed the page of the form", Kind.FORM),

@@ -137,6 +137,9 @@ IN_ORGANIZATION: dict[str, Row] = {
     # Forms.
     "forms": Row(get=MEMBER),
     "form-new": Row(get=MEMBER, post=MEMBER, data={"name": "New", "start": "contact"}),
+    "form-new-html": Row(get=MEMBER, post=MEMBER, data={"html": "<input name=a>"}, done=200),
+    "form-html": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"html": "<input name=a>"}, done=200),
+    "form-duplicate": Row(post=MEMBER, thing=a_form),
     "form": Row(get=MEMBER, thing=a_form),
     "form-test": Row(post=MEMBER, thing=a_form),
     "form-test-delete": Row(post=MEMBER, thing=a_test_submission),

@@ -29,9 +29,14 @@ def test_take_step__when_its_time_is_over__continues_after_the_last_row(
     rows = Submission.objects.filter(organization=tenant.organization).order_by("-id")
     wanted, seen = list(rows.values_list("pk", flat=True)), list[uuid.UUID]()
     before, steps = new_id(), list[tuple[int, int]]()
+
+    def act(ids: list[uuid.UUID]) -> int:
+        seen.extend(ids)
+        return 1
+
     while True:
         put_many(tenant, tenant.default_form_id, [{"n": "wanted, but late"}])
-        step = take_step(scope, lambda ids: seen.extend(ids) or 1, before=before)
+        step = take_step(scope, act, before=before)
         steps.append((step.seen, step.changed))
         if step.before is None:
             break

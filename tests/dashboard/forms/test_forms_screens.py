@@ -6,7 +6,6 @@ import shlex
 
 import pytest
 
-from dashboard.starter_forms import STARTER_FORMS
 from forms_app.models import Form
 from keys.access_keys import revoke_key
 from keys.models import AccessKey, AuditEvent
@@ -56,15 +55,6 @@ def form_of(tenant: Tenant, form_id: str) -> Form:
 
 def snippets_of(page: Answer) -> list[str]:
     return [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page.text, re.DOTALL)]
-
-
-@pytest.mark.parametrize("start", STARTER_FORMS)
-def test_new_form__from_each_start__is_a_draft_with_its_fields(tenant: Tenant, member: Browser, start: str) -> None:
-    answer = member.send(place(tenant, "forms/new"), name="Fresh", start=start)
-    form = Form.objects.get(organization=tenant.organization, name="Fresh")
-    assert answer.headers["Location"] == place(tenant, f"forms/{form.public_id}/build")
-    assert (form.status, form.fields) == ("draft", [dict(field) for field in STARTER_FORMS[start].fields])
-    assert "Review its fields" in text_of(member.follow(answer))
 
 
 def test_list__shows_state_counts_and_the_default__and_archived_ones_apart(tenant: Tenant, member: Browser) -> None:
@@ -228,6 +218,42 @@ def test_builder__without_scripts__adds_moves_edits_removes_and_saves(tenant: Te
         {"name": "size-b", "label": "Size <b>", "type": "Select", "required": True, "options": ["S", "M"]},
         {"name": "two", "label": "Two", "type": "Text", "required": False},
     ]
+
+
+def test_builder__removed_field__keeps_its_place_and_values_until_it_is_saved(tenant: Tenant, member: Browser) -> None:
+    fields = [text_field("size", type="Select", options=["S", "M"], required=True, placeholder="Choose")]
+    form_id = tenant.form(fields=[*fields, text_field("two", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    first, second = builder.keys()
+    page = text_of(builder.press(f"remove:{first}"))
+    assert "Size removed. 1 fields left." in page
+    assert "Removed “Size”. Undo" in page
+    builder.press(f"up:{second}")
+    assert builder.keys() == [first, second], "the only field that is left"
+    builder.press(f"restore:{first}")
+    builder.press("save")
+    assert form_of(tenant, form_id).fields == [*fields, text_field("two", required=False)]
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press(f"remove:{first}")
+    assert builder.press("save").status == 302
+    assert form_of(tenant, form_id).fields == [text_field("two", required=False)]
+
+
+def test_builder__duplicated_field__follows_it_under_a_name_of_its_own(tenant: Tenant, member: Browser) -> None:
+    size = text_field("size", type="Select", options=["S", "M"], required=True)
+    form_id = tenant.form(fields=[size, text_field("two", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press(f"copy:{builder.keys()[0]}")
+    builder.press("save")
+    copy = {**size, "name": "size-copy", "label": "Size copy"}
+    assert form_of(tenant, form_id).fields == [size, copy, text_field("two", required=False)]
+
+
+def test_builder__form_with_the_most_fields__can_be_saved(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field(f"field_{n}", required=True) for n in range(200)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    assert builder.press("save", **{f"label-{builder.keys()[199]}": "Last"}).status == 302
+    assert form_of(tenant, form_id).fields[199]["label"] == "Last"
 
 
 @pytest.mark.parametrize(
