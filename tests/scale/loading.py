@@ -13,6 +13,7 @@ from tests.support.tenants import Tenant
 
 DAYS = 30  # over which the rows are spread evenly, up to now
 SPAM_EVERY = 20  # rows: 5 % are spam
+UNREAD_EVERY = 5_000  # rows: the first of them is unread, and no spam
 NAMES = ("Ana Ruiz", "Jonas Weber", "Mei Tanaka", "Olu Adeyemi", "Priya Nair", "Sam O'Neill", "Zofia Nowak")
 COMPANIES = ("Harbour Works", "Lindgren AB", "Northside Clinic", "Quartz & Sons", "Redwood School")
 SENTENCES = (
@@ -92,7 +93,7 @@ def load_submissions(tenant: Tenant, form_id: str, count: int) -> Loaded:
 
 _ROWS = f"""
 INSERT INTO {TABLE} (id, organization_id, form_id, data, search_text, controls, meta, spam, spam_reasons, created_at,
-    dispatched_at, counted_as, position)
+    dispatched_at, counted_as, position, is_read)
 SELECT (lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
         || 'a' || substr(md5(n::text), 4, 15))::uuid,
     %(organization)s::uuid, %(form)s::uuid,
@@ -103,7 +104,7 @@ SELECT (lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint), 12, '0') || '7
         '"origin":"https://www.example.com","referer":"https://www.example.com/contact"}}',
     n %% {SPAM_EVERY} = 0, CASE WHEN n %% {SPAM_EVERY} = 0 THEN '["honeypot"]' ELSE '[]' END,
     moment, moment, CASE WHEN n %% {SPAM_EVERY} = 0 THEN 'spam' ELSE 'kept' END,
-    CASE WHEN n %% {SPAM_EVERY} = 0 THEN NULL ELSE n END
+    CASE WHEN n %% {SPAM_EVERY} = 0 THEN NULL ELSE n END, n %% {UNREAD_EVERY} <> 1
 FROM (
     SELECT n, %(newest)s::timestamptz - (%(count)s - n) * %(spacing)s::interval AS moment,
         (%(names)s::text[])[1 + n %% {len(NAMES)}] AS name,

@@ -21,7 +21,17 @@ from django.db import connections, transaction
 from config.ids import Prefix, encode_id
 from submissions.models import Submission
 from submissions.reading.listing import MOST_FOUND, Scope, find_page
-from tests.scale.loading import COMMON, OLD_THIRD, PERCENT, RARE, Loaded, holds, load_submissions, number_of
+from tests.scale.loading import (
+    COMMON,
+    OLD_THIRD,
+    PERCENT,
+    RARE,
+    UNREAD_EVERY,
+    Loaded,
+    holds,
+    load_submissions,
+    number_of,
+)
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, person_of, place
@@ -174,6 +184,29 @@ def test_million_rows__search_for_what_is_not_there__says_so_soon(
         assert (page.rows, page.total, page.total_is_exact) == ([], 0, True)
         check_quick(f"dashboard, search {text!r}", partial(million.screen, q=text), bound)
         check_quick(f"API, search {text!r}, counted exactly", partial(million.api, q=text), bound)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "bound"), [(COMMON, RARE, QUICK), (OLD_THIRD, PERCENT, READING_ALL)], ids=["rare", "old"]
+)
+def test_million_rows__search_for_two_words__costs_what_the_rarer_does(
+    million: Million, first: str, second: str, bound: float
+) -> None:
+    page = find_page(million.scope(text=first, also=(second,)), number=1, size=SIZE)
+    wanted = [n for n in million.loaded.numbers() if holds(first, n, ROWS) and holds(second, n, ROWS)]
+    assert [number_of(row) for row in page.rows] == wanted[:SIZE]
+    check_quick(f"dashboard, search {first!r} and {second!r}", partial(million.screen, q=f"{first} {second}"), bound)
+
+
+def test_million_rows__few_unread__are_found_without_reading_the_others(million: Million) -> None:
+    wanted = range(ROWS + 1 - UNREAD_EVERY, 0, -UNREAD_EVERY)
+    for scope in (million.scope(unread=True), Scope(million.loaded.organization_id, unread=True)):
+        page = find_page(scope, number=1, size=SIZE)
+        assert [number_of(row) for row in page.rows if row.public_id != million.newest] == list(wanted)[: SIZE - 1]
+        plans = explained(partial(find_page, scope, number=1, size=SIZE))
+        assert not [node for plan in plans for node in nodes(plan) if is_whole_read(node)]
+        assert sum(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans) < MOST_BLOCKS
+    check_quick("dashboard, unread", partial(million.screen, unread="on"))
 
 
 def test_million_rows__list__reads_neither_the_whole_table_nor_the_way_to_a_far_page(million: Million) -> None:
