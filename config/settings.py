@@ -342,6 +342,7 @@ EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimite
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 TEST_MAILS = env.str("TEST_MAILS", default="20/h")  # per organization
+TEST_SUBMISSIONS = env.str("TEST_SUBMISSIONS", default="20/h")  # per organization, from the dashboard
 TEST_EVENTS = env.str("TEST_EVENTS", default="20/h")  # per organization
 REPLAYS = env.str("REPLAYS", default="20/h")  # per organization
 MAILS_PER_ORGANIZATION = env.int("MAILS_PER_ORGANIZATION", default=500)  # an hour on Free; Pro 10, Enterprise 100 times

@@ -12,6 +12,7 @@ from config.pages.api_docs import ApiDocs
 from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
 from dashboard.canonical_address import to_canonical
+from dashboard.operators.site import arrange
 
 api: list[URLPattern | URLResolver] = [
     path("", include("submissions.receiving.api")),  # first: most requests are submissions
@@ -28,6 +29,7 @@ api: list[URLPattern | URLResolver] = [
 # Operators log in like everyone else, with the second factor: https://docs.allauth.org/en/latest/common/admin.html
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as its documentation says
 require_second_step(admin.site)
+operators = arrange(admin.site)
 
 urlpatterns = [
     path("api/", include(api)),
@@ -40,6 +42,7 @@ urlpatterns = [
     path("account/", include("dashboard.accounts.passkey_login")),  # before allauth's own
     path("account/", include("allauth.urls")),
     re_path(r"^(?:dashboard|account)(?:/.*)?$", to_canonical),
+    path("admin/", include(operators)),
     path("admin/", admin.site.urls),
     path("mails/", include("dashboard.mail_urls")),
     path("demo/", include("dashboard.demo_urls")),

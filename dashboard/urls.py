@@ -5,6 +5,8 @@ from django.urls import include, path
 
 from dashboard.design import showcase
 from dashboard.new_forms import views as new_forms
+from dashboard.overview import form as form_overview
+from dashboard.overview import organization as overview
 from dashboard.views import (
     account,
     audit,
@@ -20,12 +22,11 @@ from dashboard.views import (
     keys,
     members,
     organizations,
-    overview,
     plan,
     refusals,
-    submissions,
     webhooks,
 )
+from dashboard.views.submissions import bulk, columns, listing, one
 
 app_name = "dashboard"
 in_organization = [
@@ -35,11 +36,15 @@ in_organization = [
         find,
         new_forms,  # before forms, whose addresses match any last segment
         forms,
+        form_overview,
         form_builder,
         form_settings,
         branding,
         exports,  # before submissions, whose addresses match any last segment
-        submissions,
+        listing,
+        bulk,
+        columns,
+        one,  # last of these
         deliveries,
         webhooks,
         refusals,

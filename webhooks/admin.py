@@ -1,10 +1,13 @@
 """Deliveries and attempts in the operators' admin, read-only."""
 
+from typing import Any, ClassVar
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from keys.admin import ReadOnly
+from config.ids import Prefix
+from keys.admin import FoundById, ReadOnly
 from webhooks.models import Attempt, Delivery
 
 
@@ -15,20 +18,19 @@ class AttemptInline(ReadOnly, admin.TabularInline):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnly, admin.ModelAdmin):
+class DeliveryAdmin(FoundById):
     """Each delivery with its attempts. The message's body stays out: it holds submitters' data."""
 
     list_display = ("created_at", "organization", "event", "channel", "target", "status", "attempt_count")
     list_filter = ("status",)
+    search_help_text = "ID of a delivery, submission or webhook, or slug of an organization"
+    id_columns = {Prefix.DELIVERY: "pk", Prefix.SUBMISSION: "submission", Prefix.WEBHOOK: "webhook"}
     fields = (
         "id", "organization", "account", "event", "channel", "target", "host", "submission_id", "message_id", "status",
         "priority", "attempt_count", "next_attempt_at", "lease_until", "created_at", "finished_at",
     )  # fmt: skip
     readonly_fields = fields
-    inlines = [AttemptInline]
-    ordering = ["-id"]
-    list_per_page = 50
-    show_full_result_count = False  # counting millions takes time
+    inlines: ClassVar[Any] = [AttemptInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         """Return the deliveries with their organization."""

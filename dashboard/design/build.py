@@ -15,7 +15,11 @@ from dashboard.design.icons import ICONS, SPRITE
 
 STATIC = "dashboard/static/"
 STYLES = Path("dashboard/design/styles")
-SHEETS = {"index.css": f"{STATIC}built/dashboard.css", "hosted.css": "submissions/static/built/hosted.css"}
+SHEETS = {
+    "index.css": f"{STATIC}built/dashboard.css",
+    "operators.css": f"{STATIC}built/operators.css",
+    "hosted.css": "submissions/static/built/hosted.css",
+}
 TOOLS = Path("build/node/node_modules")
 LINE = 200  # characters of a line, so that a change is a small difference
 HASH_DIGITS = 12  # as in the names of static files: config/pages/static_files.py

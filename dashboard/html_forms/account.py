@@ -115,7 +115,8 @@ class JoinForm(forms.Form):
     password1 = account.SetPasswordField(label="Password", help_text=PASSWORD_HELP)
 
     def __init__(self, *args: Any, invitation: Invitation, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"email": invitation.email}, **kwargs)
+        super().__init__(*args, **kwargs)
+        self.initial["email"] = invitation.email
         self.invitation = invitation
 
     def clean_name(self) -> str:

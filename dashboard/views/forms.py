@@ -1,4 +1,4 @@
-"""Forms: the list, the overview of a form, and its changes of state."""
+"""Forms: the list, and the changes of a form's state."""
 
 from django.contrib import messages
 from django.db.models import F
@@ -13,12 +13,11 @@ from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.changes.traffic import traffic_of_form
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.forms import ErasureForm
-from forms_app import snippets
+from dashboard.overview.sparks import with_sparks
 from forms_app.actions import archive_form, publish_form, unpublish_form
 from forms_app.models import Form
 from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
-from webhooks.models import Webhook
 
 
 @in_organization()
@@ -29,8 +28,9 @@ def forms(request: MemberRequest) -> HttpResponse:
     own = Form.objects.filter(organization=request.member.organization).with_submission_count()
     in_use = own.exclude(status=Form.Status.ARCHIVED)
     shown = own.filter(status=Form.Status.ARCHIVED) if archived else in_use
+    listed = list(shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id"))
     context = {
-        "forms": shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id"),
+        "forms": with_sparks(listed),
         "archived": archived,
         "has_own": in_use.filter(is_default=False).exists(),
     }
@@ -38,33 +38,6 @@ def forms(request: MemberRequest) -> HttpResponse:
 
 
 @in_organization()
-@require_safe
-def form(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show the state of a form, and its snippets."""
-    found = find_form(request, form_id)
-    key = snippets.publishable_key(request.member.organization)
-    context = {
-        "form": found,
-        "has_key": bool(key),
-        "snippets": _snippets(found, key) if key else [],
-        "webhooks": Webhook.objects.filter(form=found).count(),
-    }
-    return render(request, "dashboard/form.html", context)
-
-
-def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
-    """Return `(name, advice, text)` of each snippet."""
-    pinned = "Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
-    tag = "Before </body> of a page with a form: your own, or the one below. It handles every form on the page."
-    return [
-        ("Script tag", tag, snippets.script_tag(form, key)),
-        ("Plain HTML", "Works without any script.", snippets.plain_html(form)),
-        ("fetch", "From your own JavaScript.", snippets.fetch_call(form, key)),
-        ("curl", "From a shell.", snippets.curl_command(form, key)),
-        ("Script tag, pinned", pinned, snippets.script_tag(form, key, pinned=True)),
-    ]
-
-
 @in_organization()
 @require_POST
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
@@ -126,7 +99,6 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
 
 urlpatterns = [
     path("forms", forms, name="forms"),
-    path("forms/<str:form_id>", form, name="form"),
     path("forms/<str:form_id>/publish", publish, name="form-publish"),
     path("forms/<str:form_id>/unpublish", unpublish, name="form-unpublish"),
     path("forms/<str:form_id>/archive", archive, name="form-archive"),

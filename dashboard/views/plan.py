@@ -12,7 +12,8 @@ from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
-from dashboard.views.overview import share, storage_of
+from dashboard.overview.activity import share
+from dashboard.overview.organization import storage_of
 from keys.models import AccessKey
 from keys.plans import MAIL_FACTORS, TERMS, Plan, show_bytes
 from webhooks.registration import MAX_WEBHOOKS

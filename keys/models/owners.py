@@ -61,6 +61,17 @@ class User(AbstractBaseUser, PermissionsMixin):
     session_epoch = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="Sessions of earlier epochs are ended."
     )
+    time_zone = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="A name of the IANA database. Empty: not known yet; shown in UTC.",
+    )
+    preferences = models.JSONField(
+        default=dict, db_default={}, blank=True, editable=False, help_text="How this person wants the dashboard."
+    )
 
     objects: ClassVar[UserManager] = UserManager()
     USERNAME_FIELD = "email"

@@ -103,7 +103,7 @@ def test_page__while_it_loads__shifts_nothing(
 ) -> None:
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, _):
         page.goto(dict(furnished.paths())[name], wait_until="networkidle" if name == "form-build" else "load")
-        expect(page.locator("#chart canvas" if name == "overview" else "h1").first).to_be_visible()
+        expect(page.locator(".plot" if name == "overview" else "h1").first).to_be_visible()
         assert page.evaluate(SHIFTS) < 0.02
 
 

@@ -238,7 +238,7 @@ def test_second_step__of_somebody_who_lost_it__is_deleted_without_being_shown(op
 
 def test_admin__front_page__is_ours(operator: Browser) -> None:
     page = text_of(operator.get("/admin/"))
-    assert "Fieldpost operators" in page
+    assert "Fieldpost Operators" in page
     for theirs in ("Email addresses", "Groups"):
         assert theirs not in page
 

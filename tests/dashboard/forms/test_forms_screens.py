@@ -90,16 +90,28 @@ def test_default_form__unpublished_or_archived__stays_and_says_why(tenant: Tenan
     assert form_of(tenant, tenant.default_form_id).status == "published"
 
 
+WAYS = ("script", "html", "react", "fetch", "curl")
+
+
+def code_of(tenant: Tenant, member: Browser, form_id: str) -> dict[str, list[str]]:
+    """Return the snippets of each tab."""
+    return {way: snippets_of(member.get(place(tenant, f"forms/{form_id}?snippet={way}"))) for way in WAYS}
+
+
 def test_snippets__hold_the_publishable_key_and_are_shown_not_run(api: Client, tenant: Tenant, member: Browser) -> None:
     form_id = tenant.form(fields=[text_field(HOSTILE, required=True)])
     page = member.get(place(tenant, f"forms/{form_id}"))
-    snippets, service = snippets_of(page), f"http://127.0.0.1:{api.port}"
+    code, service = code_of(tenant, member, form_id), f"http://127.0.0.1:{api.port}"
     tag = f'<script src="{service}/forms.js" data-key="{tenant.publishable}" data-form-id="{form_id}"></script>'
-    assert snippets[0] == tag
-    assert f'action="{service}/f/{form_id}" method="post"' in snippets[1]
-    assert "<script>" not in snippets[1], "escaped for the page it is pasted into"
-    assert re.search(rf'src="{service}/forms\.[0-9a-f]{{12}}\.js" integrity="sha384-[^"]+" crossorigin', snippets[4])
-    assert all(tenant.publishable in snippet for place_, snippet in enumerate(snippets) if place_ != 1)
+    form, script, pinned = code["script"]
+    assert snippets_of(page) == code["script"]
+    assert script == tag
+    assert form.startswith("<form>\n"), "without an action: the script sends it"
+    assert re.search(rf'src="{service}/forms\.[0-9a-f]{{12}}\.js" integrity="sha384-[^"]+" crossorigin', pinned)
+    assert f'action="{service}/f/{form_id}" method="post"' in code["html"][0]
+    assert f'const ADDRESS = "{service}/f/{form_id}";' in code["react"][0]
+    assert "<script>" not in form + code["html"][0], "escaped for the page it is pasted into"
+    assert all(tenant.publishable in one for one in (pinned, *code["fetch"], *code["curl"]))
     assert not re.search(r"fp_(?!pub_)\w{20}", page.text)
     assert "<script>alert" not in page.text
 
@@ -108,9 +120,8 @@ def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(
     api: Client, tenant: Tenant, member: Browser
 ) -> None:
     form_id = tenant.form(fields=[{**field, "required": True} for field in ALL_TYPES])
-    curl, url, _, key, _, media_type, _, data = shlex.split(
-        snippets_of(member.get(place(tenant, f"forms/{form_id}")))[3]
-    )
+    (command,) = code_of(tenant, member, form_id)["curl"]
+    curl, url, _, key, _, media_type, _, data = shlex.split(command)
     headers = dict(header.split(": ", 1) for header in (key, media_type))
     assert curl == "curl"
     assert api.post(url.partition(str(api.port))[2], data=data, headers=headers).status == 201
@@ -123,26 +134,33 @@ def test_snippets__optional_choices__are_not_made_for_the_visitor(tenant: Tenant
         {"name": "weight", "label": "Weight", "type": "Number", "required": False},
         {"name": "source", "label": "Source", "type": "Hidden", "required": False},
     ]
-    form_id = tenant.form(fields=fields)
-    _, plain, fetch, curl, _ = snippets_of(member.get(place(tenant, f"forms/{form_id}")))
-    assert plain.splitlines()[1:-2] == [
+    code = code_of(tenant, member, tenant.form(fields=fields))
+    assert code["html"][0].splitlines()[1:-2] == [
         '  <label>Cake <select name="cake"><option value="">Choose…</option>'
         "<option>Chocolate</option><option>Lemon</option></select></label>",
         '  <label>I agree <input type="checkbox" name="agree" value="yes"></label>',
         '  <label>Weight <input type="number" name="weight" step="any"></label>',
         '  <input type="hidden" name="source">',
     ]
+    assert '<option value="">Choose…</option>' in code["react"][0]
     assert all(
-        '{"cake": "Chocolate", "agree": "yes", "weight": "42", "source": "Hello"}' in one for one in (fetch, curl)
+        '{"cake": "Chocolate", "agree": "yes", "weight": "42", "source": "Hello"}' in one
+        for one in (*code["fetch"], *code["curl"])
     )
 
 
-def test_snippets__without_a_publishable_key__lead_to_making_one(tenant: Tenant, member: Browser) -> None:
+def test_snippets__without_a_publishable_key__lead_to_making_one(
+    tenant: Tenant, member: Browser, owner: Browser
+) -> None:
     for key in AccessKey.objects.filter(organization=tenant.organization, kind="publishable"):
         revoke_key(key, by=None)
-    page = member.get(place(tenant, f"forms/{tenant.form()}"))
+    path = place(tenant, f"forms/{tenant.form()}")
+    page = member.get(path)
     assert "There is no publishable key in use" in text_of(page)
+    assert "Ask an admin" in text_of(page)
     assert snippets_of(page) == []
+    assert place(tenant, "keys/new") in owner.get(path).text
+    assert len(snippets_of(member.get(f"{path}?snippet=html"))) == 1, "it needs no key"
 
 
 class Builder:

@@ -1,24 +1,23 @@
-"""The first page of an organization: submissions, deliveries, usage, and the first steps of a new one."""
+"""The first page of an organization: submissions, deliveries, usage, what needs attention, and first steps."""
 
-import datetime as dt
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import path
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from config.api import ratelimit
-from config.times import Period
 from dashboard.access import MemberRequest, in_organization
-from dashboard.first_steps import first_steps
+from dashboard.html_forms.overview import ChartFilterForm
+from dashboard.overview.activity import activity_of, share
+from dashboard.overview.first_steps import are_hidden, first_steps, hide
 from keys.access_keys import exposed_keys
 from keys.hour_notices import latest_mark
 from keys.invitations import invitations_to
 from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.models import Submission
-from submissions.reading.analytics import DEFAULT_RANGE, summarize
 from submissions.storage import MARKS
 from webhooks.log_queries import delivery_health
 
@@ -28,16 +27,16 @@ LATEST = 6
 @in_organization()
 @require_safe
 def overview(request: MemberRequest) -> HttpResponse:
-    """Show the last 30 days, the health of deliveries, this hour's requests, and unfinished first steps."""
+    """Show figures and a chart, and what needs attention; to htmx only the chart, of another range or form."""
     organization = request.member.organization
-    today = dt.datetime.now(dt.UTC).date()
-    start, end = Period.of_day(today - DEFAULT_RANGE).start, Period.of_day(today).end
-    counts = summarize(organization.pk, None, start=start, end=end, interval="day")
+    filters = ChartFilterForm(request.GET, organization=organization)
+    activity = activity_of(organization, filters.form_chosen, days=request.GET.get("days", ""))
+    context: dict[str, Any] = {"activity": activity, "filters": filters}
+    if request.htmx:
+        return render(request, "dashboard/parts/activity.html", context)
     latest = Submission.objects.filter(organization=organization, spam=False).defer("search_text", "controls")
-    context = {
-        "totals": counts["totals"],
-        "days": [_day(point) for point in counts["series"]],
-        "spam_share": share(counts["totals"]["spam"], counts["totals"]["received"]),
+    context |= {
+        "whole": activity if activity.form is None else activity_of(organization, None, days=""),
         "health": delivery_health(organization),
         "usage": ratelimit.peek_organization(organization.pk, organization.hourly_limit),
         "mark": latest_mark(organization),
@@ -45,11 +44,21 @@ def overview(request: MemberRequest) -> HttpResponse:
         "exposed_keys": exposed_keys(organization) if request.member.may_manage else [],
         "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
         "steps": first_steps(organization),
+        "are_steps_hidden": are_hidden(request),
         "storage": storage_of(organization),
     }
     context["usage_share"] = share(context["usage"].used, context["usage"].limit)
-    context["chart"] = chart_columns(context["days"])
     return render(request, "dashboard/overview.html", context)
+
+
+@in_organization()
+@require_POST
+def show_first_steps(request: MemberRequest) -> HttpResponse:
+    """Hide the first steps in this browser, or show them again."""
+    slug = request.member.organization.slug
+    response = redirect("dashboard:overview", slug)
+    hide(response, slug, hidden=request.POST.get("do") == "hide")
+    return response
 
 
 def storage_of(organization: Organization) -> dict[str, Any]:
@@ -64,19 +73,7 @@ def storage_of(organization: Organization) -> dict[str, Any]:
     }
 
 
-def _day(point: dict[str, Any]) -> dict[str, Any]:
-    return {**point, "day": dt.datetime.fromisoformat(point["start"]).date()}
-
-
-def share(part: int, whole: int) -> int:
-    """Return a rounded percentage; a part above 0 is at least 1."""
-    return max(1, round(100 * part / whole)) if part and whole else 0
-
-
-def chart_columns(days: list[dict[str, Any]]) -> list[list[int]]:
-    """Return uPlot's columns: Unix seconds, received, spam."""
-    starts = [int(dt.datetime.combine(day["day"], dt.time(), dt.UTC).timestamp()) for day in days]
-    return [starts, [day["received"] for day in days], [day["spam"] for day in days]]
-
-
-urlpatterns = [path("", overview, name="overview")]
+urlpatterns = [
+    path("", overview, name="overview"),
+    path("first-steps", show_first_steps, name="first-steps"),
+]

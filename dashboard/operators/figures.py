@@ -1,0 +1,188 @@
+"""
+The figures of the operators' overview: the queue, failures, organizations, mails, bytes and refusals of the service.
+
+Each query reads an index, a table with a row for each organization, or at most the number of rows that is named here:
+the page is opened when tables are large and the service is in trouble.
+"""
+
+import dataclasses
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Count, Q, Sum
+
+from config.times import now
+from forms_app.models import FormReport
+from keys.models import Organization
+from submissions.models import Refusal, Submission, UsageDay
+from submissions.usage import today
+from webhooks.channels.webhook_health import OPEN_AFTER_FAILURES
+from webhooks.enqueue import MAIL
+from webhooks.models import Attempt, DelivererSlots, Delivery, ErrorClass
+
+COUNTED_TO = 10_000  # a larger number is not counted further
+READ = 1_000  # of the oldest due deliveries; and of the newest refusals
+ATTEMPTS_READ = 5_000  # the newest ones, by class
+BUSIEST = 10  # organizations
+LATE = dt.timedelta(minutes=5)  # after this a due delivery is late (docs/running.md, "Health")
+UNDISPATCHED_LATE = dt.timedelta(minutes=1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Backlog:
+    """Rows that wait, counted to 10,000, and the time since which the oldest one is due."""
+
+    count: int
+    oldest: dt.datetime | None
+    is_late: bool
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether there are more than were counted."""
+        return self.count >= COUNTED_TO
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Queue:
+    """`at_endpoints`: those among the oldest 1,000 due deliveries that only wait for an endpoint that is down."""
+
+    due: Backlog
+    undispatched: Backlog
+    at_endpoints: int
+    mails: int
+    held: int
+    deliverers: int
+    slots: int
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether deliveries wait and no process sends them."""
+        return bool(self.due.count) and not self.deliverers
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Share:
+    """A class of failures or refusals: its label, its number, and its part of all in percent."""
+
+    label: str
+    count: int
+    percent: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failures:
+    """The newest attempts, at most 5,000 and at most a day old, and the failed ones by class."""
+
+    attempts: int
+    failed: int
+    since: dt.datetime | None
+    classes: list[Share]
+
+    @property
+    def percent(self) -> int:
+        """The failed ones, rounded up, so that 0 means none."""
+        return -(-100 * self.failed // self.attempts) if self.attempts else 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Day:
+    """Sums over all organizations on one UTC day."""
+
+    submissions: int
+    mails: int
+    refusals: int
+
+
+def queue() -> Queue:
+    """Return the waiting submissions and deliveries, and the processes that send them."""
+    moment = now()
+    pending = Delivery.objects.filter(status=Delivery.Status.PENDING)
+    due = pending.filter(next_attempt_at__lte=moment).order_by("next_attempt_at")
+    oldest = list(due.values_list("next_attempt_at", "webhook__failure_count")[:READ])
+    waiting = [at for at, failures in oldest if (failures or 0) < OPEN_AFTER_FAILURES]
+    undispatched = Submission.objects.undispatched()
+    first = undispatched.order_by("id").values_list("created_at", flat=True).first()
+    alive = DelivererSlots.objects.filter(alive_until__gt=moment).aggregate(
+        count=Count("pk"), slots=Sum("slots"), mails=Sum("mail_slots")
+    )
+    return Queue(
+        due=_backlog(due[:COUNTED_TO].count(), waiting[0] if waiting else None, moment - LATE),
+        undispatched=_backlog(undispatched[:COUNTED_TO].count(), first, moment - UNDISPATCHED_LATE),
+        at_endpoints=len(oldest) - len(waiting),
+        mails=due.filter(channel=MAIL)[:COUNTED_TO].count() if oldest else 0,
+        held=Organization.objects.filter(held_posts__gt=0).aggregate(held=Sum("held_posts"))["held"] or 0,
+        deliverers=alive["count"],
+        slots=(alive["slots"] or 0) + (alive["mails"] or 0),
+    )
+
+
+def _backlog(count: int, oldest: dt.datetime | None, late_before: dt.datetime) -> Backlog:
+    return Backlog(count, oldest, oldest is not None and oldest < late_before)
+
+
+def failures() -> Failures:
+    """Return the failed attempts by class, most frequent first."""
+    newest = Attempt.objects.filter(started_at__gte=now() - dt.timedelta(days=1)).order_by("-started_at")
+    rows = list(newest.values_list("error", "started_at")[:ATTEMPTS_READ])
+    labels = dict(ErrorClass.choices)
+    by_class = Counter(labels.get(error, error) for error, _ in rows if error)
+    failed = by_class.total()
+    return Failures(len(rows), failed, rows[-1][1] if rows else None, _shares(by_class.most_common(), failed))
+
+
+def refusals() -> list[Share]:
+    """Return refused submissions of the last hour by code, of the 1,000 most recent kinds, most frequent first."""
+    recent = Refusal.objects.filter(last_at__gte=now() - dt.timedelta(hours=1)).order_by("-last_at")
+    by_code: Counter[str] = Counter()
+    for code, count in recent.values_list("code", "count")[:READ]:
+        by_code[code.replace("_", " ").capitalize()] += count
+    return _shares(by_code.most_common(), by_code.total())
+
+
+def _shares(counted: Iterable[tuple[str, int]], total: int) -> list[Share]:
+    return [Share(label, count, max(1, round(100 * count / total))) for label, count in counted]
+
+
+def days() -> dict[str, Day]:
+    """Return `{today, yesterday}`."""
+    last = today()
+    return {"today": _sum_of(last), "yesterday": _sum_of(last - dt.timedelta(days=1))}
+
+
+def _sum_of(day: dt.date) -> Day:
+    names = [field.name for field in dataclasses.fields(Day)]
+    sums = UsageDay.objects.filter(day=day).aggregate(**{name: Sum(name) for name in names})
+    return Day(**{name: sums[name] or 0 for name in names})
+
+
+def busiest() -> list[UsageDay]:
+    """Return today's usage of the organizations with most submissions, with their organization."""
+    rows = UsageDay.objects.filter(day=today()).select_related("organization")
+    return list(rows.order_by("-submissions", "-refusals")[:BUSIEST])
+
+
+def organizations() -> dict[str, int]:
+    """Return `{count, suspended, deleting, stored_bytes}`, and the open reports of forms as `reports`."""
+    sums = Organization.objects.aggregate(
+        count=Count("pk"),
+        suspended=Count("pk", filter=Q(suspended_at__isnull=False)),
+        deleting=Count("pk", filter=Q(deletion_requested_at__isnull=False)),
+        stored_bytes=Sum("stored_bytes"),
+    )
+    reports = FormReport.objects.filter(handled_at=None)[:COUNTED_TO].count()
+    return {**{name: value or 0 for name, value in sums.items()}, "reports": reports}
+
+
+def overview() -> dict[str, Any]:
+    """Return every figure, as the page's template reads them."""
+    return {
+        "moment": now(),
+        "queue": queue(),
+        "failures": failures(),
+        "refusals": refusals(),
+        "days": days(),
+        "busiest": busiest(),
+        "organizations": organizations(),
+    }
