@@ -308,6 +308,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 # https://www.django-rest-framework.org/api-guide/settings/
 MAX_BODY_BYTES = 256 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_500  # the builder sends up to ten inputs for each of 200 fields
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["keys.authentication.AccessKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["keys.permissions.HasAccessKeyPermission"],
@@ -341,6 +342,7 @@ EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimite
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 TEST_MAILS = env.str("TEST_MAILS", default="20/h")  # per organization
+TEST_SUBMISSIONS = env.str("TEST_SUBMISSIONS", default="20/h")  # per organization, from the dashboard
 TEST_EVENTS = env.str("TEST_EVENTS", default="20/h")  # per organization
 REPLAYS = env.str("REPLAYS", default="20/h")  # per organization
 MAILS_PER_ORGANIZATION = env.int("MAILS_PER_ORGANIZATION", default=500)  # an hour on Free; Pro 10, Enterprise 100 times

@@ -22,6 +22,7 @@ from django_htmx.middleware import HtmxDetails
 from config.api.errors import ApiError, RateLimited
 from config.api.find_owned import path_id
 from config.ids import Prefix
+from dashboard.accounts.time_zones import in_own_time
 from forms_app.models import Form
 from keys.models import Organization, Role, User
 from keys.organizations import has_second_step
@@ -70,7 +71,8 @@ def in_organization(
     role: Role = Role.MEMBER, *, while_suspended: bool = False
 ) -> Callable[[MemberView[P]], Callable[..., HttpResponseBase]]:
     """
-    Require membership of the organization in the address with at least `role`; set `request.member`.
+    Require membership of the organization in the address with at least `role`; set `request.member`, and the user's
+    time zone.
 
     Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404. In a suspended
     organization members can only read: a POST gets 403, unless the view has `while_suspended`.
@@ -78,6 +80,7 @@ def in_organization(
 
     def decorate(view: MemberView[P]) -> Callable[..., HttpResponseBase]:
         @login_required
+        @in_own_time
         @wraps(view)
         def guarded(request: MemberRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.member = find_member(request, slug)

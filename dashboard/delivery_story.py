@@ -80,6 +80,9 @@ def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
 
 
 def _beginning(submission: Submission) -> Iterator[Moment]:
+    if submission.is_test:
+        detail = "From the dashboard. Origins, captcha and proof of work were not checked."
+        yield Moment(submission.created_at, "Sent as a test", detail)
     origin, address = submission.meta.get("origin"), submission.meta.get("ip")
     words = [
         f"As {submission.public_id}",

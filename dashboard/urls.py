@@ -4,9 +4,13 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
+from dashboard.new_forms import views as new_forms
+from dashboard.overview import form as form_overview
+from dashboard.overview import organization as overview
 from dashboard.views import (
     account,
     audit,
+    branding,
     deliveries,
     exports,
     find,
@@ -18,12 +22,11 @@ from dashboard.views import (
     keys,
     members,
     organizations,
-    overview,
     plan,
     refusals,
-    submissions,
     webhooks,
 )
+from dashboard.views.submissions import bulk, columns, listing, one
 
 app_name = "dashboard"
 in_organization = [
@@ -31,11 +34,17 @@ in_organization = [
     for module in (
         overview,
         find,
+        new_forms,  # before forms, whose addresses match any last segment
         forms,
+        form_overview,
         form_builder,
         form_settings,
+        branding,
         exports,  # before submissions, whose addresses match any last segment
-        submissions,
+        listing,
+        bulk,
+        columns,
+        one,  # last of these
         deliveries,
         webhooks,
         refusals,

@@ -1,6 +1,7 @@
 """Create, change, publish, unpublish and archive forms, for the API and the dashboard."""
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -11,12 +12,20 @@ from django.db import transaction
 from config.api.errors import Conflict, invalid
 from config.times import now
 from forms_app.models import Form
+from forms_app.outsiders.recipients import standings
 from forms_app.spam_protection import SpamProtection
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes
 
 STATES = Form.Status
+MAX_FORM_NAME = 200  # characters
+NOT_COPIED = frozenset(
+    {
+        *("id", "organization", "name", "status", "is_default", "notification_recipients"),
+        *("created_at", "updated_at", "published_at", "erase_requested_at"),
+    }
+)
 MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
 MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3) and of a delivery's recipient
 
@@ -24,6 +33,7 @@ MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
     ("notification_recipients",): "form.recipients_changed",
+    ("description", "button_label", "return_url"): "form.page_changed",
 }
 _MOVES = {
     STATES.PUBLISHED: "form.published",
@@ -40,15 +50,23 @@ class FormValues(TypedDict, total=False):
     allowed_origins: list[str]
     redirect_url: str
     success_message: str
+    description: str
+    button_label: str
+    return_url: str
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]
 
 
 def create_form(
-    *, organization: Organization, status: str = STATES.DRAFT, is_default: bool = False, **values: Unpack[FormValues]
+    *,
+    organization: Organization,
+    status: str = STATES.DRAFT,
+    is_default: bool = False,
+    copy_of: str = "",
+    **values: Unpack[FormValues],
 ) -> Form:
-    """Create a form, by default as a draft."""
+    """Create a form, by default as a draft. `copy_of`: the name of the form that it copies, for the audit trail."""
     moment = now()
     times = {"created_at": moment, "updated_at": moment}
     if status == STATES.PUBLISHED:
@@ -56,13 +74,39 @@ def create_form(
     with transaction.atomic():
         form = Form.objects.create(organization=organization, status=status, is_default=is_default, **times, **values)
         if not is_default:  # else it is born with its organization
+            recorded = {"status": status, **({"copy_of": copy_of} if copy_of else {}), **_recorded(form, values)}
             record_event(
                 organization=organization,
-                action="form.created",
+                action="form.copied" if copy_of else "form.created",
                 subject=str(form),
-                changes=changes({}, {"status": status, **_recorded(form, values)}),
+                changes=changes({}, recorded),
             )
     return form
+
+
+def duplicate_form(form: Form) -> Form:
+    """
+    Create a draft with the fields and settings of a form, archived or not.
+
+    Of the recipients it takes members of the organization who get the form's mails. Others have agreed to that form
+    only. Webhooks belong to their form and stay there.
+    """
+    columns = {field.name for field in Form._meta.concrete_fields} - NOT_COPIED
+    values: Any = {name: getattr(form, name) for name in columns}
+    values["notification_recipients"] = [one.address for one in standings(form) if one.state == "member"]
+    with transaction.atomic():
+        Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)  # so that names differ
+        name = _name_of_copy(form)
+        return create_form(organization=form.organization, name=name, copy_of=str(form), **values)
+
+
+def _name_of_copy(form: Form) -> str:
+    """Return "X copy", or "X copy 2" and so on, of at most the length of a name."""
+    base = re.sub(r" copy( \d{1,4})?$", "", form.name)[: MAX_FORM_NAME - len(" copy 9999")]
+    taken = Form.objects.filter(organization=form.organization_id, name__startswith=f"{base} copy")
+    names = set(taken.values_list("name", flat=True))
+    numbered = (f"{base} copy {number}" for number in range(2, 10_000))
+    return next((name for name in (f"{base} copy", *numbered) if name not in names), f"{base} copy")
 
 
 def change_form(form: Form, **values: Unpack[FormValues]) -> Form:

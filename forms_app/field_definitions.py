@@ -1,7 +1,7 @@
 """
 Field definitions: names, limits, reserved names (docs/contract.md 4). Types are in `field_kinds`.
 
-Stored on the form as a list of `{name, label, type, required, options?, placeholder?}`.
+Stored on the form as a list of `{name, label, type, required, options?, placeholder?, help?}`.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ MAX_FIELDS = 200
 MAX_NAME = 128  # characters of a field's name
 MAX_LABEL = 200  # characters
 MAX_PLACEHOLDER = 500  # characters
+MAX_HELP = 300  # characters
 
 # Names that control a submission and are never data (docs/contract.md 5).
 CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
@@ -54,6 +55,7 @@ class FieldDefinition(TypedDict):
     required: bool
     options: NotRequired[list[str]]
     placeholder: NotRequired[str]
+    help: NotRequired[str]
 
 
 # A form without fields accepts any values; its hosted page and its snippets use these.

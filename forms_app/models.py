@@ -11,6 +11,11 @@ from config.times import now
 from forms_app.submission_count import submission_count
 from keys.models import Organization
 
+# Characters of the texts of a hosted page.
+MAX_DESCRIPTION = 1000
+MAX_BUTTON_LABEL = 60
+MAX_RETURN_URL = 2048
+
 
 class FormQuerySet(models.QuerySet["Form"]):
     def with_submission_count(self) -> "FormQuerySet":
@@ -41,6 +46,19 @@ class Form(models.Model):
     allowed_origins = models.JSONField(default=list, db_default=[], blank=True, help_text="Empty: every origin.")
     redirect_url = models.CharField(max_length=2048, blank=True)
     success_message = models.CharField(max_length=1000, blank=True)
+    description = models.CharField(
+        max_length=MAX_DESCRIPTION,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Above the fields of the hosted page.",
+    )
+    button_label = models.CharField(
+        max_length=MAX_BUTTON_LABEL, blank=True, default="", db_default="", help_text="Of the hosted page. Empty: Send."
+    )
+    return_url = models.CharField(
+        max_length=MAX_RETURN_URL, blank=True, default="", db_default="", help_text="Linked from the thank-you page."
+    )
     # words: allow for ever because landed migrations contain this help_text
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")
     spam_protection = models.JSONField(

@@ -14,6 +14,7 @@ from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     CONTROL_FIELDS,
     MAX_FIELDS,
+    MAX_HELP,
     MAX_LABEL,
     MAX_NAME,
     MAX_PLACEHOLDER,
@@ -22,7 +23,7 @@ from forms_app.field_definitions import (
 )
 from forms_app.field_kinds import KINDS, find_kind, kind_of
 from forms_app.formats import is_web_address
-from forms_app.models import Form
+from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
 from forms_app.origins import InvalidOrigin, parse_origin_pattern
 
 MAX_ORIGINS = 50
@@ -57,6 +58,7 @@ FIELD_TEXTS = {
     "required": "Whether a submission needs a value.",
     "options": "The values to choose from. A Select needs them, a Checkbox may have them, other types have none.",
     "placeholder": "An example, shown in an empty input.",
+    "help": "A sentence below the label on the form's page.",
 }
 
 
@@ -79,6 +81,7 @@ class FieldDefinitionSerializer(StrictSerializer):
     required = FlagField(default=False)  # type: ignore[assignment]  # likewise
     options = serializers.ListField(child=NameField(), required=False, allow_empty=False, max_length=MAX_OPTIONS)
     placeholder = TextField(max_length=MAX_PLACEHOLDER, required=False, allow_blank=True)
+    help = TextField(max_length=MAX_HELP, required=False, allow_blank=True)
 
     def validate_name(self, name: str) -> str:
         """Reject control fields: their values are not stored as data."""
@@ -95,7 +98,16 @@ class FieldDefinitionSerializer(StrictSerializer):
         if has_options and not kind.takes_options:
             message = f"Only {' and '.join([*NEED_OPTIONS, *MAY_HAVE_OPTIONS])} have options."
             raise serializers.ValidationError({"options": [message]}, code="not_allowed")
+        if attrs.get("help") == "":
+            del attrs["help"]
         return attrs
+
+
+def web_address_or_blank(url: str | None) -> str:
+    """Return an http or https URL; "" for none. Raises ValidationError."""
+    if url and not is_web_address(url):
+        raise serializers.ValidationError("Must be a URL that begins with http:// or https://.", code="invalid_url")
+    return url or ""
 
 
 class NamesFields(serializers.Serializer[Any]):
@@ -155,13 +167,27 @@ class FormChanges(NamesFields, StrictSerializer):
 
     def validate_redirectUrl(self, url: str | None) -> str:
         """Return an http or https URL, or an empty string."""
-        if url and not is_web_address(url):
-            raise serializers.ValidationError("Must be a URL that begins with http:// or https://.", code="invalid_url")
-        return url or ""
+        return web_address_or_blank(url)
 
     def validate_successMessage(self, message: str | None) -> str:
         """Return the message; null clears it."""
         return message or ""
+
+
+class PageChanges(StrictSerializer):
+    """Changes of a form's hosted page, from the dashboard: no member of the API's record."""
+
+    description = TextField(max_length=MAX_DESCRIPTION, allow_blank=True)
+    button_label = NameField(max_length=MAX_BUTTON_LABEL, allow_blank=True)
+    return_url = TextField(max_length=MAX_RETURN_URL, allow_blank=True)
+
+    def validate_description(self, text: str) -> str:
+        """Return the text with plain line breaks, which browsers send as two characters."""
+        return text.replace("\r\n", "\n")
+
+    def validate_return_url(self, url: str) -> str:
+        """Return an http or https URL, or an empty string."""
+        return web_address_or_blank(url)
 
 
 class NewForm(FormChanges):
@@ -176,7 +202,7 @@ class FormFieldRecord(serializers.Serializer[Any]):
     """A field of a form."""
 
     texts = FIELD_TEXTS | {"name": "The name of its value in a submission."}
-    optional_members = ("options", "placeholder")
+    optional_members = ("options", "placeholder", "help")
 
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
@@ -184,6 +210,7 @@ class FormFieldRecord(serializers.Serializer[Any]):
     required = serializers.BooleanField()  # type: ignore[assignment]  # likewise
     options = serializers.ListField(child=serializers.CharField())
     placeholder = serializers.CharField()
+    help = serializers.CharField()
 
 
 @extend_schema_field(FormFieldRecord(many=True))

@@ -1,4 +1,8 @@
-"""Snippets for the owner of a site: ready to paste, with a publishable key, never a secret one (docs/contract.md 3)."""
+"""
+Snippets for the owner of a site: ready to paste, with a publishable key, never a secret one (docs/contract.md 3).
+
+The component for React is in `forms_app.react_snippet`.
+"""
 
 import json
 from html import escape
@@ -30,9 +34,18 @@ def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
 
 def plain_html(form: Form) -> str:
     """Return an HTML form that posts to the hosted page, without a script or key."""
+    return _html(form, {"action": form.url, "method": "post"})
+
+
+def scripted_html(form: Form) -> str:
+    """Return an HTML form for a page with the script tag, which sends it."""
+    return _html(form, {})
+
+
+def _html(form: Form, attributes: dict[str, str]) -> str:
     rows = [_row(field) for field in form.fields or GENERAL_FIELDS]
-    opening = f"<form{_attributes({'action': form.url, 'method': 'post'})}>"
-    return "\n".join([opening, *rows, "  <button>Send</button>", "</form>"])
+    button = f"  <button>{escape(form.button_label or 'Send')}</button>"
+    return "\n".join([f"<form{_attributes(attributes)}>", *rows, button, "</form>"])
 
 
 def _row(field: FieldDefinition) -> str:
@@ -98,6 +111,15 @@ def example_values(form: Form) -> dict[str, str]:
         options = field.get("options") or [kind_of(field["type"]).example]
         values[field["name"]] = options[0]
     return values
+
+
+def test_values(form: Form) -> dict[str, str]:
+    """Return a value for each field, which the form accepts and people recognize as a test."""
+    values = {}
+    for field in form.fields:
+        options = field.get("options") or [kind_of(field["type"]).test_value]
+        values[field["name"]] = options[0]
+    return values or {"message": "This is a test."}
 
 
 def environment_line(token: str) -> str:

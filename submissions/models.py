@@ -28,6 +28,10 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         """With a value that holds this text, whatever its case."""
         return self.filter(search_text__contains=fold(text))
 
+    def unread(self) -> "SubmissionQuerySet":
+        """Not opened by any member yet. Spam is never unread."""
+        return self.filter(is_read=False, spam=False)
+
     def undispatched(self) -> "SubmissionQuerySet":
         """Not dispatched yet."""
         return self.filter(dispatched_at=None)
@@ -57,7 +61,9 @@ class Submission(models.Model):
         NOT = "", "Not held"
         QUOTA = "quota", "Until the organization's hour has room"
 
-    REQUEST_ID = "request_id"  # in `controls`, whose other names are those of control fields: the X-Request-Id
+    # Names in `controls` that are no control fields, which no client can write.
+    REQUEST_ID = "request_id"  # the X-Request-Id
+    TEST = "test"  # sent from the dashboard to try the form
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # Without a constraint: the form's is enough, and a second one would cost every INSERT a row lock.
@@ -86,6 +92,9 @@ class Submission(models.Model):
     position = models.BigIntegerField(
         null=True, blank=True, help_text="Its place in the order in which its organization's rows became readable."
     )
+    is_read = models.BooleanField(
+        default=False, db_default=False, help_text="Whether a member has opened it in the dashboard, or marked it."
+    )
 
     objects = SubmissionQuerySet.as_manager()
 
@@ -112,6 +121,16 @@ class Submission(models.Model):
             models.Index(
                 fields=["form", "position"], condition=models.Q(position__isnull=False), name="submission_form_order"
             ),
+            # Two, because a client of the API never reads anything here: an organization can have a million unread rows
+            # in one form, and a few in the other.
+            models.Index(
+                fields=["organization", "id"],
+                condition=models.Q(is_read=False, spam=False),
+                name="submission_unread",
+            ),
+            models.Index(
+                fields=["form", "id"], condition=models.Q(is_read=False, spam=False), name="submission_unread_by_form"
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -130,6 +149,11 @@ class Submission(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.SUBMISSION, self.id)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether a member sent it from the dashboard to try the form."""
+        return self.TEST in self.controls
 
 
 class ReadingPosition(models.Model):

@@ -12,7 +12,7 @@ from submissions.models import Submission, SubmissionQuerySet, Tally
 from webhooks.enqueue import WEBHOOK
 from webhooks.models import Attempt, Delivery, Webhook
 
-MAILS_OF_NEWEST = 5_000  # submissions of a form whose deliveries without a webhook are found
+MAILS_OF_NEWEST = 5_000  # submissions of a form whose mails and deliveries to webhooks of all forms are found
 COUNTED_TO = 1_000  # deliveries waiting for a retry; a larger number is not counted further
 NEWEST = 100  # deliveries of a webhook whose results are summed up
 STATUS = Delivery.Status
@@ -33,7 +33,8 @@ def by_channel(rows: QuerySet[Delivery], *, form: Form | None, channel: str = ""
     Return the deliveries of one form and one channel, if given, in parts that do not overlap, each with an index.
 
     A delivery does not know its form, and asking its submission would read millions of rows for a form with few. So a
-    form's deliveries are those of its webhooks, and the others of its newest `MAILS_OF_NEWEST` submissions.
+    form's deliveries are those to its webhooks, and the others, those to webhooks of all forms among them, of its
+    newest `MAILS_OF_NEWEST` submissions.
     """
     if channel:
         rows = rows.filter(channel=channel)
@@ -41,10 +42,13 @@ def by_channel(rows: QuerySet[Delivery], *, form: Form | None, channel: str = ""
         return [rows]
     own = list(Webhook.objects.filter(form=form).values_list("pk", flat=True))
     newest = Submission.objects.filter(form=form).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
-    to_webhooks, others = rows.filter(webhook__in=own), rows.filter(webhook=None, submission__in=newest)
-    if channel:
-        return [to_webhooks if channel == WEBHOOK else others]
-    return [to_webhooks, others]
+    of_all_forms = list(Webhook.objects.filter(all_forms_of=form.organization_id).values_list("pk", flat=True))
+    to_own = rows.filter(webhook__in=own)
+    if channel == WEBHOOK and not of_all_forms:
+        return [to_own]
+    shared = Q(webhook__in=of_all_forms) if channel == WEBHOOK else Q(webhook=None) | Q(webhook__in=of_all_forms)
+    others = rows.filter(shared, submission__in=newest)
+    return [others] if channel and channel != WEBHOOK else [to_own, others]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def delivery_health(organization: Organization) -> Health:
         delivered=Sum("delivered"), failed=Sum("failed")
     )
     retrying = Delivery.objects.filter(organization=organization, status=STATUS.PENDING, attempt_count__gt=0)
-    webhooks = Webhook.objects.filter(form__organization=organization).exclude(status=Webhook.Status.ACTIVE)
+    webhooks = Webhook.objects.of_organization(organization.pk).exclude(status=Webhook.Status.ACTIVE)
     statuses = list(webhooks.values_list("status", flat=True))
     return Health(
         delivered_24h=sums["delivered"] or 0,

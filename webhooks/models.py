@@ -17,6 +17,7 @@ from webhooks.signing import new_secret
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
 MAX_URL = 2048  # characters
+ALL_FORMS = "All forms"
 IN_FLIGHT = 4  # requests in flight to a webhook that has not shown that it answers quickly
 MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
@@ -40,8 +41,26 @@ class ErrorClass(models.TextChoices):
     INTERNAL_ERROR = "internal_error", "A fault on our side"
 
 
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    """Webhooks by the forms that they serve."""
+
+    def serving(self, form: Form) -> "WebhookQuerySet":
+        """Keep those that receive a form's submissions: its own, and those of all forms of its organization."""
+        return self.filter(models.Q(form=form) | models.Q(all_forms_of=form.organization_id))
+
+    def of_organization(self, organization_id: uuid.UUID) -> "WebhookQuerySet":
+        """Keep those of an organization. A union, because no index serves an OR over two tables."""
+        of_forms = Webhook.objects.filter(form__organization=organization_id).order_by().values("pk")
+        of_all_forms = Webhook.objects.filter(all_forms_of=organization_id).order_by().values("pk")
+        return self.filter(pk__in=of_forms.union(of_all_forms, all=True))
+
+
 class Webhook(models.Model):
-    """A customer's endpoint, attached to a form. It receives the events that `events` names."""
+    """
+    A customer's endpoint. It receives the events that `events` names, of one form or of all forms.
+
+    Either `form` or `all_forms_of` is set: the organization whose forms it serves, later ones too (docs/adr/0084).
+    """
 
     class Status(models.TextChoices):
         """A page named a pending webhook: nothing is sent to it until an owner or admin activates it."""
@@ -51,7 +70,12 @@ class Webhook(models.Model):
         DISABLED = "disabled", "Disabled"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="webhooks", db_index=False)
+    form = models.ForeignKey(
+        Form, null=True, blank=True, on_delete=models.CASCADE, related_name="webhooks", db_index=False
+    )
+    all_forms_of = models.ForeignKey(
+        Organization, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     url = models.CharField(max_length=MAX_URL)
     events = models.JSONField(default=list, db_default=[])
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE, db_default=Status.ACTIVE)
@@ -71,9 +95,18 @@ class Webhook(models.Model):
     )
     created_at = models.DateTimeField(default=now, db_default=Now())
 
+    objects = WebhookQuerySet.as_manager()
+
     class Meta:
         constraints = [
+            # NULLs are distinct: the first is about webhooks of a form, the second about those of all forms.
             models.UniqueConstraint(fields=["form", "url"], name="webhook_url_once_per_form"),
+            models.UniqueConstraint(fields=["all_forms_of", "url"], name="webhook_url_once_for_all_forms"),
+            models.CheckConstraint(
+                name="webhook_serves_one_form_or_all",
+                condition=models.Q(form__isnull=False, all_forms_of=None)
+                | models.Q(form=None, all_forms_of__isnull=False),
+            ),
             models.CheckConstraint(
                 name="webhook_status_is_known", condition=models.Q(status__in=["active", "pending", "disabled"])
             ),
@@ -94,8 +127,27 @@ class Webhook(models.Model):
 
     @property
     def organization_id(self) -> uuid.UUID:
-        """The organization of its form, which must be loaded with it."""
-        return self.form.organization_id
+        """Its organization. Of a form's webhook the form must be loaded with it."""
+        found = self.all_forms_of_id if self.form is None else self.form.organization_id
+        assert found is not None  # noqa: S101 - a constraint of the table
+        return found
+
+    @property
+    def organization(self) -> Organization:
+        """Its organization."""
+        found = self.all_forms_of if self.form is None else self.form.organization
+        assert found is not None  # noqa: S101 - a constraint of the table
+        return found
+
+    @property
+    def scope(self) -> str:
+        """The name of its form, or "All forms"."""
+        return ALL_FORMS if self.form is None else self.form.name
+
+    @property
+    def subject(self) -> str:
+        """Its name in the audit trail."""
+        return f"{self.url} of {self.form or ALL_FORMS.lower()}"
 
     def secrets_at(self, moment: dt.datetime) -> list[str]:
         """Return the secrets that sign a message: both for 24 hours after a rotation."""

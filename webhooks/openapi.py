@@ -52,8 +52,9 @@ SUBMISSION_CREATED = OpenApiWebhook(
         operation_id="submissionCreated",
         summary="A submission was created",
         description=(
-            "Sent to the webhooks of the form, signed as https://www.standardwebhooks.com says. Verify the signature, "
-            "answer within 15 seconds, and expect that a message comes more than once: its `webhook-id` stays the same."
+            "Sent to the webhooks of the form and of all forms, signed as https://www.standardwebhooks.com says. "
+            "Verify the signature, answer within 15 seconds, and expect that a message comes more than once: its "
+            "`webhook-id` stays the same."
         ),
         tags=[EVENTS.name],
         request=SubmissionCreatedEvent,

@@ -5,8 +5,8 @@ from typing import Any
 
 from config.ids import new_id
 from config.times import format_time, now
-from forms_app.field_kinds import kind_of
 from forms_app.models import Form
+from forms_app.snippets import test_values
 from keys.models import Notice as StoredNotice
 from submissions.json_text import dump_json
 from submissions.models import Submission
@@ -28,8 +28,9 @@ def submission_message(submission: Submission, form_name: str) -> str:
 
 def test_message(form: Form) -> str:
     """Return the body of a test event: an example submission to this form, marked by `"test": true`."""
-    values = {field["name"]: _example(field) for field in form.fields} or {"message": "This is a test."}
-    example = Submission(id=new_id(), form=form, data=values, meta=EMPTY_META, spam_reasons=[], created_at=now())
+    example = Submission(
+        id=new_id(), form=form, data=test_values(form), meta=EMPTY_META, spam_reasons=[], created_at=now()
+    )
     record = {**submission_record(example), "formName": form.name, "test": True}
     return standard_message(SUBMISSION_CREATED, format_time(example.created_at), record)
 
@@ -62,8 +63,3 @@ def notice_message(notice: Notice | StoredNotice) -> str:
 
 
 EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}
-
-
-def _example(field: dict[str, Any]) -> str:
-    options = field.get("options")
-    return options[0] if options else kind_of(field["type"]).test_value

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, Max, OuterRef
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict, invalid
@@ -14,6 +14,7 @@ from config.nudge import DELIVER, nudge
 from config.times import now
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.models import Organization
 from keys.notices import notify_owners
 from keys.trail.changes import changes, values_of
 from submissions.models import Submission
@@ -24,45 +25,91 @@ from webhooks.events import TEST
 from webhooks.models import IN_FLIGHT, Delivery, Webhook
 from webhooks.signing import new_secret
 
-MAX_WEBHOOKS = 100  # of one form; each of them receives every submission
+MAX_WEBHOOKS = 100  # of one form, those of all forms counted; each of them receives every submission
 ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign until then
 DISABLED_BY_HAND = "Disabled by hand."
 RECORDED = ("url", "events", "status", "form_id")  # in the audit trail; the secret is not
 ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webhook.Status.DISABLED
 
 
-def register_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
-    """Attach an endpoint to a form. Raises what `check_new_webhook` and `add_webhook` raise."""
+def register_webhook(
+    *, form: Form | None = None, all_forms_of: Organization | None = None, url: str, events: list[str]
+) -> Webhook:
+    """Attach an endpoint to a form or to all forms. Raises what `check_new_webhook` and `add_webhook` raise."""
     check_new_webhook(form, url)
-    return add_webhook(form=form, url=url, events=events)
+    return add_webhook(form=form, all_forms_of=all_forms_of, url=url, events=events)
 
 
-def check_new_webhook(form: Form, url: str) -> None:
+def check_new_webhook(form: Form | None, url: str) -> None:
     """
     Raise Conflict for an archived form, ValidationFailed for a refused URL.
 
     Resolving the host takes up to 5 seconds: call it outside any transaction.
     """
-    if form.status == Form.Status.ARCHIVED:
+    if form is not None and form.status == Form.Status.ARCHIVED:
         raise Conflict("This form is archived and takes no more submissions. Choose another form.")
     _check_url(url)
 
 
-def add_webhook(*, form: Form, url: str, events: list[str]) -> Webhook:
-    """Attach an endpoint that `check_new_webhook` has admitted. Raises Conflict for a URL that the form has already."""
+def add_webhook(
+    *, form: Form | None = None, all_forms_of: Organization | None = None, url: str, events: list[str]
+) -> Webhook:
+    """
+    Attach an endpoint that `check_new_webhook` has admitted, to a form or to all forms of an organization.
+
+    Raises Conflict for a URL that one of these forms has already, and for too many webhooks.
+    """
     try:
         with transaction.atomic():
-            Form.objects.select_for_update(no_key=True).get(
-                pk=form.pk
-            )  # concurrent registrations are counted one after the other
-            if Webhook.objects.filter(form=form).exclude(status=PENDING).count() >= MAX_WEBHOOKS:
-                raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks. Delete one first.")
-            made = Webhook.objects.create(form=form, url=url, events=events)
+            made = Webhook.objects.create(form=form, all_forms_of=all_forms_of, url=url, events=events)
+            _wait_for_others(made)
+            _refuse_same_url(made)
+            _refuse_too_many(made)
             _record(made, "webhook.created", {}, values_of(made, *RECORDED))
-            _tell_owners(form, url)
+            _tell_owners(made)
             return made
     except IntegrityError:
-        raise _same_url() from None
+        raise _same_url(form) from None
+
+
+def _wait_for_others(webhook: Webhook) -> None:
+    """
+    Lock the organization, so that of two concurrent registrations the second one sees the first.
+
+    After the webhook is written: dispatch locks webhooks before organizations too.
+    """
+    Organization.objects.select_for_update(no_key=True).get(pk=webhook.organization_id)
+
+
+def _refuse_same_url(webhook: Webhook) -> None:
+    """Raise Conflict if one of its forms has its URL twice: by itself, and by a webhook of all forms."""
+    if webhook.form is not None:
+        wide = Webhook.objects.filter(all_forms_of=webhook.organization_id, url=webhook.url).first()
+        if wide is not None:
+            raise Conflict(
+                f"A webhook of all forms has this URL already: {wide.public_id}. It receives the submissions of this "
+                "form too. Change that one instead."
+            )
+        return
+    narrow = Webhook.objects.filter(form__organization=webhook.organization_id, url=webhook.url)
+    found = narrow.select_related("form").order_by("id").first()
+    if found is not None:
+        raise Conflict(
+            f"The form “{found.scope}” has a webhook with this URL already: {found.public_id}. Delete that one first."
+        )
+
+
+def _refuse_too_many(webhook: Webhook) -> None:
+    """Raise Conflict if one of its forms has more than MAX_WEBHOOKS now, those of all forms counted."""
+    counted = Webhook.objects.exclude(status=PENDING)
+    if webhook.form is not None:
+        total = counted.serving(webhook.form).count()
+    else:
+        by_form = counted.filter(form__organization=webhook.organization_id).order_by().values("form")
+        fullest = by_form.annotate(total=Count("pk")).aggregate(most=Max("total"))["most"] or 0
+        total = counted.filter(all_forms_of=webhook.organization_id).count() + fullest
+    if total > MAX_WEBHOOKS:
+        raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks, those of all forms counted. Delete one first.")
 
 
 def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
@@ -75,9 +122,8 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
         with transaction.atomic():
             webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
             before = values_of(webhook, *RECORDED)
-            is_new = values.get("url", webhook.url) != webhook.url or (
-                webhook.status == PENDING and values.get("status") == ACTIVE
-            )
+            is_activated = webhook.status == PENDING and values.get("status") == ACTIVE
+            is_new = is_activated or values.get("url", webhook.url) != webhook.url
             for name in values.keys() & {"url", "events"}:
                 setattr(webhook, name, values[name])
             webhook.save(update_fields=["url", "events"])
@@ -88,20 +134,27 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
             if values_of(webhook, *RECORDED) != before:
                 _record(webhook, "webhook.changed", before, values_of(webhook, *RECORDED))
             if is_new:
-                _tell_owners(webhook.form, webhook.url)
+                _wait_for_others(webhook)
+                _refuse_same_url(webhook)
+                _tell_owners(webhook)
+            if is_activated:
+                _refuse_too_many(webhook)
     except IntegrityError:
-        raise _same_url() from None
+        raise _same_url(webhook.form) from None
     return Webhook.objects.select_related("form").get(pk=webhook.pk)
 
 
-def _tell_owners(form: Form, url: str) -> None:
+def _tell_owners(webhook: Webhook) -> None:
     """Mail the owners about an endpoint that receives submissions from now on."""
-    endpoint = url.partition("?")[0]  # a query may hold a token
+    endpoint = webhook.url.partition("?")[0]  # a query may hold a token
+    form, organization = webhook.form, webhook.organization
+    subject = f"New webhook of the form {form.name}" if form else "New webhook of all forms"
+    served = f"the form “{form.name}”" if form else "all forms"
     text = (
-        f"From now on the submissions of the form “{form.name}” of {form.organization.name} are sent to {endpoint}.\n\n"
+        f"From now on the submissions of {served} of {organization.name} are sent to {endpoint}.\n\n"
         "If you do not know why, disable the webhook on the page Webhooks, and look at the audit trail."
     )
-    notify_owners(form.organization, "webhook.created", subject=f"New webhook of the form {form.name}", text=text)
+    notify_owners(organization, "webhook.created", subject=subject, text=text)
 
 
 def _move(webhook: Webhook, status: str) -> None:
@@ -134,7 +187,7 @@ def undo_disabling(webhook: Webhook, since: dt.datetime) -> int:
     Those of spam stay canceled. Raises Conflict if it is not disabled by hand any more.
     """
     with transaction.atomic():
-        webhook = Webhook.objects.select_for_update().select_related("form").get(pk=webhook.pk)
+        webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
         if webhook.disabled_reason != DISABLED_BY_HAND:
             raise Conflict("The webhook was changed in the meantime. Nothing was undone.")
         before = values_of(webhook, *RECORDED)
@@ -165,7 +218,7 @@ def _record(webhook: Webhook, action: str, before: dict[str, Any], after: dict[s
     record_event(
         organization=webhook.organization_id,
         action=action,
-        subject=f"{webhook.url} of {webhook.form}",
+        subject=webhook.subject,
         changes=changes(before, after),
     )
 
@@ -173,7 +226,7 @@ def _record(webhook: Webhook, action: str, before: dict[str, Any], after: dict[s
 def rotate_secret(webhook: Webhook) -> Webhook:
     """Give a webhook a new secret; the old one signs as well for 24 hours."""
     with transaction.atomic():
-        webhook = Webhook.objects.select_for_update().select_related("form").get(pk=webhook.pk)
+        webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
         webhook.previous_secret, webhook.previous_secret_until = webhook.secret, now() + ROTATION_GRACE
         webhook.secret = new_secret()
         webhook.save(update_fields=["secret", "previous_secret", "previous_secret_until"])
@@ -189,7 +242,9 @@ def send_test(webhook: Webhook) -> Delivery:
     """
     refuse_inactive(webhook)
     take_share("test-event", webhook.organization_id, settings.TEST_EVENTS)
-    (test,) = enqueue(TEST, webhook.form, [webhook_target(webhook)], organization_id=webhook.organization_id)
+    organization = webhook.organization_id
+    example_of = webhook.form or Form.objects.get(organization=organization, is_default=True)
+    (test,) = enqueue(TEST, example_of, [webhook_target(webhook)], organization_id=organization)
     transaction.on_commit(lambda: nudge(DELIVER))
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=test.pk)
 
@@ -207,5 +262,7 @@ def _check_url(url: str) -> None:
         raise invalid("url", error.code, str(error)) from None
 
 
-def _same_url() -> Conflict:
+def _same_url(form: Form | None) -> Conflict:
+    if form is None:
+        return Conflict("A webhook of all forms has this URL already. Change that one instead.")
     return Conflict("This form has a webhook with this URL already. Change that one instead.")

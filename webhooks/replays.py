@@ -100,12 +100,12 @@ def replay(
     if dry_run:
         return matching.count(), 0
     take_share("replay", webhook.organization_id, settings.REPLAYS)
-    refuse_replays(webhook.form.organization, matching.count())
+    refuse_replays(webhook.organization, matching.count())
     replayed = matching.update(**AGAIN, host=host_of(webhook.url))
     record_event(
         organization=webhook.organization_id,
         action="webhook.replayed",
-        subject=f"{webhook.url} of {webhook.form}: {replayed:,} deliveries",
+        subject=f"{webhook.subject}: {replayed:,} deliveries",
         changes=changes(
             {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
         ),

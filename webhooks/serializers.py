@@ -36,7 +36,7 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
 
     texts = {
         "id": "Its id.",
-        "formId": "The form whose submissions it receives.",
+        "formId": "The form whose submissions it receives; null: all forms, later ones too.",
         "url": "The endpoint that receives them.",
         "events": "The events that are sent.",
         "status": "`pending` until an owner activates an endpoint that a page named.",
@@ -44,7 +44,7 @@ class WebhookRecord(serializers.ModelSerializer[Webhook]):
         "createdAt": "When it was created.",
     }
     id = PublicIdField(Prefix.WEBHOOK)
-    formId = PublicIdField(Prefix.FORM, source="form_id")
+    formId = PublicIdField(Prefix.FORM, source="form_id", allow_null=True)
     events = serializers.ListField(child=EventNameField())
     disabledReason = serializers.SerializerMethodField()
     createdAt = TimeField(source="created_at")
@@ -87,11 +87,11 @@ class NewWebhook(StrictSerializer):
     """A webhook to create."""
 
     texts = {
-        "formId": "The form whose submissions it receives.",
+        "formId": "The form whose submissions it receives; null: all forms, later ones too.",
         "url": "The endpoint: an https URL, without user name and password.",
         "events": "The events to send.",
     }
-    formId = IdField(Prefix.FORM, source="form_id")
+    formId = IdField(Prefix.FORM, source="form_id", allow_null=True)
     url = TextField(trim_whitespace=False, max_length=MAX_URL)
     events = EventsField()
 

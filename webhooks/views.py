@@ -15,6 +15,7 @@ from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
 from forms_app.filters import OwnFormFilter
 from forms_app.models import Form
+from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
 from webhooks.events import secret_events
@@ -56,11 +57,10 @@ class WebhookFilters(django_filters.FilterSet):
 
 
 class WebhookViewSet(Repeatable, KeyedViewSet):
-    """Webhooks of the caller's forms."""
+    """Webhooks of the caller's organization."""
 
     id_prefix = Prefix.WEBHOOK
     queryset = Webhook.objects.select_related("form").order_by("-id")
-    organization_lookup = "form__organization_id"
     record_serializer_class = WebhookRecord
     filterset_class = WebhookFilters
     resource = "webhooks"
@@ -68,14 +68,22 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
         ("list", "create", "retrieve", "partial_update", "destroy", "test", "rotate_secret", "replay"), WRITE
     )
 
+    def get_queryset(self) -> Any:
+        """Return the caller's webhooks: those of its forms, and those of all forms."""
+        if getattr(self, "swagger_fake_view", False):
+            return Webhook.objects.none()
+        return Webhook.objects.of_organization(self.organization_id).select_related("form").order_by("-id")
+
     @extend_schema(request=NewWebhook, responses={201: enveloped(WebhookRecordWithSecret)})
     def create(self, request: Request) -> Response:
-        """Attach an endpoint to a form. Only this answer shows its signing secret."""
+        """Attach an endpoint to a form, or to all forms. Only this answer shows its signing secret."""
         values = self.read(NewWebhook)
-        form = find_owned(Form.objects.all(), values["form_id"], self.organization_id)
+        of_all = values["form_id"] is None
+        form = None if of_all else find_owned(Form.objects.all(), values["form_id"], self.organization_id)
+        all_forms_of = caller_key(request).organization if of_all else None
 
         def create() -> Response:
-            made = add_webhook(form=form, url=values["url"], events=values["events"])
+            made = add_webhook(form=form, all_forms_of=all_forms_of, url=values["url"], events=values["events"])
             message = "Webhook created. Keep its secret: it is not shown again."
             return self.show(made, message, status=201, secret=made.secret)
 

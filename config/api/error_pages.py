@@ -2,6 +2,7 @@
 
 import sys
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.csrf import csrf_failure as djangos_csrf_failure
@@ -21,7 +22,13 @@ def _is_browser(request: HttpRequest) -> bool:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """`handler400`: a request that Django rejects, such as an unknown Host. Never a page: the host may not be ours."""
+    """
+    `handler400`: a request that Django rejects, such as an unknown Host. Never a page then: the host may not be ours.
+
+    A form that is too large gets a page: Django has checked its Host before.
+    """
+    if isinstance(exception, RequestDataTooBig) and _is_page(request):
+        return render(None, "errors/413.html", status=413)
     return errors.bad_request()
 
 

@@ -32,6 +32,7 @@ NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/", "/docs",
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
 CHALLENGE = "/f/challenge"  # besides posts to /f/, scripts of any origin may read this path
+BRAND = "/f/brand/"  # how the addresses of logos begin
 THANKS = "/thanks"  # and those with this end
 _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ORIGIN = re.compile(r"[!-~]{1,300}")

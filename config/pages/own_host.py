@@ -14,7 +14,7 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from config.api.error_pages import nothing_here
-from config.api.middleware import CHALLENGE, OTHER_ADDRESSES
+from config.api.middleware import BRAND, CHALLENGE, OTHER_ADDRESSES
 
 # forms.js submits to the host that it came from, with a publishable key; no cookie is read there.
 _ANSWERED = re.compile(rf"/f/.*|/forms(\.[^/]+)?\.js|/api/submit|/\.well-known/security\.txt|{OTHER_ADDRESSES}")
@@ -36,6 +36,7 @@ class PagesHostMiddleware:
             is_answered = _ANSWERED.fullmatch(path) or path.startswith(settings.STATIC_URL)
             return self.get_response(request) if is_answered else nothing_here(request)
         is_page = path.startswith("/f/") and path != CHALLENGE and request.method in ("GET", "HEAD")
+        is_page = is_page and not path.startswith(BRAND)  # pictures: the dashboard shows them too
         # Temporary: the setting may change.
         return (
             HttpResponseRedirect(settings.PAGES_URL + request.get_full_path())

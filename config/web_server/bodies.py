@@ -9,10 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from django.conf import settings
-
 from config.api.parsing import MAX_DRAINED_BYTES
-from config.web_server.body import Body
+from config.web_server.body import Body, most_bytes
 from config.web_server.connection import CONNECTION, CYCLE
 
 GRACE_SECONDS = 0.2  # for which any body is waited for; then limits are looked up
@@ -49,7 +47,8 @@ class Bodies:
         client that is still sending would not see the response.
         """
         connection = scope["extensions"][CONNECTION]
-        body = connection.body = Body(scope["extensions"][CYCLE].message_event.set)
+        wake = scope["extensions"][CYCLE].message_event.set
+        body = connection.body = Body(wake, most_bytes(scope["path"]))
         self._arriving[body] = None
         question = asyncio.get_running_loop().call_later(GRACE_SECONDS, body.ask)
         try:
@@ -74,7 +73,7 @@ class Bodies:
 
     def _take(self, body: Body, part: bytes) -> None:
         body.received += len(part)
-        kept = part[: settings.MAX_BODY_BYTES + 1 - len(body.data)]
+        kept = part[: body.most + 1 - len(body.data)]
         body.data += kept
         self._bytes += len(kept)
         if self._bytes > MAX_WAITING_BYTES:

@@ -47,7 +47,8 @@ def take_offer(request: HttpRequest) -> Offer | None:
 def undone(request: HttpRequest) -> str | None:
     """Return what `offer_undo` kept, if this POST is an undo of this very thing and in time; else None."""
     try:
-        address, kept = signing.loads(request.POST.get(FIELD, ""), salt=SESSION_KEY, max_age=OFFERED_FOR + GRACE)
+        token = request.POST.get(FIELD, "")
+        address, kept = signing.loads(token, salt=SESSION_KEY, max_age=OFFERED_FOR + GRACE)
     except signing.BadSignature:
         return None
     return str(kept) if address == request.path else None

@@ -1,7 +1,7 @@
 """
 Builds what the dashboard's look is made of: `make design`, or `python -m dashboard.design.build`.
 
-esbuild joins the style sheets to one, so that a page waits for one request. The typeface and the icons come from npm
+esbuild joins style sheets, so that a page waits for one request. The typeface and the icons come from npm
 packages of `requirements/node`; the icons that `icons.py` names become one sprite. The results are committed: nothing
 is built between a checkout and `serve`. A test compares them.
 """
@@ -13,10 +13,15 @@ from pathlib import Path
 
 from dashboard.design.icons import ICONS, SPRITE
 
-STATIC = Path("dashboard/static")
+STATIC = "dashboard/static/"
 STYLES = Path("dashboard/design/styles")
-STYLE_SHEETS = {"built/dashboard.css": "index.css", "built/operators.css": "operators.css"}
+SHEETS = {
+    "index.css": f"{STATIC}built/dashboard.css",
+    "operators.css": f"{STATIC}built/operators.css",
+    "hosted.css": "submissions/static/built/hosted.css",
+}
 TOOLS = Path("build/node/node_modules")
+LINE = 200  # characters of a line, so that a change is a small difference
 HASH_DIGITS = 12  # as in the names of static files: config/pages/static_files.py
 # Subsets of Geist, of one weight axis, 100 to 900; their characters are in styles/type.css.
 FONTS = {
@@ -26,15 +31,15 @@ FONTS = {
 
 
 def build_all(tools: Path = TOOLS) -> Iterator[tuple[str, bytes]]:
-    """Yield each built file as `(name below STATIC, content)`."""
+    """Yield each built file as `(path, content)`."""
     geist, lucide = tools / "@fontsource-variable" / "geist", tools / "lucide-static"
     fonts = {name: (geist / "files" / file).read_bytes() for name, file in FONTS.items()}
-    yield from fonts.items()
-    yield "vendor/geist/LICENSE", (geist / "LICENSE").read_bytes()
-    yield SPRITE, sprite(lucide).encode()
-    yield "vendor/lucide/LICENSE", (lucide / "LICENSE").read_bytes()
-    for name, source in STYLE_SHEETS.items():
-        yield name, style_sheet(tools, STYLES / source, fonts).encode()
+    yield from ((f"{STATIC}{name}", content) for name, content in fonts.items())
+    yield f"{STATIC}vendor/geist/LICENSE", (geist / "LICENSE").read_bytes()
+    yield f"{STATIC}{SPRITE}", sprite(lucide).encode()
+    yield f"{STATIC}vendor/lucide/LICENSE", (lucide / "LICENSE").read_bytes()
+    for source, path in SHEETS.items():
+        yield path, style_sheet(tools, source, fonts).encode()
 
 
 def sprite(lucide: Path) -> str:
@@ -51,11 +56,14 @@ def symbol(lucide: Path, name: str) -> str:
     return f'<symbol id="{name}" viewBox="0 0 24 24">{shapes}</symbol>'
 
 
-def style_sheet(tools: Path, source: Path, fonts: dict[str, bytes]) -> str:
-    """Return a style sheet with those that it imports, minified."""
-    command = (str(tools / ".bin" / "esbuild"), str(source), "--bundle", "--minify", "--external:*.woff2")
+def style_sheet(tools: Path, source: str, fonts: dict[str, bytes]) -> str:
+    """Return a style sheet with everything that it imports, minified."""
+    esbuild, shape = str(tools / ".bin" / "esbuild"), ("--target=esnext", "--charset=utf8", f"--line-limit={LINE}")
     joined = subprocess.run(  # noqa: S603 - our own command line
-        [*command, "--target=esnext", "--charset=utf8"], check=True, capture_output=True, text=True
+        [esbuild, str(STYLES / source), "--bundle", "--minify", "--external:*.woff2", *shape],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
 
     for name, content in fonts.items():
@@ -63,12 +71,10 @@ def style_sheet(tools: Path, source: Path, fonts: dict[str, bytes]) -> str:
         found, kind = hashlib.sha256(content).hexdigest()[:HASH_DIGITS], 'format("woff2")'
         hashed = f"{name.removesuffix('.woff2')}.{found}.woff2"
         joined = joined.replace(f"url(../{name})", f"url(../{hashed}) {kind},url(../{name}) {kind}")
-    # One rule a line: changes of two people merge, and cost nothing once compressed.
-    return joined.replace("}", "}\n")
+    return joined
 
 
 if __name__ == "__main__":
     for path, content in build_all():
-        target = STATIC / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(content)

@@ -41,6 +41,13 @@ PAGES = (
     MenuPage("plan", "Plan", "gauge", SETTINGS, words="limits usage storage"),
     MenuPage("audit", "Audit trail", "scroll-text", SETTINGS, words="history log", for_managers=True),
     MenuPage(
+        "organization-brand",
+        "Branding",
+        "building-2",
+        words="logo accent color hosted pages mails look",
+        for_managers=True,
+    ),
+    MenuPage(
         *("organization", "Organization", "building-2", SETTINGS, ("organization-*",), "settings rename delete"),
         for_managers=True,
     ),

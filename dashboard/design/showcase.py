@@ -1,6 +1,8 @@
 """`/dashboard/_design`, with DEBUG only: every token and component of docs/design.md on one page."""
 
+import datetime as dt
 from pathlib import Path
+from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.http import HttpRequest, HttpResponse
@@ -8,6 +10,8 @@ from django.shortcuts import render
 from django.urls import path
 
 from dashboard.design.icons import ICONS
+from dashboard.overview.charts import draw_chart, draw_spark
+from submissions.reading.days import DayCount
 
 _SIZES = ("space", "radius", "text", "shadow", "font", "mono", "quick", "slow")
 STATES = ("published", "failed", "held", "pending", "unknown")
@@ -20,7 +24,10 @@ def showcase(request: HttpRequest) -> HttpResponse:
     names = [line[2:].partition(":")[0] for line in lines if line.startswith("--")]
     colors = [name for name in names if not name.startswith(_SIZES)]
     texts = [name for name in names if name.startswith("text")]
-    context = {"colors": colors, "texts": texts, "icons": ICONS, "states": STATES}
+    today = dt.date(2026, 1, 30)
+    counts = [DayCount(today - dt.timedelta(days=ago), 20 + 7 * ago % 23, ago % 5) for ago in reversed(range(30))]
+    context: dict[str, Any] = {"colors": colors, "texts": texts, "icons": ICONS, "states": STATES}
+    context |= {"chart": draw_chart(counts), "bars": draw_spark(counts)}
     return render(request, "dashboard/design.html", context)
 
 

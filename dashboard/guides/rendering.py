@@ -56,8 +56,7 @@ def render(text: str, names: frozenset[str]) -> Document:
     for token in body:
         token.children = list(_with_addresses(token.children, names)) if token.children else token.children
     _name_cells(body)
-    # Safe: markdown-it escapes text and attributes, and HTML is off.
-    html = mark_safe(markdown.renderer.render(body, markdown.options, {}))  # noqa: S308
+    html = mark_safe(markdown.renderer.render(body, markdown.options, {}))  # noqa: S308  # HTML is off, text is escaped
     return Document(html, headings, tuple(_sections(body)), "".join(_without_lost_links(text, names)))
 
 

@@ -7,7 +7,7 @@ in its key. So every button can be a plain submit button, and no input is lost w
 
 import dataclasses
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.http import QueryDict
@@ -16,14 +16,21 @@ from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.html_forms.forms import lines
 from dashboard.html_forms.row_form import RowForm
-from forms_app.field_definitions import MAX_FIELDS
+from forms_app.field_definitions import MAX_FIELDS, MAX_LABEL
 from forms_app.field_kinds import FieldKind, FieldType, find_kind, kind_of
 from forms_app.serializers import FormChanges
 
+MAX_ROWS = 2 * MAX_FIELDS  # of a posted page, removed fields included
+TEXTS = ("label", "type", "name", "options", "placeholder", "help")
 
-@dataclasses.dataclass(slots=True)
+
+@dataclasses.dataclass(slots=True, eq=False)
 class FieldRow:
-    """One field in the builder. `options`: one per line; `errors`: messages by the name of the input."""
+    """
+    One field in the builder. `options`: one per line; `errors`: messages by the name of the input.
+
+    `is_removed`: a line with Undo in the field's place, until the fields are saved.
+    """
 
     key: str
     label: str = ""
@@ -32,6 +39,8 @@ class FieldRow:
     required: bool = False
     options: str = ""
     placeholder: str = ""
+    help: str = ""
+    is_removed: bool = False
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
@@ -54,6 +63,8 @@ class FieldRow:
             definition["name"] = self.name.strip()
         if self.placeholder.strip():
             definition["placeholder"] = self.placeholder.strip()
+        if self.help.strip():
+            definition["help"] = self.help.strip()
         return definition
 
 
@@ -68,6 +79,7 @@ def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
             required=field["required"],
             options="\n".join(field.get("options", [])),
             placeholder=field.get("placeholder", ""),
+            help=field.get("help", ""),
         )
         for place, field in enumerate(fields)
     ]
@@ -75,41 +87,88 @@ def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
 
 def rows_entered(posted: QueryDict) -> list[FieldRow]:
     """Return the rows of a posted page, in its order."""
-    rows = []
-    for key in dict.fromkeys(posted.getlist("row")[: MAX_FIELDS + 1]):
-        row = FieldRow(key=key[:40], required=f"required-{key}" in posted)
-        for name in ("label", "type", "name", "options", "placeholder"):
+    rows, removed = [], set(posted.getlist("removed"))
+    for key in dict.fromkeys(posted.getlist("row")[:MAX_ROWS]):
+        # A checkbox is there if it is ticked; the hidden input of a removed field says it.
+        required = posted.get(f"required-{key}", "False") != "False"
+        row = FieldRow(key=key[:40], required=required, is_removed=key in removed)
+        for name in TEXTS:
             setattr(row, name, posted.get(f"{name}-{key}", ""))
         rows.append(row)
     return rows
 
 
+def kept(rows: Sequence[FieldRow]) -> list[FieldRow]:
+    """Return the rows that are not removed."""
+    return [row for row in rows if not row.is_removed]
+
+
 def change_rows(rows: list[FieldRow], act: str, new_type: str) -> str:
-    """Apply a button (`add`, `up:KEY`, `down:KEY`, `remove:KEY`); return a sentence for screen readers."""
+    """Apply a button: `add`, or one of CHANGES with the row's key. Return a sentence for screen readers."""
     verb, _, key = act.partition(":")
     if verb == "add":
         kind = find_kind(new_type) or kind_of(FieldType.TEXT)
-        rows.append(FieldRow(key=f"n{secrets.token_hex(4)}", label=kind.new_label, type=kind.name))
-        return f"{rows[-1].label} added as field {len(rows)}."
-    place = next((number for number, row in enumerate(rows) if row.key == key), None)
-    if place is None:
-        return ""
-    row = rows.pop(place)
-    if verb == "remove":
-        return f"{row.label} removed. {len(rows)} fields left."
-    target = {"up": max(0, place - 1), "down": place + 1}.get(verb, place)
-    rows.insert(target, row)
-    return f"{row.label}, now {min(target, len(rows) - 1) + 1} of {len(rows)}."
+        rows.append(FieldRow(key=_new_key(), label=kind.new_label, type=kind.name))
+        return f"{rows[-1].label} added as field {len(kept(rows))}."
+    row = next((row for row in rows if row.key == key), None)
+    change = CHANGES.get(verb)
+    return change(rows, row) if row is not None and change is not None else ""
+
+
+def _new_key() -> str:
+    return f"n{secrets.token_hex(4)}"
+
+
+def _move(rows: list[FieldRow], row: FieldRow, steps: int) -> str:
+    others = kept(rows)
+    place = others.index(row) + steps if row in others else -1
+    if 0 <= place < len(others):
+        target = rows.index(others[place])
+        rows.remove(row)
+        rows.insert(target, row)
+    return _where(rows, row)
+
+
+def _where(rows: list[FieldRow], row: FieldRow) -> str:
+    others = kept(rows)
+    return f"{row.label}, now {others.index(row) + 1} of {len(others)}." if row in others else ""
+
+
+def _copy(rows: list[FieldRow], row: FieldRow) -> str:
+    label = f"{row.label[: MAX_LABEL - 5]} copy"
+    copy = dataclasses.replace(row, key=_new_key(), name="", label=label, is_removed=False, errors={})
+    rows.insert(rows.index(row) + 1, copy)
+    return f"{row.label} duplicated. {_where(rows, copy)}"
+
+
+def _remove(rows: list[FieldRow], row: FieldRow) -> str:
+    row.is_removed = True
+    return f"{row.label} removed. {len(kept(rows))} fields left. Undo is in its place."
+
+
+def _restore(rows: list[FieldRow], row: FieldRow) -> str:
+    row.is_removed = False
+    return f"{row.label} is back. {_where(rows, row)}"
+
+
+CHANGES: Mapping[str, Callable[[list[FieldRow], FieldRow], str]] = {
+    "up": lambda rows, row: _move(rows, row, -1),
+    "down": lambda rows, row: _move(rows, row, 1),
+    "copy": _copy,
+    "remove": _remove,
+    "restore": _restore,
+}
 
 
 def definitions(rows: Sequence[FieldRow]) -> list[dict[str, Any]]:
-    """Return the fields for `change_form`. Raises ValidationFailed, and adds each error to its row."""
+    """Return the kept fields for `change_form`. Raises ValidationFailed, and adds each error to its row."""
+    saved = kept(rows)
     try:
-        fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in rows]}))[
+        fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in saved]}))[
             "fields"
         ]
     except ValidationFailed as failure:
-        show_details(rows, failure)
+        show_details(saved, failure)
         raise
     return fields
 

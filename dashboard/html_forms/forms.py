@@ -7,34 +7,9 @@ from django import forms
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
-from dashboard.starter_forms import STARTER_FORMS
 from forms_app.actions import MAX_RECIPIENTS
 from forms_app.models import Form
-from forms_app.serializers import FormChanges, NewForm
-
-CHECK = {"class": "form-check-input"}
-
-
-class NewFormForm(forms.Form):
-    """The name of a new form, and its starter form."""
-
-    name = forms.CharField(
-        max_length=200,
-        label="Name",
-        help_text="Visitors see it on the form's page.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
-    )
-    start = forms.ChoiceField(
-        label="Start with",
-        choices=[(key, f"{form.label}: {form.help.lower()}") for key, form in STARTER_FORMS.items()],
-        initial="contact",
-        widget=forms.RadioSelect(attrs=CHECK),
-    )
-
-    def values(self) -> dict[str, Any]:
-        """Return the arguments of `create_form`. Raises ValidationFailed."""
-        fields = [dict(field) for field in STARTER_FORMS[self.cleaned_data["start"]].fields]
-        return validate(NewForm(data={"name": self.cleaned_data["name"], "fields": fields}))
+from forms_app.serializers import FormChanges
 
 
 class SettingsForm(forms.Form):
@@ -63,6 +38,7 @@ class SettingsForm(forms.Form):
         max_value=3650,
         label="Keep submissions for (days)",
         help_text="Older submissions are deleted permanently, once an hour. Empty: they are kept.",
+        widget=forms.NumberInput(attrs={"class": "short"}),
     )
     names = {
         "name": "name",

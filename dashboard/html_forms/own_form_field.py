@@ -6,15 +6,19 @@ from django import forms
 
 from forms_app.models import Form
 from keys.models import Organization
+from webhooks.models import ALL_FORMS
+
+EVERY_FORM = "all"  # the value of "All forms" where a choice is required
 
 
 class OwnFormField(forms.TypedChoiceField):
-    """Offers forms by public id; cleans to the Form, or to None for "All forms"."""
+    """Offers "All forms", which cleans to None, and `count` forms by public id, which clean to the Form."""
 
     def __init__(self, offered: dict[str, Form], **kwargs: Any) -> None:
-        names = [(public_id, form.name) for public_id, form in offered.items()]
-        everything = [] if kwargs.get("required", True) else [("", "All forms")]
-        super().__init__(label="Form", choices=[*everything, *names], coerce=offered.get, empty_value=None, **kwargs)
+        self.count = len(offered)
+        everything = EVERY_FORM if kwargs.get("required", True) else ""
+        choices = [(everything, ALL_FORMS), *((public_id, form.name) for public_id, form in offered.items())]
+        super().__init__(label="Form", choices=choices, coerce=offered.get, empty_value=None, **kwargs)
 
     @classmethod
     def of_all(cls, organization: Organization, **kwargs: Any) -> "OwnFormField":
@@ -24,6 +28,6 @@ class OwnFormField(forms.TypedChoiceField):
 
     @classmethod
     def of_active(cls, organization: Organization, **kwargs: Any) -> "OwnFormField":
-        """Return a required field with the forms that are not archived."""
+        """Return a required field with the forms that are not archived; all of them are a choice like the others."""
         own = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
         return cls({form.public_id: form for form in own.order_by("-is_default", "name", "id")}, **kwargs)

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.forms.utils import ErrorDict
 
-from forms_app.field_definitions import MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
+from forms_app.field_definitions import MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
 from forms_app.field_kinds import KINDS
 
 TYPES = [(name, name) for name in KINDS]
@@ -20,6 +20,7 @@ class RowForm(forms.Form):
     required = forms.BooleanField()
     options = forms.CharField(label="Options, one per line", widget=forms.Textarea(attrs={"rows": 3}))
     placeholder = forms.CharField(max_length=MAX_PLACEHOLDER)
+    help = forms.CharField(max_length=MAX_HELP, help_text="A sentence below the label on the form's page.")
     name = forms.CharField(
         max_length=MAX_NAME,
         label="Name in the data",

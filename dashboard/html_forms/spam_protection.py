@@ -17,10 +17,16 @@ class SpamProtectionForm(forms.Form):
         min_value=0,
         max_value=MAX_SECONDS,
         label="Minimum seconds on the hosted page",
+        widget=forms.NumberInput(attrs={"class": "short"}),
         help_text="A submission that is sent faster counts as spam. 0 turns the check off.",
     )
     max_links = forms.IntegerField(
-        min_value=0, max_value=1000, required=False, label="Maximum links", help_text="Empty: any number of links."
+        min_value=0,
+        max_value=1000,
+        required=False,
+        label="Maximum links",
+        help_text="Empty: any number of links.",
+        widget=forms.NumberInput(attrs={"class": "short"}),
     )
     blocked_words = forms.CharField(
         required=False,

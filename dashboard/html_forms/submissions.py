@@ -2,14 +2,18 @@
 
 import dataclasses
 import datetime as dt
+import re
+import uuid
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 
+from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
-from config.times import Period
+from dashboard.accounts.time_zones import own_day
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
@@ -18,39 +22,73 @@ from submissions.reading.listing import Scope
 from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
-TABS = [("", "Inbox"), ("true", "Spam"), ("all", "All")]
-NAMES = ("form", "q", "from", "to", "spam", "undelivered", "held")
+NAMES = ("form", "q", "from", "to", "spam", "unread", "undelivered", "held")
+VIEWS = ("spam", "unread")  # the parameters of the tabs
+MAX_WORDS = 8
+_WORD = re.compile(r'"([^"]+)"|(\S+)')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Narrowing:
-    """`since` and `until`: UTC days, inclusive; `spam` None: both; `undelivered`, `held` True: only those."""
+    """
+    `since` and `until`: days in the user's time zone, inclusive; `spam` None: both; `unread`, `undelivered`, `held`
+    True: only those. `words`: each must be found.
+    """
 
     form: Form | None = None
     text: str = ""
     since: dt.date | None = None
     until: dt.date | None = None
     spam: bool | None = False
+    unread: bool = False
     undelivered: bool = False
     held: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Return whether every new submission belongs to the list, so that it can be live."""
-        return not (self.text or self.since or self.until or self.spam or self.undelivered or self.held)
+        narrowed = self.text or self.since or self.until or self.spam or self.undelivered or self.held
+        return not narrowed
+
+    @property
+    def wanted_id(self) -> uuid.UUID | None:
+        """The id of the one submission that the text names, or None."""
+        try:
+            return path_id(Prefix.SUBMISSION, self.text) if self.text else None
+        except ApiError:
+            return None
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the text, and what is in quotation marks, without repetition; the longest first."""
+        found = dict.fromkeys(quoted or word for quoted, word in _WORD.findall(self.text))
+        return sorted(found, key=len, reverse=True)
 
     def scope(self, organization: Organization) -> Scope:
-        """Return the submissions of an organization that pass."""
+        """Return the submissions of an organization that pass. An id finds its submission, whatever else is given."""
+        if self.wanted_id:
+            return Scope(organization_id=organization.pk, spam=None, id=self.wanted_id)
+        text, *also = self.words or [""]
         return Scope(
             organization_id=organization.pk,
             form_id=self.form.pk if self.form else None,
             spam=self.spam,
+            unread=self.unread,
             held=True if self.held else None,
-            since=Period.of_day(self.since).start if self.since else None,
-            until=Period.of_day(self.until).end if self.until else None,
-            text=self.text,
+            since=own_day(self.since).start if self.since else None,
+            until=own_day(self.until).end if self.until else None,
+            text=text,
+            also=tuple(also),
             only=undelivered_submissions if self.undelivered else None,
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter in use, and the query string of the list without it."""
+
+    label: str
+    query: str
 
 
 class SubmissionsFilterForm(forms.Form):
@@ -63,12 +101,13 @@ class SubmissionsFilterForm(forms.Form):
         strip=True,
         label="Search",
         error_messages={"min_length": f"Search for {MIN_QUERY} characters or more."},
-        widget=forms.TextInput(attrs={"type": "search", "placeholder": "In any value"}),
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Search values, or an ID"}),
     )
     to = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
-    spam = forms.ChoiceField(required=False, choices=TABS, widget=forms.HiddenInput)
-    undelivered = forms.BooleanField(required=False, label="Undelivered")
-    held = forms.BooleanField(required=False, label="Held")
+    spam = forms.ChoiceField(required=False, choices=[(value, value) for value in SPAM], widget=forms.HiddenInput)
+    unread = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    undelivered = forms.BooleanField(required=False, label="Only undelivered")
+    held = forms.BooleanField(required=False, label="Only held")
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -76,7 +115,14 @@ class SubmissionsFilterForm(forms.Form):
             required=False, label="From", widget=forms.DateInput(attrs={"type": "date"})
         )
         self.fields["form"] = OwnFormField.of_all(organization)
-        self.order_fields(["form", "q", "from", "to", "undelivered", "held", "spam"])
+        self.order_fields(["q", "form", "from", "to", "undelivered", "held", "spam", "unread"])
+
+    def clean_q(self) -> str:
+        """Refuse more words than a search looks for."""
+        text: str = self.cleaned_data["q"]
+        if len(_WORD.findall(text)) > MAX_WORDS:
+            raise forms.ValidationError(f"Search for {MAX_WORDS} words or fewer.")
+        return text
 
     def clean(self) -> dict[str, Any]:
         """Refuse dates in the wrong order, at the first one only."""
@@ -90,12 +136,14 @@ class SubmissionsFilterForm(forms.Form):
         """Return the filters of the list."""
         self.is_valid()
         values = self.cleaned_data
+        unread = bool(values.get("unread"))
         return Narrowing(
             form=values.get("form"),
             text=values.get("q") or "",
             since=values.get("from"),
             until=values.get("to"),
-            spam=SPAM[values.get("spam") or ""],
+            spam=False if unread else SPAM[values.get("spam") or ""],
+            unread=unread,
             undelivered=bool(values.get("undelivered")),
             held=bool(values.get("held")),
         )
@@ -104,6 +152,23 @@ class SubmissionsFilterForm(forms.Form):
         """Return the query string of this list with some parameters changed; "" removes one."""
         given = {name: self.data.get(name, "") for name in NAMES} | changed
         return urlencode({name: value for name, value in given.items() if value})
+
+    def kept(self, *, but: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+        """Return the parameters in use, for hidden inputs."""
+        return [(name, self.data[name]) for name in NAMES if self.data.get(name) and name not in but]
+
+    def chips(self) -> Iterator[Chip]:
+        """Yield the filters in use, of those that the toolbar sets: a form has its own pages, tabs say the rest."""
+        found = self.narrowing()
+        for name, label, is_used in (
+            ("q", f"“{found.text}”", found.text),
+            ("from", f"From {found.since}", found.since),
+            ("to", f"To {found.until}", found.until),
+            ("undelivered", "Undelivered", found.undelivered),
+            ("held", "Held", found.held),
+        ):
+            if is_used:
+                yield Chip(label, self.query(**{name: ""}))
 
 
 def parse_ids(texts: list[str], *, most: int) -> list[Any]:

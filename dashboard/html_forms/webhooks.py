@@ -41,7 +41,8 @@ class WebhookForm(forms.Form):
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["form"] = OwnFormField.of_active(
-            organization, help_text="The webhook receives the submissions to this form."
+            organization,
+            help_text="It receives the submissions to this form, or to all forms, later ones too.",
         )
         self.order_fields(["form", "url"])
         if len(public_events()) > 1:

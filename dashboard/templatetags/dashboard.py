@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from dashboard.access import Member
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
+from dashboard.accounts.time_zones import exact
 from dashboard.changes.undo import Offer, take_offer
 from dashboard.delivery_story import target_of
 from dashboard.design.icons import ICONS, SPRITE
@@ -49,6 +50,7 @@ def styled(field: BoundField) -> SafeString:
 register.filter("target", target_of)
 register.filter("last_of", lambda rows: next(reversed(list(rows)), None))  # of prefetched rows, without a query
 register.filter("device", device_name)
+register.filter("exact", exact)
 
 
 @register.simple_tag(name="passkey_host", takes_context=True)
@@ -77,12 +79,11 @@ def is_group(field: BoundField) -> bool:
 
 @register.simple_tag
 def when(moment: dt.datetime | None, otherwise: str = "never") -> SafeString:
-    """Show a time relative to now, with the full time in UTC on hover; `otherwise` for None. A comma may follow it."""
+    """Show a time relative to now, with the full time and its zone on hover; `otherwise` for None."""
     if moment is None:
         return format_html('<span class="quiet">{}</span>', otherwise)
-    moment = moment.astimezone(dt.UTC)
-    title = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), title, naturaltime(moment))
+    stamp = moment.astimezone(dt.UTC).isoformat()
+    return format_html('<time datetime="{}" title="{}">{}</time>', stamp, exact(moment), naturaltime(moment))
 
 
 @register.inclusion_tag("dashboard/parts/state.html")

@@ -12,7 +12,9 @@ from django.urls import path
 from config.api.errors import ApiError
 from dashboard.access import person
 from dashboard.accounts.fresh_login import fresh_to_open
+from dashboard.accounts.time_zones import UTC, choose_zone, in_own_time, preset_zone
 from dashboard.html_forms.members import DeleteAccountForm
+from dashboard.html_forms.time_zone import TimeZoneForm
 from keys.invitations import invitations_to
 from keys.models import Membership
 from keys.trail.reading import events_of_person, sentence
@@ -22,6 +24,7 @@ SHOWN_EVENTS = 10
 
 
 @login_required
+@in_own_time
 def account(request: HttpRequest) -> HttpResponse:
     """Show the login methods of the account, its organizations, and what was done with it."""
     user = person(request)
@@ -34,6 +37,22 @@ def account(request: HttpRequest) -> HttpResponse:
         "passkeys": Authenticator.objects.filter(user=request.user.pk, type=Authenticator.Type.WEBAUTHN).count(),
     }
     return render(request, "dashboard/account.html", context)
+
+
+@login_required
+def time_zone(request: HttpRequest) -> HttpResponse:
+    """Ask for the time zone; or take the browser's as `preset`, which a script sends while there is none."""
+    user = person(request)
+    if request.method == "POST" and "preset" in request.POST:
+        preset_zone(user, request.POST["preset"])
+        return HttpResponse(status=204)
+    entered = TimeZoneForm(request.POST or None, initial={"zone": user.time_zone or UTC})
+    if request.method == "POST" and entered.is_valid():
+        choose_zone(user, entered.cleaned_data["zone"])
+        messages.success(request, "Saved. Times are shown in your time zone.")
+        return redirect("dashboard:account")
+    context = {"form": entered}
+    return render(request, "dashboard/account_time_zone.html", context, status=400 if entered.errors else 200)
 
 
 @login_required
@@ -58,5 +77,6 @@ def delete(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("account", account, name="account"),
+    path("account/time-zone", time_zone, name="account-time-zone"),
     path("account/delete", delete, name="account-delete"),
 ]

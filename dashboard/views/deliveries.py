@@ -20,7 +20,6 @@ from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.webhooks import DeliveriesFilterForm
 from keys.models import Role
 from submissions.models import Submission
-from webhooks.enqueue import WEBHOOK
 from webhooks.log_queries import MAILS_OF_NEWEST
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery
@@ -95,7 +94,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
         "query": query_of(request, *FILTERS),
         "here": query_of(request, *FILTERS, "page"),
         "log_url": reverse("dashboard:deliveries", args=[organization.slug]),
-        "mails_of_newest": MAILS_OF_NEWEST if filters.form_chosen and filters.chosen("channel") != WEBHOOK else 0,
+        "mails_of_newest": MAILS_OF_NEWEST if filters.form_chosen else 0,
     }
     piece = request.headers.get("HX-Request")
     return render(request, "dashboard/parts/log_rows.html" if piece else "dashboard/deliveries.html", context)

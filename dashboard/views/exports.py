@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config.api.errors import RateLimited
 from config.paging import whole_number
 from dashboard.access import MemberRequest, busy, in_organization
+from dashboard.accounts.time_zones import current_zone
 from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
@@ -49,9 +50,10 @@ def exports(request: MemberRequest) -> HttpResponse:
     context = {
         "filters": filters,
         "narrowing": narrowing,
+        "zone": current_zone(),
         "count": count,
         "formats": FORMATS,
-        "kept": [(name, request.GET[name]) for name in NAMES if request.GET.get(name)],
+        "kept": filters.kept(),
         "query": filters.query(),
         "run": secrets.token_urlsafe(12),
     }

@@ -17,6 +17,7 @@ from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.access import Member, MemberRequest, in_organization
+from dashboard.accounts.time_zones import exact
 from dashboard.design.menu import pages_for
 from forms_app.models import Form
 from keys.models import AccessKey
@@ -64,7 +65,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
         "Submissions",
         [
             Found(
-                f"Submission of {one.created_at:%Y-%m-%d %H:%M} UTC",
+                f"Submission of {exact(one.created_at, 'minute')}",
                 page("submission", one.public_id),
                 "inbox",
                 one.form.name,
@@ -93,8 +94,9 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     yield (
         "Webhooks",
         [
-            Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.form.name)
-            for webhook in Webhook.objects.filter(form__organization=member.organization, url__icontains=text)
+            Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.scope)
+            for webhook in Webhook.objects.of_organization(member.organization.pk)
+            .filter(url__icontains=text)
             .select_related("form")
             .order_by("-id")[:MAX_OF_A_KIND]
         ],

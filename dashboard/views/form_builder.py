@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from config.api.errors import ApiError, ValidationFailed
 from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
-from dashboard.html_forms.fields import FieldRow, change_rows, definitions, rows_entered, rows_of
+from dashboard.html_forms.fields import FieldRow, change_rows, definitions, kept, rows_entered, rows_of
 from dashboard.html_forms.row_form import NewFieldForm
 from forms_app.actions import change_form, publish_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
@@ -24,7 +24,7 @@ CONFLICT = "Another user saved this form while you were editing. Save again to r
 
 @in_organization()
 def build(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show, add, move, remove and save fields; save and publish them."""
+    """Show, add, move, duplicate, remove, restore and save fields; save and publish them."""
     form = find_form(request, form_id)
     if request.method != "POST":
         return _show(request, form, rows_of(form.fields))
@@ -67,9 +67,12 @@ def _show(
     status: int = 200,
     is_changed: bool = False,
 ) -> HttpResponse:
+    shown = kept(rows)
     context: dict[str, Any] = {
         "form": form,
         "rows": rows,
+        "field_count": len(shown),
+        "ends": {"first": shown[0].key, "last": shown[-1].key} if shown else {},
         "new_field": NewFieldForm(prefix="new", auto_id="%s"),
         "controls": preview_controls(rows),
         "seen": format_time(form.updated_at),
@@ -84,7 +87,7 @@ def _show(
 
 def preview_controls(rows: list[FieldRow]) -> list[Control]:
     """Return the controls that visitors would see, as far as incomplete rows allow."""
-    fields = [{**row.definition(), "type": row.kind.name, "label": row.label or "…"} for row in rows]
+    fields = [{**row.definition(), "type": row.kind.name, "label": row.label or "…"} for row in kept(rows)]
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
 
 

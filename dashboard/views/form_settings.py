@@ -82,7 +82,7 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
         "tests": tests[:SHOWN_TESTS],
         "standings": standings(form),
         "testable": mailable([form]).get(form.pk, []),
-        "webhooks": Webhook.objects.filter(form=form).count(),
+        "webhooks": Webhook.objects.serving(form).count(),
     }
     if request.htmx and request.method == "GET":
         return render(request, "dashboard/parts/test_mails.html", context)

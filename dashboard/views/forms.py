@@ -1,4 +1,4 @@
-"""Forms: the list, a new form, the overview of a form, and its changes of state."""
+"""Forms: the list, and the changes of a form's state."""
 
 from django.contrib import messages
 from django.db.models import F
@@ -12,13 +12,12 @@ from dashboard.access import MemberRequest, find_form, in_organization, reportin
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.changes.traffic import traffic_of_form
 from dashboard.changes.undo import offer_undo, undone
-from dashboard.html_forms.forms import ErasureForm, NewFormForm
-from forms_app import snippets
-from forms_app.actions import archive_form, create_form, publish_form, unpublish_form
+from dashboard.html_forms.forms import ErasureForm
+from dashboard.overview.sparks import with_sparks
+from forms_app.actions import archive_form, publish_form, unpublish_form
 from forms_app.models import Form
 from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
-from webhooks.models import Webhook
 
 
 @in_organization()
@@ -29,8 +28,9 @@ def forms(request: MemberRequest) -> HttpResponse:
     own = Form.objects.filter(organization=request.member.organization).with_submission_count()
     in_use = own.exclude(status=Form.Status.ARCHIVED)
     shown = own.filter(status=Form.Status.ARCHIVED) if archived else in_use
+    listed = list(shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id"))
     context = {
-        "forms": shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id"),
+        "forms": with_sparks(listed),
         "archived": archived,
         "has_own": in_use.filter(is_default=False).exists(),
     }
@@ -38,48 +38,6 @@ def forms(request: MemberRequest) -> HttpResponse:
 
 
 @in_organization()
-def new_form(request: MemberRequest) -> HttpResponse:
-    """Ask for a name and a starter form, create a draft, and continue with its fields."""
-    entered = NewFormForm(request.POST or None)
-    if request.method == "POST" and entered.is_valid():
-        try:
-            form = create_form(organization=request.member.organization, **entered.values())
-        except ApiError as error:
-            entered.add_error("name", error.field_message)
-        else:
-            messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
-            return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
-    return render(request, "dashboard/form_new.html", {"form": entered}, status=400 if entered.errors else 200)
-
-
-@in_organization()
-@require_safe
-def form(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show the state of a form, and its snippets."""
-    found = find_form(request, form_id)
-    key = snippets.publishable_key(request.member.organization)
-    context = {
-        "form": found,
-        "has_key": bool(key),
-        "snippets": _snippets(found, key) if key else [],
-        "webhooks": Webhook.objects.filter(form=found).count(),
-    }
-    return render(request, "dashboard/form.html", context)
-
-
-def _snippets(form: Form, key: str) -> list[tuple[str, str, str]]:
-    """Return `(name, advice, text)` of each snippet."""
-    pinned = "Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
-    tag = "Before </body> of a page with a form: your own, or the one below. It handles every form on the page."
-    return [
-        ("Script tag", tag, snippets.script_tag(form, key)),
-        ("Plain HTML", "Works without any script.", snippets.plain_html(form)),
-        ("fetch", "From your own JavaScript.", snippets.fetch_call(form, key)),
-        ("curl", "From a shell.", snippets.curl_command(form, key)),
-        ("Script tag, pinned", pinned, snippets.script_tag(form, key, pinned=True)),
-    ]
-
-
 @in_organization()
 @require_POST
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
@@ -141,8 +99,6 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
 
 urlpatterns = [
     path("forms", forms, name="forms"),
-    path("forms/new", new_form, name="form-new"),
-    path("forms/<str:form_id>", form, name="form"),
     path("forms/<str:form_id>/publish", publish, name="form-publish"),
     path("forms/<str:form_id>/unpublish", unpublish, name="form-unpublish"),
     path("forms/<str:form_id>/archive", archive, name="form-archive"),

@@ -1,6 +1,8 @@
 """The plan of an organization and its usage."""
 
 import datetime as dt
+from email.utils import parseaddr
+from urllib.parse import quote
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -10,7 +12,8 @@ from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
-from dashboard.views.overview import share, storage_of
+from dashboard.overview.activity import share
+from dashboard.overview.organization import storage_of
 from keys.models import AccessKey
 from keys.plans import MAIL_FACTORS, TERMS, Plan, show_bytes
 from webhooks.registration import MAX_WEBHOOKS
@@ -30,6 +33,9 @@ def plan(request: MemberRequest) -> HttpResponse:
                 "mails": settings.MAILS_PER_ORGANIZATION * MAIL_FACTORS[one],
                 "storage": show_bytes(TERMS[one].stored_bytes),
                 "is_own": one == organization.plan,
+                "is_free": one == Plan.FREE,
+                "is_smaller": list(Plan).index(one) < list(Plan).index(Plan(organization.plan)),
+                "ask": _mail_to_operator(f"{organization.name}: {one.label} plan"),
                 "is_custom": one == Plan.ENTERPRISE,
             }
             for one in Plan
@@ -43,6 +49,10 @@ def plan(request: MemberRequest) -> HttpResponse:
         "operator": settings.DEFAULT_FROM_EMAIL,
     }
     return render(request, "dashboard/plan.html", context)
+
+
+def _mail_to_operator(subject: str) -> str:
+    return f"mailto:{quote(parseaddr(settings.DEFAULT_FROM_EMAIL)[1])}?subject={quote(subject)}"
 
 
 urlpatterns = [path("plan", plan, name="plan")]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from django.contrib import messages
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import Count, F, OuterRef, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
@@ -48,14 +48,14 @@ ONCE = "webhook_form"  # session key: the token of the form that may make one we
 @require_safe
 def webhooks(request: MemberRequest) -> HttpResponse:
     """List the webhooks of all forms, pending ones first."""
-    own = Webhook.objects.filter(form__organization=request.member.organization).select_related("form")
+    own = Webhook.objects.of_organization(request.member.organization.pk).select_related("form")
     # As a range, and in the order of the index by webhook: with "equal", PostgreSQL walks the primary key backwards
     # until it finds one, past every delivery of the other webhooks.
     last = Delivery.objects.filter(webhook__gte=OuterRef("pk"), webhook__lte=OuterRef("pk"))
     last = last.order_by("webhook_id", "-id")
     own = own.annotate(
         last_status=Subquery(last.values("status")[:1]), last_at=Subquery(last.values("created_at")[:1])
-    ).order_by("form__name", "id")
+    ).order_by(F("form__name").asc(nulls_first=True), "id")
     everything = list(own)
     pending = [webhook for webhook in everything if webhook.status == STATUS.PENDING]
     held = _held_for(pending)
@@ -89,7 +89,12 @@ def new_webhook(request: MemberRequest) -> HttpResponse:
             return redirect("dashboard:webhooks", organization.slug)
         form = entered.cleaned_data["form"]
         try:
-            made = register_webhook(form=form, url=entered.cleaned_data["url"], events=entered.chosen_events())
+            made = register_webhook(
+                form=form,
+                all_forms_of=None if form else organization,
+                url=entered.cleaned_data["url"],
+                events=entered.chosen_events(),
+            )
         except ApiError as error:
             entered.add_error("url", error.field_message)
         else:
@@ -276,8 +281,8 @@ def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 
 def _find(request: MemberRequest, webhook_id: str) -> Webhook:
-    own = Webhook.objects.select_related("form")
-    return find_own(own, Prefix.WEBHOOK, webhook_id, form__organization=request.member.organization)
+    own = Webhook.objects.of_organization(request.member.organization.pk).select_related("form")
+    return find_own(own, Prefix.WEBHOOK, webhook_id)
 
 
 def _to(request: MemberRequest, found: Webhook) -> HttpResponse:

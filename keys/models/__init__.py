@@ -5,6 +5,7 @@ from keys.choices import Role as Role
 from keys.models.owners import AccessKey as AccessKey
 from keys.models.owners import AccessKeyQuerySet as AccessKeyQuerySet
 from keys.models.owners import AuditEvent as AuditEvent
+from keys.models.owners import Logo as Logo
 from keys.models.owners import Membership as Membership
 from keys.models.owners import Organization as Organization
 from keys.models.owners import User as User

@@ -61,6 +61,17 @@ class User(AbstractBaseUser, PermissionsMixin):
     session_epoch = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="Sessions of earlier epochs are ended."
     )
+    time_zone = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="A name of the IANA database. Empty: not known yet; shown in UTC.",
+    )
+    preferences = models.JSONField(
+        default=dict, db_default={}, blank=True, editable=False, help_text="How this person wants the dashboard."
+    )
 
     objects: ClassVar[UserManager] = UserManager()
     USERNAME_FIELD = "email"
@@ -120,6 +131,13 @@ class Organization(models.Model):
         null=True, blank=True, help_text="Stored bytes, instead of the Enterprise plan's own number."
     )
     deletion_requested_at = models.DateTimeField(null=True, blank=True, editable=False)
+    accent = models.CharField(
+        max_length=7, blank=True, default="", db_default="", editable=False, help_text="Such as #0b6e4f. Empty: ours."
+    )
+    # Read with the form of every page; the picture itself is in its own table, so that rows stay small.
+    logo_name = models.CharField(
+        max_length=60, blank=True, default="", db_default="", editable=False, help_text="The name of its Logo, if any."
+    )
     # Read with the form of every post: whether submissions are held must not cost a query.
     held_posts = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="Submissions held until the hour has room."
@@ -169,6 +187,17 @@ class Organization(models.Model):
     def terms(self) -> plans.Terms:
         """The terms of the plan."""
         return plans.TERMS[plans.Plan(self.plan)]
+
+
+class Logo(models.Model):
+    """The picture of an organization on its forms' pages and mails, as a PNG of at most 100 kB."""
+
+    organization = models.OneToOneField(Organization, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    name = models.CharField(max_length=60, db_index=True, help_text="In its address: its hash, size and tone.")
+    png = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Membership(models.Model):

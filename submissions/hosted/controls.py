@@ -30,6 +30,7 @@ class Control:
     input_type: str
     required: bool
     placeholder: str
+    help: str
     options: Sequence[str]
     values: Sequence[str]
     errors: Sequence[str]
@@ -39,6 +40,12 @@ class Control:
     def value(self) -> str:
         """The one value."""
         return self.values[0] if self.values else ""
+
+    @property
+    def described_by(self) -> str:
+        """The ids of its help and its errors, for `aria-describedby`."""
+        parts = [("help", self.help), ("error", self.errors)]
+        return " ".join(f"{self.id}-{part}" for part, text in parts if text)
 
     @property
     def is_ticked(self) -> bool:
@@ -82,6 +89,7 @@ def _control(number: int, field: Mapping[str, Any], values: Sequence[str], probl
         input_type=kind.input_type,
         required=field["required"],
         placeholder=field.get("placeholder", ""),
+        help=field.get("help", ""),
         options=options,
         values=values,
         errors=[problem.sentence for problem in problems if problem.field == name],

@@ -10,8 +10,10 @@ from config.api.errors import ApiError, Detail
 from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_framework_field
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
+from keys.branding.brand import brand_of
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
+from submissions.hosted.redirects import way_back
 from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.key_and_form import submit_form_of
@@ -81,8 +83,30 @@ def _is_hidden(name: str) -> bool:
 
 
 def thanks(request: HttpRequest, form: Form) -> HttpResponse:
-    """Show a form's success message."""
-    return _render(request, form, "hosted/thanks.html", {"message": message_of(submit_form_of(form))})
+    """Show a form's success message, and a way back."""
+    back = way_back(form, request.META.get("HTTP_REFERER", ""))
+    return _render(request, form, "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back})
+
+
+def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpResponse:
+    """Show a form's page, or its thank-you page, inside the dashboard: nothing in it can be sent or run."""
+    template, context = "hosted/form.html", _form_context(form, form.fields or GENERAL_FIELDS, {}, [], "")
+    if is_thanks:
+        back = way_back(form, "")
+        template, context = "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back}
+    plain = {"proof_of_work": False, "captcha": None}
+    response = _render(request, form, template, {**context, **plain})
+    response.headers["Content-Security-Policy"] = _preview_policy(form)
+    response.headers["X-Frame-Options"] = "SAMEORIGIN"
+    return response
+
+
+def _preview_policy(form: Form) -> str:
+    directives = [
+        *("default-src 'none'", f"style-src 'self'{_style_source(form)}", "img-src 'self'", "form-action 'none'"),
+        *("base-uri 'none'", "frame-ancestors 'self'", "sandbox"),
+    ]
+    return "; ".join(directives)
 
 
 def closed(request: HttpRequest) -> HttpResponse:
@@ -108,7 +132,7 @@ def _form_context(
 ) -> dict[str, Any]:
     declared = {field["name"] for field in fields}
     data = {name: value for name, value in typed.items() if name in declared or not _is_hidden(name)}
-    carried = {name: LIST_SEPARATOR.join(as_list(typed[name])) for name in CARRIED & typed.keys()}
+    carried = {name: LIST_SEPARATOR.join(as_list(typed[name])) for name in typed if name in CARRIED}
     protection = SpamProtection.of(form.spam_protection)
     return {
         "controls": controls_of(fields, data, problems),
@@ -134,7 +158,8 @@ def _render(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    response = render(request, template, {"form": form, **context}, status=failure.status if failure else status)
+    context |= {"form": form, "brand": brand_of(form.organization) if form else None}
+    response = render(request, template, context, status=failure.status if failure else status)
     for name, value in (failure.headers if failure else {}).items():
         response.headers[name] = value
     response.headers["Cache-Control"] = "no-store"  # it holds a stamp, and perhaps what a visitor typed
@@ -153,7 +178,7 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     provider = f" {captcha.sources}" if captcha else ""
     directives = [
         "default-src 'none'",
-        f"style-src 'self'{provider}",
+        f"style-src 'self'{_style_source(form)}{provider}",
         "img-src 'self'",
         f"script-src 'self'{provider}",
         f"connect-src 'self'{provider}",
@@ -164,3 +189,9 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     if captcha is None:  # a provider's script writes HTML
         directives[-1:-1] = ["require-trusted-types-for 'script'", "trusted-types fieldpost"]  # hosted.js has this one
     return "; ".join(directives)
+
+
+def _style_source(form: Form | None) -> str:
+    """Return the source of the accent, which is in the page: the first paint would wait for a separate sheet."""
+    source = brand_of(form.organization).style_source if form else ""
+    return f" {source}" if source else ""

@@ -1,15 +1,17 @@
 """
-Where a visitor goes after a plain post. Pure (docs/contract.md 6).
+Where a visitor goes after a plain post, and back from the thank-you page. Pure (docs/contract.md 6).
 
 `_next` of the page, or `_redirect` of a page made for another service, takes precedence over the form's own URL if it
 is safe: relative to the page, of the page's own origin, or of an origin that the form allows. Anything else is ignored,
 or this would be an open redirect.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
+from forms_app.models import Form
 from forms_app.origins import is_allowed, origin_of
 
 CONTROLS = ("_next", "_redirect")
@@ -68,3 +70,28 @@ def posting_page(*, origin: str | None, referer: str, own_page: str) -> str:
     if origin_of(referer) and origin_of(referer) == origin_of(origin):
         return referer
     return origin if origin_of(origin) else ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WayBack:
+    """A link on the thank-you page."""
+
+    url: str
+    label: str
+
+
+def way_back(form: Form, referer: str) -> WayBack | None:
+    """
+    Return the link back from the thank-you page; None if there is nowhere to go.
+
+    It leads to the form's own URL for it, else to the page that posted: one of an origin that the form allows, or the
+    form's hosted page. A Referer of any other page is ignored, as another site's `_next` is.
+    """
+    if form.return_url:
+        return WayBack(form.return_url, f"Back to {urlsplit(form.return_url).hostname}")
+    origin = origin_of(referer)
+    if origin and origin == origin_of(form.url) and urlsplit(referer).path.startswith(urlsplit(form.url).path):
+        return WayBack(form.url, "Back to the form")
+    if origin and is_allowed(origin, form.allowed_origins):
+        return WayBack(referer, f"Back to {urlsplit(referer).hostname}")
+    return None

@@ -163,6 +163,8 @@ class HostedForm(Door, View):
         response = HttpResponseRedirect(target)
         # The next page is fetched with GET, and reloading it sends nothing (RFC 9110, 15.4.4).
         response.status_code = 303
+        # The thank-you page links back to the page that posted: its browser must say which one, at least its origin.
+        response.headers["Referrer-Policy"] = "strict-origin-when-cross-origin"
         return response
 
     def refuse(self, post: Post, failure: ApiError, *, owner: Owner | None, usage: Usage | None) -> HttpResponse:

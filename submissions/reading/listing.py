@@ -30,9 +30,10 @@ Narrow = Callable[[SubmissionQuerySet], SubmissionQuerySet]
 class Scope:
     """
     Which submissions: of an organization or one form of it, spam or not (None: both), held for quota or not held (None:
-    both), received at `since` or later and before `until`, a text.
+    both), received at `since` or later and before `until`, a text, and further ones that must be found `also`.
 
-    `only`: an extra filter from the caller (this app may not import webhooks).
+    `unread`: only those, which are never spam. `id`: only this one. `only`: an extra filter from the caller (this app
+    may not import webhooks).
     """
 
     organization_id: uuid.UUID
@@ -42,19 +43,32 @@ class Scope:
     since: dt.datetime | None = None
     until: dt.datetime | None = None
     text: str = ""
+    also: tuple[str, ...] = ()
+    unread: bool = False
+    id: uuid.UUID | None = None
     only: Narrow | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts, each of which must be found."""
+        return (self.text, *self.also) if self.text else ()
 
     @property
     def is_whole(self) -> bool:
         """Whether the tallies know the total."""
-        return not (self.since or self.until or self.text or self.only) and self.held is None
+        narrowed = self.since or self.until or self.text or self.unread or self.id or self.only
+        return not narrowed and self.held is None
 
     def without_text(self) -> SubmissionQuerySet:
         """Return everything in scope except for the text, unordered."""
         # Only the form if there is one: two equal conditions would let the planner choose the wrong index.
         owner = {"form": self.form_id} if self.form_id else {"organization": self.organization_id}
         rows = Submission.objects.filter(**owner)
-        if self.spam is not None:
+        if self.id:
+            rows = rows.filter(id=self.id)
+        if self.unread:
+            rows = rows.unread()
+        elif self.spam is not None:
             rows = rows.filter(spam=self.spam)
         if self.held is not None:
             rows = rows.filter(held=Submission.Held.QUOTA if self.held else Submission.Held.NOT)
@@ -66,7 +80,10 @@ class Scope:
 
     def rows(self) -> SubmissionQuerySet:
         """Return everything in scope, unordered, as exports read it."""
-        return self.without_text().containing(self.text) if self.text else self.without_text()
+        rows = self.without_text()
+        for text in self.texts:
+            rows = rows.containing(text)
+        return rows
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +112,7 @@ def find_page(scope: Scope, *, number: int, size: int) -> Page:
     start = (number - 1) * size
     with snapshot() as alias:
         if scope.text:
-            found = find_newest(scope.without_text().using(alias), scope.text, most=MOST_FOUND + 1)
+            found = find_newest(scope.without_text().using(alias), scope.texts, most=MOST_FOUND + 1)
             ids, total, is_exact = found[:MOST_FOUND][start : start + size], len(found), len(found) <= MOST_FOUND
             total = min(total, MOST_FOUND)
         else:
@@ -112,10 +129,34 @@ def _count(scope: Scope, rows: SubmissionQuerySet) -> tuple[int, bool]:
     return min(counted, MOST_COUNTED), counted <= MOST_COUNTED
 
 
+def count_unread(scope: Scope, most: int) -> int:
+    """Return the number of unread submissions in a form or an organization, `most` at most."""
+    return dataclasses.replace(scope, unread=True).without_text().order_by()[:most].count()
+
+
+def count_bounded(scope: Scope) -> tuple[int, bool]:
+    """Return how many rows there are, and whether that is exact: a bound that many lists have is not counted past."""
+    with snapshot() as alias:
+        rows = scope.without_text().using(alias)
+        if not scope.text:
+            return _count(scope, rows)
+        found = len(find_newest(rows, scope.texts, most=MOST_FOUND + 1))
+        return min(found, MOST_FOUND), found <= MOST_FOUND
+
+
+def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
+    """Return the newest ids in scope below an id, newest first, `size` at most."""
+    with snapshot() as alias:
+        rows = scope.without_text().using(alias).filter(id__lt=before)
+        if scope.text:
+            return find_newest(rows, scope.texts, most=size)
+        return list(rows.order_by("-id").values_list("id", flat=True)[:size])
+
+
 def count_exactly(scope: Scope, alias: str) -> int:
     """Return how many rows there are: from the tallies, at the same cost for ten million, if these know it."""
     if scope.text:
-        return count_matches(scope.without_text().using(alias), scope.text)
+        return count_matches(scope.without_text().using(alias), scope.texts)
     if not scope.is_whole:
         return scope.without_text().using(alias).count()
     if scope.form_id:
@@ -129,7 +170,7 @@ def read_exactly(scope: Scope, start: int, size: int, *, total: int, alias: str)
     if start >= last:
         return []
     if scope.text and last <= MOST_COUNTED:
-        ids = find_newest(scope.without_text().using(alias), scope.text, most=last)[start:]
+        ids = find_newest(scope.without_text().using(alias), scope.texts, most=last)[start:]
     else:
         ids = read_ids(scope.rows().using(alias), start, size, total=total)
     return rows_of(ids, alias)

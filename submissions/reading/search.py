@@ -4,11 +4,13 @@ Find a text among a million submissions: the newest matches, by the plan that is
 No statistics say how rare a text is, and a wrong choice by PostgreSQL costs seconds: reading row by row goes through
 the whole table for a text without matches, and the trigram index first collects every row with the same trigrams
 ("hello you" in a million greetings), however few of them match. SQLite has only one plan.
+
+Of several texts, the index finds the rarest one, and the others are looked for in its rows.
 """
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from django.db import connections
@@ -41,33 +43,33 @@ FROM (
 """  # noqa: S608 - the table's name from code
 
 
-def find_newest(rows: SubmissionQuerySet, text: str, *, most: int) -> list[uuid.UUID]:
+def find_newest(rows: SubmissionQuerySet, texts: Sequence[str], *, most: int) -> list[uuid.UUID]:
     """
-    Return the ids of those among `rows` that hold the text, newest first, `most` at most.
+    Return the ids of those among `rows` that hold every text, newest first, `most` at most.
 
     Runs in the caller's transaction, like everything here.
     """
     newest = rows.order_by("-id")
     if connections[rows.db].vendor != "postgresql":
-        return _ids(newest.containing(text), most)
+        return _ids(_containing(newest, texts), most)
     found: list[uuid.UUID] = []
     for depth in (NEWEST, NEWEST_AT_MOST):
         edge = newest.values_list("id", flat=True)[depth : depth + 1].first()
-        found = _ids(_without_index(newest.filter(id__gt=edge) if edge else newest, text), most)
+        found = _ids(_without_index(newest.filter(id__gt=edge) if edge else newest, texts), most)
         if edge is None or len(found) == most:
             return found
         if len(found) * NEWEST_AT_MOST < most * depth:  # too few: to continue would take much longer
             break
-    with _holding(text, newest.filter(id__lte=edge)) as parts:
+    with _holding(texts, newest.filter(id__lte=edge)) as parts:
         older = [pk for part in parts for pk in _ids(part, most - len(found))]
     return (found + sorted(older, reverse=True))[:most]
 
 
-def count_matches(rows: SubmissionQuerySet, text: str) -> int:
+def count_matches(rows: SubmissionQuerySet, texts: Sequence[str]) -> int:
     """Return the number of matches. It visits all of them, so the cost of a common text grows with the rows."""
     if connections[rows.db].vendor != "postgresql":
-        return rows.containing(text).count()
-    with _holding(text, rows.order_by()) as parts:
+        return _containing(rows, texts).count()
+    with _holding(texts, rows.order_by()) as parts:
         return sum(part.count() for part in parts)
 
 
@@ -75,23 +77,35 @@ def _ids(rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
     return list(rows.values_list("id", flat=True)[:most])
 
 
+def _containing(rows: SubmissionQuerySet, texts: Sequence[str]) -> SubmissionQuerySet:
+    for text in texts:
+        rows = rows.containing(text)
+    return rows
+
+
 @contextmanager
-def _holding(text: str, rows: SubmissionQuerySet) -> Iterator[list[SubmissionQuerySet]]:
-    """Give those that hold the text in parts, to be read inside: by the trigram index, or past it where quicker."""
+def _holding(texts: Sequence[str], rows: SubmissionQuerySet) -> Iterator[list[SubmissionQuerySet]]:
+    """Give those that hold the texts in parts, to be read inside: by the trigram index, or past it where quicker."""
     settings = {"jit": "off", "enable_indexscan": "off"}
-    if _part_of_pages(text, rows.db) <= INDEX_UP_TO:
+    parts = {text: _part_of_pages(text, rows.db) for text in texts}
+    rarest = min(parts, key=lambda text: parts[text])
+    if parts[rarest] <= INDEX_UP_TO:
         # New rows are not in the index yet: entering them there would make the submitter wait.
         indexed, waiting = rows.filter(dispatched_at__isnull=False), rows.undispatched()
         with _planning(rows.db, **settings, enable_seqscan="off", work_mem=INDEX_MEMORY):
-            yield [indexed.containing(text), _without_index(waiting, text)]
+            others = [text for text in texts if text != rarest]
+            yield [_without_index(indexed.containing(rarest), others), _without_index(waiting, texts)]
     else:
         with _planning(rows.db, **settings):  # in several processes
-            yield [_without_index(rows, text)]
+            yield [_without_index(rows, texts)]
 
 
-def _without_index(rows: SubmissionQuerySet, text: str) -> SubmissionQuerySet:
-    """Return those that hold the text, by reading each row: like `containing`, in half the time, without an index."""
-    return rows.alias(place=StrIndex("search_text", Value(fold(text)))).filter(place__gt=0)
+def _without_index(rows: SubmissionQuerySet, texts: Sequence[str]) -> SubmissionQuerySet:
+    """Return those that hold the texts, by reading each row: like `containing`, in half the time, without an index."""
+    for number, text in enumerate(texts):
+        place = f"place_{number}"
+        rows = rows.alias(**{place: StrIndex("search_text", Value(fold(text)))}).filter(**{f"{place}__gt": 0})
+    return rows
 
 
 def _part_of_pages(text: str, alias: str) -> float:

@@ -69,6 +69,8 @@ class Candidate:
     def is_from_page(self) -> bool:
         """Whether this is a browser submission: to `/f/`, with a publishable key, or with an Origin."""
         key = self.owner.key
+        if self.owner.is_member:
+            return False
         return key is None or key.is_publishable or "HTTP_ORIGIN" in self.post.request.META
 
     def own_form(self) -> SubmitForm:

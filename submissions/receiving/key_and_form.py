@@ -49,7 +49,8 @@ class Owner:
 
     `key`: the key that was used; None at `/f/`. `form`: the owner's form; None if the form does not exist or
     (`form_is_foreign`) belongs to another organization. `may_wait`: over the hour its post is held, not refused.
-    `held_posts`: its submissions held for quota, known if this one may wait.
+    `held_posts`: its submissions held for quota, known if this one may wait. `is_member`: a member sends it from the
+    dashboard.
     """
 
     organization_id: uuid.UUID
@@ -61,6 +62,7 @@ class Owner:
     key: SubmitKey | None = None
     may_wait: bool = False
     held_posts: int = 0
+    is_member: bool = False
 
     @property
     def form_id(self) -> uuid.UUID | None:

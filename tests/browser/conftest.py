@@ -12,6 +12,7 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.packages import chromium
 from tests.support.chromium.coverage import BranchCoverage, instrumented_source
+from tests.support.chromium.screens import Furnished, furnish
 from tests.support.chromium.site import Site
 from tests.support.chromium.visitor import Visitor
 from tests.support.tenants import Tenant, make_tenant
@@ -104,6 +105,11 @@ def source_with_counters() -> str:
 @pytest.fixture
 def tenant() -> Tenant:
     return make_tenant()
+
+
+@pytest.fixture(scope="module")
+def furnished() -> Furnished:
+    return furnish()
 
 
 @pytest.fixture

@@ -6,14 +6,9 @@ from playwright.sync_api import Browser, Page
 from tests.services.application import Application
 from tests.support.chromium.accessibility import COLOR_RULES, violations
 from tests.support.chromium.dashboard_page import at_the_dashboard
-from tests.support.chromium.screens import ENTRANCES, Furnished, furnish
+from tests.support.chromium.screens import ENTRANCES, Furnished
 
 EXPECTED = ["404 (Not Found)"]  # of the screen that says so
-
-
-@pytest.fixture(scope="module")
-def furnished(service: Application) -> Furnished:  # noqa: ARG001  # the service is there first
-    return furnish()
 
 
 def look(page: Page, name: str, path: str) -> list[str]:

@@ -1,10 +1,11 @@
 """The form builder in a browser: adding, dragging, moving by keyboard, the preview, leaving with changes."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from forms_app.models import Form
 from tests.services.application import Application
@@ -12,6 +13,7 @@ from tests.support.browser import person_of, place
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.tenants import Tenant, text_field
 
+PHONE = {"width": 390, "height": 600}
 FIELDS = [text_field(name, required=False) for name in ("one", "two", "three")]
 
 
@@ -31,7 +33,7 @@ class Builder(NamedTuple):
         return [field["label"] for field in form.fields]
 
     def save(self) -> None:
-        self.page.get_by_role("button", name="Save fields").click()
+        self.page.get_by_role("button", name="Save", exact=True).click()
         expect(self.page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
 
 
@@ -87,9 +89,61 @@ def test_builder__buttons__move_and_remove_and_keep_the_focus(builder: Builder) 
     expect(page.locator("#announcement")).to_have_text("One, now 2 of 3.")
     expect(page.get_by_role("group", name="One").get_by_role("button", name="Down")).to_be_focused()
     page.get_by_role("group", name="Two").get_by_role("button", name="Remove").click()
-    expect(page.locator("#announcement")).to_have_text("Two removed. 2 fields left.")
+    expect(page.locator("#announcement")).to_have_text("Two removed. 2 fields left. Undo is in its place.")
+    expect(page.get_by_role("button", name="Undo removing Two")).to_be_focused()
     builder.save()
     assert builder.saved() == ["One", "Three"]
+
+
+def test_builder__removed_and_undone_and_duplicated__keeps_edits_and_the_focus(builder: Builder) -> None:
+    page = builder.page
+    bar = page.locator(".save-bar")
+    expect(bar.get_by_role("button", name="Save")).to_be_hidden()
+    page.get_by_label("Label").nth(1).fill("Second")
+    expect(bar).to_have_text(re.compile(r"Unsaved changes\s+Discard\s+Save"), use_inner_text=True)
+    page.get_by_role("group", name="Two").get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("button", name="Undo removing Second")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Label").nth(1)).to_be_focused()
+    expect(page.get_by_label("Label").nth(1)).to_have_value("Second")
+    # Two buttons without a pause: the second acts on the page that the first left.
+    page.evaluate(
+        "document.querySelectorAll('[id^=copy-]')[0].click(); document.querySelector('[id^=remove-]').click()"
+    )
+    expect(page.locator("#announcement")).to_have_text("One removed. 3 fields left. Undo is in its place.")
+    assert builder.labels() == ["One copy", "Second", "Three"]
+    builder.save()
+    assert builder.saved() == ["One copy", "Second", "Three"]
+
+
+def test_builder__input_typed_while_a_button_is_answered__is_kept(builder: Builder) -> None:
+    page = builder.page
+
+    def answer_late(route: Route) -> None:
+        page.get_by_label("Label").nth(2).fill("Late")
+        route.continue_()
+
+    page.route("**/build", answer_late)
+    page.get_by_role("button", name="Add field").click()
+    expect(page.get_by_label("Label")).to_have_count(4)
+    assert builder.labels() == ["One", "Two", "Late", "Text"]
+
+
+def test_builder__on_a_phone__has_no_focused_input_below_the_bars(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    form_id = tenant.form(fields=FIELDS)
+    with at_the_dashboard(browser, service.base_url, person_of(tenant), viewport=PHONE) as (page, _):
+        page.goto(place(tenant, f"forms/{form_id}/build"))
+        page.get_by_label("Label").first.fill("Changed")
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.get_by_label("Label").nth(1).focus()
+        covered = page.evaluate(
+            "document.activeElement.getBoundingClientRect().top < "
+            "document.querySelector('.save-bar').getBoundingClientRect().bottom"
+        )
+        assert covered is False
+        expect(page.get_by_text("Unsaved changes")).to_be_in_viewport()
 
 
 def test_builder__handle_dragged__puts_the_field_where_it_is_dropped(builder: Builder) -> None:
@@ -134,7 +188,7 @@ def test_builder__mistakes__stand_at_their_row_and_nothing_is_lost(
         page.goto(place(tenant, f"forms/{form_id}/build"))
         page.get_by_label("Label").nth(1).fill("")
         page.get_by_label("Label").nth(2).fill("Kept while the other is wrong")
-        page.get_by_role("button", name="Save fields").click()
+        page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_role("alert")).to_have_text("Not saved yet: correct the marked fields below.")
         expect(page.get_by_label("Label").nth(1)).to_have_attribute("aria-invalid", "true")
         expect(page.get_by_label("Label").nth(2)).to_have_value("Kept while the other is wrong")
@@ -157,3 +211,18 @@ def test_builder__draft_changed_then_published__saves_first_and_asks_nothing(
         assert Builder(page, tenant, form_id, complaints).saved() == ["Changed", "Two", "Three"]
         expect(page.locator(".lead").get_by_text("Published")).to_be_visible()
         assert complaints == []
+
+
+def test_page_of_the_form__while_typing__is_previewed_without_a_history_or_anything_to_send(builder: Builder) -> None:
+    page = builder.page
+    page.get_by_role("link", name="Page", exact=True).click()
+    preview = page.frame_locator("#look-preview")
+    expect(preview.get_by_role("button", name="Send")).to_be_visible()
+    page.get_by_label("Text of the button").fill("Order the cake")
+    expect(preview.get_by_role("button", name="Order the cake")).to_be_visible()
+    assert preview.locator("button").evaluate("it => getComputedStyle(it).backgroundColor") != "rgb(0, 0, 0)"
+    page.get_by_label("Link back").fill("https://nora.example/cakes")
+    page.get_by_role("link", name="Thank-you page").click()
+    expect(preview.get_by_role("link", name="Back to nora.example")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/build$"))

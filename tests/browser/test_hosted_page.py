@@ -89,6 +89,17 @@ def test_plain_form_of_another_site__without_scripts__is_thanked_redirected_or_k
 
 
 @NO_SCRIPT
+def test_plain_form_of_an_allowed_site__after_thanks__leads_back_to_it(plain_visitor: Visitor) -> None:
+    visitor, page = plain_visitor, plain_visitor.page
+    form_id = visitor.tenant.form(fields=ALL_TYPES[:2], allowed_origins=[visitor.site.origin])
+    visitor.open(CONTACT.replace("<form", f'<form method="post" action="{visitor.service_url}/f/{form_id}"'), tag="")
+    visitor.send(name="Ada", email="ada@example.com")
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    link = page.get_by_role("link", name="Back to")
+    expect(link).to_have_attribute("href", f"{visitor.site.origin}/")
+
+
+@NO_SCRIPT
 def test_next_of_a_plain_form__survives_the_error_page(plain_visitor: Visitor) -> None:
     visitor, page = plain_visitor, plain_visitor.page
     visitor.forgives = ["400"]

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.services.application import Application
 from tests.support.chromium.accessibility import violations
 from tests.support.chromium.dashboard_page import at_the_dashboard, press
-from tests.support.chromium.screens import Furnished, furnish
+from tests.support.chromium.screens import Furnished
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 MAX_BAR = 64  # px, of 844
@@ -21,11 +21,6 @@ OUT_OF_SIGHT = """() => [...document.querySelectorAll("main *")]
   .filter((one) => !one.matches("pre, .tabs, .visually-hidden, .chart *") && one.checkVisibility())
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto")
   .map((one) => one.className)"""
-
-
-@pytest.fixture(scope="module")
-def furnished(service: Application) -> Furnished:  # noqa: ARG001  # the service is there first
-    return furnish()
 
 
 def home(furnished: Furnished) -> str:
@@ -108,7 +103,7 @@ def test_page__while_it_loads__shifts_nothing(
 ) -> None:
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, _):
         page.goto(dict(furnished.paths())[name], wait_until="networkidle" if name == "form-build" else "load")
-        expect(page.locator("#chart canvas" if name == "overview" else "h1").first).to_be_visible()
+        expect(page.locator(".plot" if name == "overview" else "h1").first).to_be_visible()
         assert page.evaluate(SHIFTS) < 0.02
 
 

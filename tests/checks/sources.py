@@ -28,7 +28,7 @@ EXCLUDED = (
     "/node_modules/",
     "/__pycache__/",
     "/forms_app/builds/",
-    "/dashboard/static/built/",
+    "/static/built/",
     "/tests/support/chromium/pages/",  # pages of other site builders
     "/requirements/",
 )

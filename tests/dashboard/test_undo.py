@@ -47,6 +47,7 @@ def a_webhook(tenant: Tenant, url: str) -> Webhook:
 
 def a_waiting_delivery(tenant: Tenant, webhook: Webhook, *, spam: bool = False) -> Delivery:
     """Return a delivery that failed twice and is due in an hour."""
+    assert webhook.form is not None
     submission = row(tenant, webhook.form.public_id, {"name": "Ada"}, now(), spam=spam)
     submission.dispatched_at, submission.counted_as = now(), "spam" if spam else "kept"
     submission.save()

@@ -247,6 +247,34 @@ def test_webhook__answer_of_a_rotation_loaded_again__does_not_drop_the_secret_in
         assert "whsec_" not in owner.get(path).text
 
 
+def test_webhook__of_all_forms__is_the_first_choice_and_works_without_a_form(
+    tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    offered = re.findall(r'<option value="([^"]+)"( selected)?', owner.get(place(tenant, "webhooks/new")).text)
+    assert offered == [("all", ""), (tenant.default_form_id, "")]
+    stranger, form_id = make_tenant(), tenant.form(name="Jobs")
+    assert create(owner, tenant, stranger.default_form_id, receiver.url("/hook")).status == 400
+    assert SECRET.search(create(owner, tenant, "all", receiver.url("/hook")).text)
+    refused = create(owner, tenant, form_id, receiver.url("/hook"))
+    assert refused.status == 400
+    assert "A webhook of all forms has this URL already" in text_of(refused)
+    wide = Webhook.objects.get(all_forms_of=tenant.organization)
+    page = place(tenant, f"webhooks/{wide.public_id}")
+    seen = eventually(lambda: "for all forms, since" in (text := text_of(owner.get(page))) and text)
+    assert wide.url in seen
+    assert re.search(rf"{re.escape(wide.url)}\s+All forms\s+Active", text_of(owner.get(place(tenant, "webhooks"))))
+    for path, words in (
+        (f"forms/{form_id}", "1 webhook"),
+        ("find?q=hook", "All forms"),
+        (f"deliveries?form={form_id}", ""),
+    ):
+        assert words in text_of(owner.get(place(tenant, path)))
+    owner.post(f"{page}/test", form=page)
+    assert owner.post(f"{page}/disable", form=page).status == 302
+    assert "Nothing is sent." in text_of(owner.get(page))
+    assert logged_in(owner.api, person_of(stranger)).get(page).status == 404
+
+
 def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
     path, form_id = place(tenant, "webhooks/new"), tenant.form()
     once = re.search(r'name="once" value="([^"]+)"', owner.get(path).text)

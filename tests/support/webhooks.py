@@ -21,6 +21,14 @@ def register(api: Client, tenant: Tenant, url: str, form_id: str | None = None) 
     return made
 
 
+def register_for_all_forms(api: Client, tenant: Tenant, url: str) -> dict[str, Any]:
+    """Attach an endpoint to all forms and return its record with its secret."""
+    answer = api.post("/api/webhooks", tenant.key, json={"formId": None, "url": url, "events": EVENTS})
+    assert answer.status == 201, answer.text
+    made: dict[str, Any] = answer.json()["data"]
+    return made
+
+
 def one_message(api: Client, receiver: Receiver) -> tuple[Received, str]:
     """Return a message that the service sent to a new webhook, and the webhook's secret."""
     tenant = make_tenant()

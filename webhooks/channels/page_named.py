@@ -56,13 +56,14 @@ def _is_plausible(url: str) -> bool:
 
 
 def _registered(form: Form, url: str) -> list[Webhook]:
-    active = Webhook.objects.filter(form__organization=form.organization_id, url=url, status=Webhook.Status.ACTIVE)
+    own = Webhook.objects.of_organization(form.organization_id)
+    active = own.filter(url=url, status=Webhook.Status.ACTIVE)
     return list(active.order_by("id"))[:1]
 
 
 def _pending(form: Form, url: str) -> list[Webhook]:
     # Locked, so that a concurrent activation is over, or waits and then sends the deliveries that are held now.
-    existing = Webhook.objects.filter(form=form, url=url).select_for_update(no_key=True).first()
+    existing = Webhook.objects.serving(form).filter(url=url).select_for_update(no_key=True).first()
     if existing is None and _has_room(form):
         events = [name for name, _ in public_events()]
         with transaction.atomic():

@@ -16,6 +16,7 @@ def record_named(webhook: Webhook) -> None:
 
 
 def _record(webhook: Webhook, action: str, *, old: str | None, **more: str) -> None:
-    subject = f"{webhook.url} of {webhook.form}"
     found = changes({"status": old}, {"status": str(webhook.status), **more})
-    record_event(organization=webhook.organization_id, by=SERVICE, action=action, subject=subject, changes=found)
+    record_event(
+        organization=webhook.organization_id, by=SERVICE, action=action, subject=webhook.subject, changes=found
+    )

@@ -2,8 +2,10 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from django.db.models import Q
 
 from config.times import now
 from submissions.models import Submission
@@ -39,8 +41,8 @@ class WebhookChannel(Channel[Post]):
     label = "Webhooks"
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
-        """Return each submission's webhooks that subscribe to the event: its form's, and those its page named."""
-        registered = _registered(event, {row.form_id for row in rows})
+        """Return each submission's webhooks that subscribe: its form's, those of all forms, those its page named."""
+        registered = _registered(event, rows)
         named = NamedWebhooks(rows)
         wanted = {row.pk: _wanted(event, row, registered[row.form_id], named) for row in rows}
         targets = {webhook.pk: webhook for webhooks in wanted.values() for webhook in webhooks}
@@ -98,14 +100,16 @@ def _webhook_of(delivery: Delivery) -> Webhook:
     return delivery.webhook
 
 
-def _registered(event: Event, forms: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Webhook]]:
-    """Return the webhooks of these forms that subscribe to the event, pending ones left out."""
-    by_form: dict[uuid.UUID, list[Webhook]] = defaultdict(list)
-    registered = Webhook.objects.filter(form__in=forms).exclude(status=Webhook.Status.PENDING)
-    for webhook in registered.order_by("id"):
+def _registered(event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Webhook]]:
+    """Return by form the webhooks that serve it and subscribe to the event, pending ones left out. One query."""
+    owners = {row.form_id: row.organization_id for row in rows}
+    served = Q(form__in=owners) | Q(all_forms_of__in=set(owners.values()))
+    registered = Webhook.objects.filter(served).exclude(status=Webhook.Status.PENDING).order_by("id")
+    by_owner: dict[uuid.UUID | None, list[Webhook]] = defaultdict(list)
+    for webhook in registered:
         if event.name in webhook.events:
-            by_form[webhook.form_id].append(webhook)
-    return by_form
+            by_owner[webhook.form_id or webhook.all_forms_of_id].append(webhook)
+    return {form: by_owner[form] + by_owner[organization] for form, organization in owners.items()}
 
 
 def _wanted(event: Event, row: Submission, registered: Sequence[Webhook], named: NamedWebhooks) -> list[Webhook]:

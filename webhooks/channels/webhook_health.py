@@ -18,7 +18,7 @@ from webhooks.channels.outcome import Outcome
 from webhooks.channels.trail import record_disabled
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import WEBHOOK_DISABLED
-from webhooks.models import IN_FLIGHT, Delivery, Webhook
+from webhooks.models import ALL_FORMS, IN_FLIGHT, Delivery, Webhook
 from webhooks.payloads import Notice
 
 DISABLE_AFTER = dt.timedelta(days=5)  # of failures without a single success
@@ -29,7 +29,16 @@ QUICK_MILLISECONDS = 500  # an answer before this doubles the limit of requests 
 MOST_IN_FLIGHT = 32
 GONE = "The endpoint answered 410 Gone."
 FAILING = "The endpoint failed for 5 days without a single success."
-_NOTED = ("form", "url", "status", "disabled_reason", "failing_since", "failure_count", "in_flight_limit")
+_NOTED = (
+    "form",
+    "all_forms_of",
+    "url",
+    "status",
+    "disabled_reason",
+    "failing_since",
+    "failure_count",
+    "in_flight_limit",
+)
 ACTIVE, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.DISABLED
 
 
@@ -113,7 +122,7 @@ def _notify_owners(webhook: Webhook) -> None:
         f"We stopped sending to {webhook.url}\n\nReason: {webhook.disabled_reason}\n\n"
         "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
     )
-    notice = Notice(f"Webhook disabled: {webhook.form.name}", text)
+    notice = Notice(f"Webhook disabled: {webhook.form.name if webhook.form else ALL_FORMS.lower()}", text)
     targets = [mail_target(owner.email) for owner in _owners(webhook)]
     enqueue(WEBHOOK_DISABLED, notice, targets, organization_id=webhook.organization_id)
 

@@ -19,6 +19,7 @@ import time
 from django.conf import settings
 from django.db import Error, connection
 
+from config.database import leave_connections_to_parent
 from config.outage import OUTAGE
 from config.times import now
 from webhooks.channels.outcome import Outcome
@@ -115,10 +116,17 @@ class AloneDeliverer:
             if self._step():
                 idle_since = time.monotonic()
             time.sleep(POLL_SECONDS if self._children else IDLE_POLL_SECONDS)
-        while self._children:
+        self._finish()
+        return BLOCKED if is_needed() else 0
+
+    def _finish(self) -> None:
+        """Wait for the children and record their outcomes. One that no database takes for a lease is sent again."""
+        until = time.monotonic() + settings.DELIVERY_LEASE_SECONDS
+        while self._children or (self._finished and time.monotonic() < until):
+            if self._children:
+                until = time.monotonic() + settings.DELIVERY_LEASE_SECONDS
             self._step(claims=False)
             time.sleep(POLL_SECONDS)
-        return BLOCKED if is_needed() else 0
 
     def _has_parent(self) -> bool:
         return self._parent in (None, os.getppid())
@@ -127,13 +135,13 @@ class AloneDeliverer:
         """Record outcomes, and start due deliveries. Return whether there was anything to do."""
         self._collect()
         try:
+            if time.monotonic() >= self._next_beat:  # first: a record may wait for another transaction
+                self._heartbeat.renew()
+                self._next_beat = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / BEATS
             if self._finished:
                 record(self._finished)
                 self._heartbeat.release(result.claim.token for result in self._finished)
                 self._finished = []
-            if time.monotonic() >= self._next_beat:
-                self._heartbeat.renew()
-                self._next_beat = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / BEATS
             for claim in self._claimer.claim(self._room()) if claims else ():
                 self._fork(claim)
         except Error as error:
@@ -177,6 +185,7 @@ def _send_and_exit(claim: Claim, pipe: int) -> None:
     """Send in this fork, and end it: nothing of the parent's is cleaned up, its database connection least of all."""
     status = 1
     try:
+        leave_connections_to_parent()  # a channel may read what the claim has not loaded
         (result,) = send([claim])
         written = {"outcome": dataclasses.asdict(result.outcome), "request": result.request}
         os.write(pipe, json.dumps(written).encode())  # less than a pipe holds

@@ -40,6 +40,8 @@ _LOCK = (
     "SELECT set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '5s', true), "
     "pg_advisory_xact_lock(4512201)"
 )
+# The process for lone sends renews its leases between claims, so it must not wait here: it tries again soon.
+_TRY_LOCK = _LOCK.replace("pg_advisory_xact_lock", "pg_try_advisory_xact_lock")
 _CLOSED, _PROBE_DUE, _OPEN = 0, 1, 2  # circuits
 # One statement for both: every claim needs them, most often under the lock.
 _LIVE = f"FROM {Delivery._meta.db_table} d WHERE d.lease_token IS NOT NULL AND d.lease_until >= {{now}}"
@@ -99,9 +101,8 @@ class Claimer:
         self._took_some = False
         try:
             with transaction.atomic():
-                if connection.vendor == "postgresql":
-                    with connection.cursor() as cursor:
-                        cursor.execute(_LOCK)
+                if connection.vendor == "postgresql" and not self._lock():
+                    return []
                 chosen = self._choose(candidates, room)
                 # claimable() again: the candidates were read before the lock.
                 lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
@@ -111,6 +112,11 @@ class Claimer:
             if getattr(error.__cause__, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise
         return chosen if self._took_some else []
+
+    def _lock(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(_TRY_LOCK if self._alone else _LOCK)
+            return cursor.fetchone()[-1] is not False  # the lock that waits returns nothing: "void"
 
     def _choose(self, candidates: Sequence[Candidate], room: Slots) -> list[Candidate]:
         """Return what may start now, by the deliveries in flight over all hosts."""

@@ -1,29 +1,55 @@
 /* The form builder with scripts: buttons act without a reload, fields can be dragged, leaving asks for confirmation. */
-let changed = false;
-
 const builder = () => document.getElementById("builder");
+const rowsOf = (list) => [...list.querySelectorAll(".row-card:not(.row-removed)")];
+const labelOf = (row) => row?.querySelector("input.form-control");
 const say = (text) => {
   document.getElementById("announcement").textContent = text;
 };
+const isField = (input) => input.closest("#builder-form") && input.id !== "new-type";
+const isChanged = () => builder()?.hasAttribute("data-changed");
 
-// Buttons that change the list are plain submit buttons; here htmx sends them and swaps in the response.
+document.documentElement.classList.add("builds"); // the bar shows Save only with changes; without scripts always
+
+// Buttons that change the list are plain submit buttons; here htmx sends them and swaps in the response. One after the
+// other: each sends the page as the one before left it.
+let last = Promise.resolve();
+let typedMeanwhile = null; // inputs by id, while a response is awaited
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-swaps]");
   if (!button) return;
   event.preventDefault();
-  if (button.getAttribute("aria-disabled") === "true") return;
-  const values = { [button.name]: button.value };
-  htmx
-    .ajax("POST", button.form.action, { source: button, values, target: "#builder", swap: "outerHTML" })
-    .then(() => focusAfter(button.id));
+  last = last.then(() => send(button.id));
 });
 
+async function send(id) {
+  const button = document.getElementById(id);
+  if (!button || button.getAttribute("aria-disabled") === "true") return;
+  const values = { [button.name]: button.value };
+  typedMeanwhile = new Map();
+  // Settled immediately: until then an element has the attributes of the one with its id before, which may be hidden.
+  const swap = "outerHTML settle:0ms";
+  await htmx.ajax("POST", button.form.action, { source: button, values, target: "#builder", swap });
+  for (const [input, { value, checked }] of typedMeanwhile) {
+    const same = document.getElementById(input);
+    if (same) Object.assign(same, { value, checked });
+  }
+  typedMeanwhile = null;
+  focusAfter(id);
+}
+
+function name(row) {
+  labelOf(row)?.focus();
+  labelOf(row)?.select();
+}
+
 function focusAfter(id) {
-  changed = true;
   const [verb, key] = [id.slice(0, id.indexOf("-")), id.slice(id.indexOf("-") + 1)];
-  const rows = [...builder().querySelectorAll(".row-card")];
-  if (id === "add") rows.at(-1)?.querySelector("input.form-control").select();
-  else if (verb === "remove") document.getElementById("add").focus();
+  const row = builder().querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (id === "add") name(rowsOf(builder()).at(-1));
+  else if (verb === "copy") name(row?.nextElementSibling);
+  else if (verb === "remove") document.getElementById(`restore-${key}`)?.focus();
+  else if (verb === "restore") labelOf(row)?.focus();
   else {
     const same = document.getElementById(id);
     const other = document.getElementById(`${verb === "up" ? "down" : "up"}-${key}`);
@@ -32,19 +58,20 @@ function focusAfter(id) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const row = event.altKey && event.target.closest?.(".row-card");
+  const row = event.altKey && event.target.closest?.(".row-card:not(.row-removed)");
   if (!row || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
   event.preventDefault();
-  const sibling = event.key === "ArrowUp" ? row.previousElementSibling : row.nextElementSibling;
-  if (!sibling) return;
-  place(row, event.key === "ArrowUp" ? sibling : sibling.nextElementSibling);
+  const rows = rowsOf(row.parentElement);
+  const other = rows[rows.indexOf(row) + (event.key === "ArrowUp" ? -1 : 1)];
+  if (!other) return;
+  place(row, event.key === "ArrowUp" ? other : other.nextElementSibling);
   event.target.focus();
   announcePlace(row);
 });
 
 function place(row, before) {
   row.parentElement.insertBefore(row, before);
-  const rows = [...row.parentElement.children];
+  const rows = rowsOf(row.parentElement);
   for (const one of rows) {
     one.querySelector("[id^=up-]").ariaDisabled = one === rows[0] ? "true" : null;
     one.querySelector("[id^=down-]").ariaDisabled = one === rows.at(-1) ? "true" : null;
@@ -52,10 +79,10 @@ function place(row, before) {
 }
 
 function announcePlace(row) {
-  const rows = [...row.parentElement.children];
-  const label = row.querySelector("input.form-control").value || "Field";
+  const rows = rowsOf(row.parentElement);
+  const label = labelOf(row).value || "Field";
   say(`${label}, now ${rows.indexOf(row) + 1} of ${rows.length}.`);
-  row.querySelector("input.form-control").dispatchEvent(new Event("change", { bubbles: true }));
+  labelOf(row).dispatchEvent(new Event("change", { bubbles: true }));
 }
 
 // Dragging by pointer events: the same for mouse, pen and finger. The document listens, because a row that moves in the
@@ -86,17 +113,16 @@ document.addEventListener("pointerdown", (event) => {
   }
 });
 
-document.addEventListener("change", (event) => {
-  if (event.target.closest("#builder-form") && event.target.id !== "new-type") changed = true;
-});
-document.addEventListener("input", (event) => {
-  if (event.target.closest("#builder-form") && event.target.id !== "new-type") changed = true;
-});
+for (const name of ["input", "change"]) {
+  document.addEventListener(name, (event) => {
+    if (!isField(event.target)) return;
+    builder().toggleAttribute("data-changed", true);
+    typedMeanwhile?.set(event.target.id, event.target);
+  });
+}
 document.addEventListener("submit", (event) => {
-  if (event.target.id !== "builder-form") return;
-  changed = false;
-  builder().removeAttribute("data-changed");
+  if (event.target.id === "builder-form") builder().removeAttribute("data-changed");
 });
 addEventListener("beforeunload", (event) => {
-  if (changed || builder()?.hasAttribute("data-changed")) event.preventDefault();
+  if (isChanged()) event.preventDefault();
 });

@@ -1,49 +1,67 @@
-/* Submissions per day, drawn by uPlot in the colors of the page. The table below shows the same numbers. */
-const place = document.getElementById("chart");
-const columns = JSON.parse(document.getElementById("chart-data").textContent);
-const scheme = matchMedia("(prefers-color-scheme: dark)");
-const DAY = 86400; // seconds
-let chart = null;
+/* The numbers of one day of a chart, at the pointer, at the finger, or with the arrow keys. */
+const days = (chart) => [...chart.querySelectorAll(".day")];
 
-// Tokens are `light-dark(…)`, which a canvas does not understand; the computed color of an element is resolved.
-function color(token) {
-  place.style.color = `var(${token})`;
-  const found = getComputedStyle(place).color;
-  place.style.color = "";
-  return found;
+function prepare(root) {
+  for (const chart of root.querySelectorAll("[data-chart]:not([tabindex])")) {
+    for (const title of chart.querySelectorAll(".day > title")) title.remove(); // a second tip, later and in gray
+    chart.tabIndex = 0;
+    chart.setAttribute("role", "group");
+    chart.setAttribute("aria-label", "Chart of submissions per day. The arrow keys read one day after the other.");
+    const tip = document.createElement("div");
+    tip.className = "tip";
+    tip.role = "status";
+    tip.hidden = true;
+    chart.append(tip);
+    chart.addEventListener("pointermove", (event) => show(chart, under(chart, event)));
+    chart.addEventListener("pointerdown", (event) => show(chart, under(chart, event)));
+    chart.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide(chart));
+    chart.addEventListener("blur", () => hide(chart));
+    chart.addEventListener("keydown", (event) => walk(chart, event));
+  }
 }
 
-function draw() {
-  chart?.destroy();
-  const [ink, line, accent, spam] = ["--quiet", "--hairline", "--accent", "--line"].map(color);
-  const font = `12px ${getComputedStyle(place).fontFamily}`;
-  const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-  const whole = (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString() : ""));
-  const bars = uPlot.paths.bars({ size: [0.7, 40] });
-  const options = {
-    width: place.clientWidth,
-    height: 220,
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    // Half a day more at both ends: a bar is centered on its day, and would be cut.
-    scales: {
-      x: { range: (_, min, max) => [min - DAY / 2, max + DAY / 2] },
-      y: { range: (_, _min, max) => [0, Math.max(4, max * 1.1)] },
-    },
-    legend: { live: true },
-    cursor: { y: false },
-    axes: [
-      { ...axis, values: [[DAY, "{MMM} {D}", null, null, null, null, null, null, 1]] },
-      { ...axis, values: whole, size: 60 },
-    ],
-    series: [
-      { value: (_, seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "") },
-      { label: "Received", width: 0, stroke: accent, fill: accent, paths: bars, points: { show: false } },
-      { label: "Spam", width: 0, stroke: spam, fill: spam, paths: bars, points: { show: false } },
-    ],
-  };
-  chart = new uPlot(options, columns, place);
+// The whole height of a day counts, and the room below it, where a finger covers no bar.
+function under(chart, event) {
+  const plot = chart.querySelector(".plot").getBoundingClientRect();
+  const all = days(chart);
+  const place = Math.floor(((event.clientX - plot.left) / plot.width) * all.length);
+  return all[Math.min(Math.max(place, 0), all.length - 1)];
 }
 
-draw();
-scheme.addEventListener("change", draw);
-new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: 220 })).observe(place);
+function walk(chart, event) {
+  const all = days(chart);
+  const last = all.length - 1;
+  const at = all.findIndex((day) => day.classList.contains("shown"));
+  const from = at < 0 ? last + 1 : at;
+  const next = { ArrowLeft: from - 1, ArrowRight: at < 0 ? 0 : at + 1, Home: 0, End: last }[event.key];
+  if (event.key === "Escape") hide(chart);
+  if (next === undefined) return;
+  event.preventDefault();
+  show(chart, all[Math.min(Math.max(next, 0), last)]);
+}
+
+function show(chart, day) {
+  const tip = chart.querySelector(".tip");
+  if (day.classList.contains("shown")) return;
+  hide(chart);
+  day.classList.add("shown");
+  const { day: name, kept, spam } = day.dataset;
+  tip.replaceChildren(line("strong", name), line("span", kept), line("span", spam));
+  tip.hidden = false;
+  const bar = day.querySelector(".slot").getBoundingClientRect();
+  const frame = chart.getBoundingClientRect();
+  const middle = bar.left + bar.width / 2 - frame.left - tip.offsetWidth / 2;
+  tip.style.left = `${Math.min(Math.max(middle, 0), frame.width - tip.offsetWidth)}px`;
+}
+
+function line(element, textContent) {
+  return Object.assign(document.createElement(element), { textContent });
+}
+
+function hide(chart) {
+  chart.querySelector(".shown")?.classList.remove("shown");
+  chart.querySelector(".tip").hidden = true;
+}
+
+prepare(document);
+document.addEventListener("htmx:load", (event) => prepare(event.detail.elt.parentElement ?? document));

@@ -36,6 +36,15 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// A user without a time zone gets the browser's, from the next page on. The account's page changes it.
+const zoneless = document.querySelector("[data-presets-zone]");
+if (zoneless) {
+  const preset = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+  const headers = JSON.parse(document.body.getAttribute("hx-headers")); // the CSRF token
+  const body = new URLSearchParams({ preset });
+  fetch(zoneless.dataset.presetsZone, { method: "POST", headers, body }).catch(() => {});
+}
+
 // After its time, the same button is the ordinary action (dashboard/changes/undo.py).
 for (const button of document.querySelectorAll("[data-later]"))
   setTimeout(() => {
@@ -69,7 +78,6 @@ const UNITS = [
   ["minute", 60],
 ];
 const distance = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime][title]")) {
@@ -81,8 +89,6 @@ function showTimes(root) {
       : seconds > 1
         ? "in a moment"
         : "just now";
-    time.dataset.utc ||= time.title;
-    time.title = `${local.format(moment)} (${time.dataset.utc})`;
   }
 }
 

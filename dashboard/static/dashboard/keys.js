@@ -5,9 +5,12 @@ const OFF = "fieldpost-single-keys";
 const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 
 const rows = () => [...document.querySelectorAll("main table tbody tr")].filter((row) => row.querySelector("a[href]"));
-const here = () => document.activeElement?.closest("main tbody tr");
+const here = () =>
+  document.activeElement?.closest("main tbody tr") ?? document.querySelector("main tbody tr[aria-current]");
 
+// Where a row is open next to its list, the next one is opened.
 function move(step) {
+  if (!document.dispatchEvent(new CustomEvent("list:step", { detail: step, cancelable: true }))) return;
   const all = rows();
   const at = all.indexOf(here());
   const next = all[Math.min(Math.max(at < 0 ? 0 : at + step, 0), all.length - 1)];

@@ -1,9 +1,14 @@
 /* The live list: new submissions appear at its top. A token opens the stream for a limited time. When the stream or the
-   connection ends, a new token continues after the last received submission. Values are set as text, never as HTML. */
+   connection ends, a new token continues after the last received submission. */
 const PAUSES = [1000, 2000, 5000, 10000, 30000];
 const PAGE_ROWS = 25;
 const MAX_ROWS = 100;
+const MAX_ASKED = 25;
+const MOST_UNREAD = 99;
+const GATHER = 50; // milliseconds
 const MIN_RELOAD = 30000; // milliseconds
+const waiting = new Set(); // ids of submissions that are not shown yet
+let gathering = 0;
 let stream = null;
 let failures = 0;
 let timer = 0;
@@ -30,7 +35,7 @@ function open(live, url) {
   });
   stream.addEventListener("submission", (event) => {
     live.dataset.after = event.lastEventId;
-    show(live, JSON.parse(event.data));
+    announce(live, JSON.parse(event.data).id);
   });
   // Too many submissions were missed: reload the list. Not within MIN_RELOAD, or a page could reload forever.
   stream.addEventListener("reset", () => {
@@ -65,50 +70,60 @@ function showState(live, text, on) {
   if (state.textContent !== text) state.textContent = text;
 }
 
-function show(live, submission) {
+// The service draws the rows, so that they are those of the list. It is asked once for all that arrive together.
+function announce(live, id) {
+  waiting.add(id);
+  clearTimeout(gathering);
+  gathering = setTimeout(() => fetchRows(live), waiting.size < MAX_ASKED ? GATHER : 0);
+}
+
+async function fetchRows(live) {
   const list = live.parentElement;
   const form = list.querySelector("form");
   const body = form.querySelector("tbody");
-  if (body.querySelector(`input[value="${submission.id}"]`)) return;
-  count(live, form.querySelector(".pages"), submission.id);
-  list.querySelector("#nothing")?.remove();
-  form.hidden = false;
-  const names = [...form.querySelectorAll("thead [data-name]")].map((cell) => cell.dataset.name);
-  const oneForm = !form.querySelector("thead th:nth-child(3)") || names.length > 0;
+  const ids = [...waiting].slice(0, MAX_ASKED);
+  if (!live.isConnected || !ids.length) return;
+  if (form.hidden) {
+    waiting.clear();
+    // Its columns are not known yet.
+    htmx.ajax("GET", location.href, { target: "#list", select: "#list", swap: "outerHTML" });
+    return;
+  }
+  const address = new URL(live.dataset.rows, location);
+  for (const id of ids) address.searchParams.append("row", id);
+  for (const cell of form.querySelectorAll("thead [data-name]"))
+    address.searchParams.append("column", cell.dataset.name);
+  try {
+    const answer = await fetch(address, { redirect: "error" });
+    if (!answer.ok) throw new Error(answer.status);
+    const template = document.createElement("template");
+    template.innerHTML = await answer.text();
+    for (const id of ids) waiting.delete(id);
+    for (const row of template.content.querySelectorAll("tr")) insert(live, form, body, row);
+  } catch {
+    gathering = setTimeout(() => fetchRows(live), PAUSES[1]);
+    return;
+  }
+  if (waiting.size) fetchRows(live);
+}
+
+function insert(live, form, body, row) {
+  const { value: id } = row.querySelector("input[name=id]");
+  if (body.querySelector(`input[value="${id}"]`)) return;
+  count(live, form, id);
   // Ids are in order of arrival; a submission that was committed late goes to its position, or to an older page.
   const ids = [...body.querySelectorAll("input[name=id]")].map((box) => box.value);
-  const place = ids.findIndex((id) => id < submission.id);
+  const place = ids.findIndex((other) => other < id);
   if (place < 0 && ids.length >= PAGE_ROWS) return;
-  const row = body.insertRow(place);
-  row.className = "fresh";
-  const box = element("input", { type: "checkbox", className: "form-check-input", name: "id", value: submission.id });
-  box.setAttribute("aria-label", `Select the submission of ${submission.createdAt}`);
-  cell(row, "tick").append(box);
-  const link = element("a", { href: live.dataset.address.replace("SUBMISSION", submission.id) });
-  link.append(
-    element("time", { dateTime: submission.createdAt, title: submission.createdAt, textContent: "just now" }),
-  );
-  const received = cell(row, "nowrap");
-  received.append(link);
-  if (submission.held) received.append(" ", element("span", { className: "state warn", textContent: "Held" }));
-  if (oneForm) {
-    for (const name of names) cell(row, "clip", name).textContent = submission.values[name] ?? "";
-    const more = Object.keys(submission.values).filter((name) => !names.includes(name)).length;
-    cell(row, "quiet small nowrap").textContent = more ? `${more} more` : "";
-  } else {
-    cell(row, "clip", "Form").textContent = submission.formName ?? "";
-    const glance = cell(row, "glance");
-    for (const [name, text] of Object.entries(submission.values).slice(0, 3)) {
-      const pair = element("span", { className: "pair" });
-      pair.append(element("span", { className: "quiet", textContent: name }), ` ${text}`);
-      glance.append(pair);
-    }
-  }
+  body.insertBefore(row, place < 0 ? null : body.rows[place]);
   while (body.rows.length > MAX_ROWS) body.deleteRow(-1);
+  form.elements.rows.value = body.rows.length;
+  if (id > form.elements.newest.value) form.elements.newest.value = id;
 }
 
 // The footer goes on from the number of the page. A submission can be sent again after a reconnect, and counts once.
-function count(live, pages, id) {
+function count(live, form, id) {
+  const pages = form.querySelector(".pages");
   const where = pages.querySelector(".where[data-total]");
   live.counted ??= new Set();
   if (!where || live.counted.has(id)) return;
@@ -116,22 +131,16 @@ function count(live, pages, id) {
   const total = Number(where.dataset.total) + 1;
   const last = Math.ceil(total / PAGE_ROWS);
   where.dataset.total = total;
+  form.elements.total.value = total;
   where.textContent = `${total.toLocaleString("en-US")} · page 1 of ${last.toLocaleString("en-US")}`;
+  const unread = document.querySelector("[data-unread]");
+  const more = Number(unread.textContent) + 1;
+  if (more) unread.textContent = more > MOST_UNREAD ? `${MOST_UNREAD}+` : more; // NaN: it is "99+"
+  unread.hidden = false;
   if (last < 2) return;
   for (const link of pages.querySelectorAll("a")) link.hidden = false;
   const oldest = pages.querySelector(".oldest");
   oldest.href = oldest.getAttribute("href").replace(/page=\d+$/, `page=${last}`);
-}
-
-function cell(row, className, label) {
-  const made = row.insertCell();
-  made.className = className;
-  if (label) made.dataset.label = label; // the heading of the column, where a row is a card
-  return made;
-}
-
-function element(name, properties) {
-  return Object.assign(document.createElement(name), properties);
 }
 
 function start(root) {

@@ -1,13 +1,13 @@
 """docs/recipes.md: each block, with what its framework makes of it, sends a form from a page in Chromium."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.guides.blocks import VALUES, blocks, filled_in, with_form
+from tests.browser.guides.components import build, open_component, run
+from tests.browser.guides.snippets import VALUES, blocks, filled_in, with_form
 from tests.support.chromium.coverage import TOOLS
 from tests.support.chromium.site import PAGES
 from tests.support.chromium.visitor import Visitor
@@ -32,24 +32,6 @@ def write(folder: Path, visitor: Visitor, *files: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(filled_in(RECIPES[file], visitor))
     return folder / files[0]
-
-
-def run(*command: str) -> str:
-    done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def build(kind: str, entry: Path) -> tuple[str, str]:
-    """Return the HTML and the script that the recipe's framework makes of it."""
-    made = json.loads(run("node", str(Path(__file__).with_name("build.mjs")), kind, str(entry)))
-    return made["html"], made["script"]
-
-
-def open_component(visitor: Visitor, kind: str, entry: Path) -> None:
-    html, script = build(kind, entry)
-    url = visitor.site.add(script, path=f"/{kind}.js", headers={"Content-Type": "text/javascript; charset=utf-8"})
-    visitor.open(f'<div id="app">{html}</div><script src="{url}"></script>', tag="")
 
 
 def test_blocks__of_the_page__all_have_a_test() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.guides.blocks import VALUES, blocks, filled_in, with_form
+from tests.browser.guides.snippets import VALUES, blocks, filled_in, with_form
 from tests.support.chromium.visitor import Visitor
 
 BLOCKS = [code for _, _, code in blocks("start")]

@@ -12,7 +12,9 @@ from tests.support.tables.dashboard_table import IN_ORGANIZATION
 from tests.support.tenants import make_tenant
 
 pytestmark = pytest.mark.on_sqlite
-FRAGMENTS = {"submissions-live", "submission-story", "exports-progress", "form-preview", "audit-export"}
+FRAGMENTS = {
+    *("submissions-live", "submission-story", "exports-progress", "form-preview", "form-page-preview", "audit-export"),
+}
 
 
 def test_screens__every_one_of_an_organization__has_its_part() -> None:

@@ -91,7 +91,10 @@ FRAGMENTS = {"submissions-live"}
 # Every page without an object in its address comes from the table of addresses.
 SCREENS = [
     *((name, "") for name, it in IN_ORGANIZATION.items() if it.get and it.thing is Row.thing and name not in FRAGMENTS),
-    *((f"form{part}", "form") for part in ("", "-build", "-settings", "-spam", "-notifications", "-archive")),
+    *(
+        (f"form{part}", "form")
+        for part in ("", "-build", "-html", "-page", "-settings", "-spam", "-notifications", "-archive")
+    ),
     *((f"webhook{part}", "webhook") for part in ("", "-rotate", "-delete", "-replay")),
     *((name, "key") for name in ("key-regenerate", "key-revoke")),
     ("submission", "submission"),

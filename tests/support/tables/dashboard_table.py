@@ -83,6 +83,13 @@ def a_submission(tenant: Tenant) -> dict[str, Any]:
     return {"submission_id": put(tenant, tenant.default_form_id, {"message": "Hello"})}
 
 
+def a_test_submission(tenant: Tenant) -> dict[str, Any]:
+    made = a_submission(tenant)
+    pk = decode_id(Prefix.SUBMISSION, made["submission_id"])
+    Submission.objects.filter(pk=pk).update(controls={Submission.TEST: "dashboard"})
+    return {"form_id": tenant.default_form_id, **made}
+
+
 def a_delivery(tenant: Tenant) -> dict[str, Any]:
     pk = decode_id(Prefix.SUBMISSION, a_submission(tenant)["submission_id"])
     submission = Submission.objects.get(pk=pk)
@@ -103,6 +110,7 @@ def an_invitation(tenant: Tenant) -> dict[str, Any]:
 
 IN_ORGANIZATION: dict[str, Row] = {
     "overview": Row(get=MEMBER),
+    "first-steps": Row(post=MEMBER, data={"do": "hide"}),
     "find": Row(get=MEMBER),
     "plan": Row(get=MEMBER),
     "refused": Row(get=MEMBER),
@@ -117,6 +125,8 @@ IN_ORGANIZATION: dict[str, Row] = {
     "member-resend": Row(post=ADMIN, thing=an_invitation),
     "member-take-back": Row(post=ADMIN, thing=an_invitation),
     "organization": Row(get=ADMIN, post=ADMIN, data={"name": "Renamed"}),
+    "organization-brand": Row(get=ADMIN, post=ADMIN, data={"accent": "#c2410c"}),
+    "organization-logo": Row(post=ADMIN, data={"do": "remove"}),
     "organization-second-step": Row(post=OWNER, data={"demanded": "0"}),
     "organization-end": Row(get=OWNER, post=OWNER, data={"typed": "not its name"}, done=400),
     # Keys.
@@ -127,7 +137,12 @@ IN_ORGANIZATION: dict[str, Row] = {
     # Forms.
     "forms": Row(get=MEMBER),
     "form-new": Row(get=MEMBER, post=MEMBER, data={"name": "New", "start": "contact"}),
+    "form-new-html": Row(get=MEMBER, post=MEMBER, data={"html": "<input name=a>"}, done=200),
+    "form-html": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"html": "<input name=a>"}, done=200),
+    "form-duplicate": Row(post=MEMBER, thing=a_form),
     "form": Row(get=MEMBER, thing=a_form),
+    "form-test": Row(post=MEMBER, thing=a_form),
+    "form-test-delete": Row(post=MEMBER, thing=a_test_submission),
     "form-publish": Row(post=MEMBER, thing=a_draft),
     "form-unpublish": Row(post=MEMBER, thing=a_form),
     "form-archive": Row(get=MEMBER, post=MEMBER, thing=a_form),
@@ -135,6 +150,8 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-build": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"do": "add"}, done=200),
     "form-preview": Row(post=MEMBER, thing=a_form, done=200),
     "form-settings": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"name": "Other"}),
+    "form-page": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"button_label": "Order"}),
+    "form-page-preview": Row(get=MEMBER, thing=a_form),
     "form-spam": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
     "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
     "form-recipient-ask": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
@@ -143,6 +160,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "submissions": Row(get=MEMBER),
     "submissions-live": Row(get=MEMBER),
     "submissions-act": Row(post=MEMBER, data={"do": "spam"}),
+    "submissions-columns": Row(post=MEMBER),
     "submission": Row(get=MEMBER, thing=a_submission),
     "submission-story": Row(get=MEMBER, thing=a_submission),
     "exports": Row(get=MEMBER),
@@ -165,6 +183,14 @@ IN_ORGANIZATION: dict[str, Row] = {
     "delivery-retry": Row(post=ADMIN, thing=a_delivery),
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
-PERSONAL = {"home", "account", "account-delete", "organization-new", "find-submission", "invitations"}
+PERSONAL = {
+    "home",
+    "account",
+    "account-time-zone",
+    "account-delete",
+    "organization-new",
+    "find-submission",
+    "invitations",
+}
 # The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
 OPEN = {"invitation"}

@@ -22,7 +22,7 @@ LIMIT = 256 * 1024  # bytes
     [(29, 0, False), (31, 19_000, True), (31, 21_000, False), (40, 190_000, True), (40, 210_000, False)],
 )
 def test_body__after_so_long_with_so_much__is_too_slow_or_not(seconds: int, received: int, is_too_slow: bool) -> None:
-    body = Body(lambda: None)
+    body = Body(lambda: None, 1_000_000)
     body.received = received
 
     assert body.is_too_slow(time.monotonic() + seconds) is is_too_slow

@@ -62,7 +62,11 @@ def belongs(submission: Submission, scope: Scope) -> bool:
         and scope.spam in (None, submission.spam)
         and (scope.since is None or at >= scope.since)
         and (scope.until is None or at < scope.until)
-        and any(scope.text.casefold() in value.casefold() for value in submission.data.values())
+        and all(
+            any(text.casefold() in value.casefold() for value in submission.data.values())
+            for text in (scope.text, *scope.also)
+        )
+        and not (scope.unread and (submission.is_read or submission.spam))
     )
 
 
@@ -129,6 +133,20 @@ def test_find_page__text__is_the_plain_list(many: Many, form: int | None) -> Non
         check_pages(
             many, many.scope(form, text=text, spam=None, since=START, until=dt.datetime(2026, 3, 3, tzinfo=dt.UTC))
         )
+
+
+@pytest.mark.usefixtures("way")
+def test_find_page__several_texts__are_all_found_in_any_values(many: Many) -> None:
+    for text, *also in (("hello", "no 1"), ("again", "no 1", "2"), ("no 1", "late", "HELLO"), ("hello", "absent")):
+        check_pages(many, many.scope(None, text=text, also=tuple(also)))
+
+
+def test_find_page__unread__is_the_plain_list_without_spam(many: Many) -> None:
+    for submission in many.rows[::3]:
+        submission.is_read = True
+    Submission.objects.bulk_update(many.rows, ["is_read"])
+    for form in (0, 1, None):
+        assert check_pages(many, many.scope(form, unread=True, spam=None)) > 0
 
 
 @pytest.mark.usefixtures("way")

@@ -49,6 +49,18 @@ def make_webhook(form: Form, **values: Any) -> Webhook:
     return Webhook.objects.create(form=form, **{**start, **values})
 
 
+def make_webhook_of_all_forms(form: Form, **values: Any) -> Webhook:
+    """Return an active webhook of all forms of a form's organization."""
+    start = {"url": f"http://127.0.0.1:9/{next(_numbers)}", "events": ["submission.created"]}
+    return Webhook.objects.create(all_forms_of=form.organization, **{**start, **values})
+
+
+def form_of(webhook: Webhook) -> Form:
+    """Return the form of a webhook that has one."""
+    assert webhook.form is not None
+    return webhook.form
+
+
 def submission_of(delivery: Delivery) -> Submission:
     """Return the submission of a delivery that has one."""
     assert delivery.submission is not None
@@ -69,7 +81,7 @@ def make_deliveries(count: int, *, webhooks: int = 1) -> list[Webhook]:
     """Return webhooks, each on its own form, that share so many due deliveries evenly."""
     made = [make_webhook(make_form()) for _ in range(webhooks)]
     for number in range(count):
-        make_submission(made[number % webhooks].form)
+        make_submission(form_of(made[number % webhooks]))
     dispatch_all()
     assert Delivery.objects.due().count() == count
     return made

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from forms_app.actions import create_form
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all, write_before
-from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
+from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, make_webhook_of_all_forms, totals
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks.channels.page_named import MAX_PENDING
 from webhooks.models import Delivery, Message, Webhook
@@ -206,6 +208,38 @@ def activate(webhook: Webhook) -> None:
         change_webhook(webhook, {"status": "active"})
     finally:
         connection.close()
+
+
+@pytest.mark.django_db
+def test_dispatch__webhooks_of_all_forms__get_every_form_of_their_organization_in_one_query() -> None:
+    form, stranger = make_form(), make_form()
+    wide, foreign = make_webhook_of_all_forms(form), make_webhook_of_all_forms(stranger)
+    own = make_webhook(form)
+    make_webhook_of_all_forms(form, events=[])
+    make_webhook_of_all_forms(form, status="disabled", disabled_reason="Disabled by hand.")
+    later = create_form(organization=form.organization, name="Later", status="published")
+    rows = [make_submission(one) for one in (form, later, stranger)]
+    with CaptureQueriesContext(connection) as queries:
+        dispatch_all()
+    assert sum('FROM "webhooks_webhook"' in query["sql"] for query in queries.captured_queries) == 1
+    found = Delivery.objects.exclude(status="canceled").values_list("submission", "webhook")
+    assert set(found) == {
+        (rows[0].pk, own.pk),
+        (rows[0].pk, wide.pk),
+        (rows[1].pk, wide.pk),
+        (rows[2].pk, foreign.pk),
+    }
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", [{}, {"status": "disabled", "disabled_reason": "Disabled by hand."}])
+def test_dispatch__page_names_the_url_of_all_forms__adds_no_delivery_and_no_webhook(state: dict[str, str]) -> None:
+    form = make_form()
+    wide = make_webhook_of_all_forms(form, **state)
+    make_submission(form, controls={"_webhook": wide.url})
+    dispatch_all()
+    assert [delivery.webhook_id for delivery in Delivery.objects.all()] == [wide.pk]
+    assert list(Webhook.objects.all()) == [wide]
 
 
 @pytest.mark.django_db

@@ -8,9 +8,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from config.times import now
+from forms_app.actions import create_form
 from submissions.models import Submission, Tally
 from tests.support.deliveries import make_delivery
-from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
+from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, make_webhook_of_all_forms
 from webhooks.log_queries import Health, by_channel, delivery_health, undelivered_submissions
 from webhooks.models import Delivery, Webhook
 
@@ -64,6 +65,19 @@ def test_by_channel__of_a_form__are_its_webhooks_and_its_mails() -> None:
     assert [part.count() for part in by_channel(rows, form=None)] == [5]
 
 
+def test_by_channel__webhook_of_all_forms__is_in_the_log_of_each_form_with_its_submissions() -> None:
+    form = make_form()
+    other = create_form(organization=form.organization, name="Other")
+    wide = make_webhook_of_all_forms(form)
+    ours = delivery_of(make_submission(form), to=wide)
+    theirs = delivery_of(make_submission(other), to=wide)
+    make_delivery(wide, event="test", status="failed", finished_at=now())
+    rows = Delivery.objects.all()
+    for of_form, expected in ((form, ours), (other, theirs)):
+        for channel, found in (("", [set(), {expected}]), ("webhook", [set(), {expected}]), ("mail", [set()])):
+            assert [set(part) for part in by_channel(rows, form=of_form, channel=channel)] == found
+
+
 def test_health__counts_the_last_day_and_what_needs_a_look(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     form, other = make_form(), make_form()
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
@@ -75,7 +89,8 @@ def test_health__counts_the_last_day_and_what_needs_a_look(django_assert_num_que
     delivery_of(make_submission(form), attempt_count=0, **later)
     make_webhook(form)
     make_webhook(form, status=Webhook.Status.PENDING)
-    make_webhook(form, status=Webhook.Status.DISABLED, disabled_reason="Disabled by hand.")
+    make_webhook_of_all_forms(form, status=Webhook.Status.DISABLED, disabled_reason="Disabled by hand.")
+    make_webhook_of_all_forms(other, status=Webhook.Status.DISABLED, disabled_reason="Disabled by hand.")
     with django_assert_num_queries(3):
         health = delivery_health(form.organization)
     assert health == Health(delivered_24h=5, failed_24h=2, retrying=1, disabled_webhooks=1, pending_webhooks=1)

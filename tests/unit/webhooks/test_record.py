@@ -19,6 +19,7 @@ from tests.unit.webhooks.rows import (
     REFUSED,
     claim_due,
     claim_one,
+    form_of,
     make_deliveries,
     make_form,
     make_webhook,
@@ -140,14 +141,14 @@ def test_health__a_single_success__begins_the_count_anew() -> None:
 
 def test_health__endpoint_is_gone__cancels_what_it_is_still_owed_and_tells_each_owner_once() -> None:
     (webhook,) = make_deliveries(6)
-    form, owner = webhook.form, owner_of(webhook.form)
+    organization, owner = webhook.organization, owner_of(form_of(webhook))
     second = User.objects.create_user("second.owner@example.com")
-    Membership.objects.create(organization=form.organization, user=second, role="owner")
+    Membership.objects.create(organization=organization, user=second, role="owner")
     for role, address in (("admin", "admin@example.com"), ("member", "member@example.com")):
         user = User.objects.create_user(address)
-        Membership.objects.create(organization=form.organization, user=user, role=role)
+        Membership.objects.create(organization=organization, user=user, role=role)
     left = User.objects.create_user("left@example.com", is_active=False)
-    Membership.objects.create(organization=form.organization, user=left, role="owner")
+    Membership.objects.create(organization=organization, user=left, role="owner")
 
     record([result(claim, GONE) for claim in claim_due(2)])
     webhook.refresh_from_db()
@@ -160,7 +161,7 @@ def test_health__endpoint_is_gone__cancels_what_it_is_still_owed_and_tells_each_
 
 def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbox: list[Any]) -> None:
     (webhook,) = make_deliveries(1)
-    owner = owner_of(webhook.form)
+    owner = owner_of(form_of(webhook))
     attempt_with(GONE)
     assert send_one().outcome.succeeded
     (mail,) = mailoutbox

@@ -24,7 +24,7 @@ def test_claim__many_due_deliveries_of_a_suspended_organization__takes_the_other
     (webhook,) = make_deliveries(MANY)
     Delivery.objects.update(next_attempt_at=Now() - dt.timedelta(hours=1))
     other = make_delivery(make_webhook(make_form()))
-    suspend_organization(webhook.form.organization, by=None)
+    suspend_organization(webhook.organization, by=None)
     assert claim_one().delivery == other
     assert Delivery.objects.waiting_for_resume().count() == MANY
     assert claim_due(5) == []
@@ -32,16 +32,16 @@ def test_claim__many_due_deliveries_of_a_suspended_organization__takes_the_other
 
 def test_resume__deliveries_that_wait__are_due_again() -> None:
     (webhook,) = make_deliveries(3)
-    suspend_organization(webhook.form.organization, by=None)
+    suspend_organization(webhook.organization, by=None)
     assert claim_due(5) == []
-    resume_organization(webhook.form.organization, by=None)
+    resume_organization(webhook.organization, by=None)
     assert Delivery.objects.due().count() == 3
 
 
 def test_release_strays__resume_that_was_interrupted__is_finished_and_others_wait() -> None:
     first, second = make_deliveries(2, webhooks=2)
     for webhook in (first, second):
-        suspend_organization(webhook.form.organization, by=None)
+        suspend_organization(webhook.organization, by=None)
     assert claim_due(5) == []
     Organization.objects.filter(pk=first.organization_id).update(suspended_at=None)
     assert (release_strays(), claim_one().delivery.webhook) == (1, first)

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from config.times import now
 from tests.unit.webhooks.outbox.backlogs import let_pass, make_backlog
-from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, make_form, make_webhook, result
+from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, form_of, make_form, make_webhook, result
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.webhook_health import MOST_IN_FLIGHT, PROBE_EVERY
 from webhooks.models import IN_FLIGHT, Delivery, Webhook
@@ -122,7 +122,7 @@ def test_circuit__open__changes_no_schedule(webhook: Webhook) -> None:
 
 def test_circuit__of_one_endpoint__does_not_touch_another(webhook: Webhook) -> None:
     open_circuit()
-    other = make_webhook(webhook.form)
+    other = make_webhook(form_of(webhook))
     make_backlog(other, 2)
     assert [claim.delivery.webhook for claim in claim_due(WAITING)] == [other, other]
 

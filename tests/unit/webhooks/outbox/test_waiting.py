@@ -122,7 +122,7 @@ def test_walk__suspended_organization__is_left_out() -> None:
     make_backlog(busy, OLDEST)
     make_backlog(suspended, 2, age=A_MINUTE)
     make_backlog(other, 2, age=A_MINUTE)
-    suspend_organization(suspended.form.organization, by=None)
+    suspend_organization(suspended.organization, by=None)
     found = targets(Waiting().candidates(ROOM))
     assert (found[suspended.public_id], found[other.public_id]) == (0, 2)
 
@@ -130,7 +130,7 @@ def test_walk__suspended_organization__is_left_out() -> None:
 def test_candidates__suspended_organization_is_among_the_oldest__is_noted() -> None:
     (suspended,) = webhooks(1)
     make_backlog(suspended, 2)
-    suspend_organization(suspended.form.organization, by=None)
+    suspend_organization(suspended.organization, by=None)
     waiting = Waiting()
     assert waiting.candidates(ROOM) == []
     assert waiting.suspended == {suspended.organization_id}

@@ -1,0 +1,86 @@
+"""HTML forms for the look of hosted pages: of one form, and of an organization."""
+
+from typing import Any
+
+from django import forms
+
+from config.api.errors import ValidationFailed
+from config.api.serializers import validate
+from dashboard.html_forms.forms import add_details
+from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
+from forms_app.serializers import PageChanges
+from keys.branding.logos import UnfitLogo
+
+LONGEST = {"description": MAX_DESCRIPTION, "button_label": MAX_BUTTON_LABEL, "return_url": MAX_RETURN_URL}
+ACCEPTED = "image/png,image/jpeg,image/webp,image/gif"
+
+
+class PageForm(forms.Form):
+    """The texts of a form's hosted page."""
+
+    description = forms.CharField(
+        required=False,
+        label="Description",
+        max_length=LONGEST["description"],
+        help_text="Shown above the fields. Line breaks are kept.",
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    button_label = forms.CharField(
+        required=False,
+        label="Text of the button",
+        max_length=LONGEST["button_label"],
+        help_text="A verb and its object, such as “Reserve a table”. Empty: “Send”.",
+        widget=forms.TextInput(attrs={"placeholder": "Send", "autocomplete": "off"}),
+    )
+    return_url = forms.CharField(
+        required=False,
+        label="Link back from the thank-you page",
+        max_length=LONGEST["return_url"],
+        help_text="Empty: the page that the visitor came from, if it is one of the form's allowed origins.",
+        widget=forms.URLInput(attrs={"placeholder": "https://example.com"}),
+    )
+    names = {name: name for name in LONGEST}
+
+    @classmethod
+    def showing(cls, form: Form) -> "PageForm":
+        """Return the HTML form with the stored texts."""
+        return cls(initial={name: getattr(form, name) for name in cls.names})
+
+    def values(self) -> dict[str, Any]:
+        """Return the changes for `change_form`. Raises ValidationFailed."""
+        return validate(PageChanges(data={name: self.cleaned_data[name] for name in self.names}))
+
+    def show(self, failure: ValidationFailed) -> None:
+        """Add each error to its input."""
+        add_details(self, failure, self.names)
+
+
+class AccentForm(forms.Form):
+    """The accent of an organization."""
+
+    accent = forms.CharField(
+        required=False,
+        max_length=20,
+        label="Accent color",
+        help_text="For the button of your pages and mails, as six hexadecimal digits. Empty: Fieldpost's green.",
+        widget=forms.TextInput(attrs={"placeholder": "#2563eb", "autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+class LogoForm(forms.Form):
+    """The file of a logo."""
+
+    logo = forms.FileField(
+        label="Logo",
+        required=False,  # a missing or empty file is refused with a better message
+        allow_empty_file=True,
+        help_text="A PNG, JPEG, WebP or GIF picture, up to 1 MB. It is stored as a PNG of at most 480 by 160 pixels.",
+        widget=forms.FileInput(attrs={"accept": ACCEPTED}),
+    )
+
+    def content(self) -> bytes:
+        """Return the bytes of the file. Raises UnfitLogo without one."""
+        file = self.cleaned_data["logo"]
+        if file is None:
+            raise UnfitLogo("Choose a picture first.")
+        return bytes(file.read())

@@ -1,0 +1,1 @@
+"""Lists of submissions: their columns, values, and actions on everything that matches."""

@@ -1,0 +1,158 @@
+"""The fields that pasted HTML becomes, and the reasons for inputs that become none."""
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from config.api.errors import ValidationFailed
+from config.api.serializers import validate
+from dashboard.new_forms.pasted_html import FoundInput, PastedPage, words_of
+from forms_app.field_definitions import (
+    CAPTCHA_FIELDS,
+    MAX_FIELDS,
+    MAX_NAME,
+    MAX_PLACEHOLDER,
+    PAGE_CONTROL_FIELDS,
+    is_framework_field,
+)
+from forms_app.field_kinds import FieldType, kind_of
+from forms_app.serializers import MAX_OPTIONS, FieldDefinitionSerializer
+
+TYPES = {
+    "text": FieldType.TEXT,
+    "search": FieldType.TEXT,
+    "email": FieldType.EMAIL,
+    "tel": FieldType.PHONE,
+    "url": FieldType.URL,
+    "number": FieldType.NUMBER,
+    "range": FieldType.NUMBER,
+    "date": FieldType.DATE,
+    "textarea": FieldType.TEXTAREA,
+    "hidden": FieldType.HIDDEN,
+}
+GROUPS = {
+    "radio": FieldType.SELECT,
+    "select": FieldType.SELECT,
+    "checkbox": FieldType.CHECKBOX,
+    "select-multiple": FieldType.CHECKBOX,
+}
+NEVER = {"file": "Forms have no file fields.", "password": "A form must not ask for passwords."}
+SECRETS = ("cc-", "one-time-code")  # autocomplete; forms.js never sends them (docs/pages.md)
+MAX_SHOWN = 50  # inputs that are left out
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reason:
+    """An input of the page, and why it becomes no field, or another than it was."""
+
+    name: str
+    text: str
+
+
+@dataclasses.dataclass(slots=True)
+class FoundFields:
+    """Field definitions, the inputs that are left out, and remarks on those that change."""
+
+    fields: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    left_out: list[Reason] = dataclasses.field(default_factory=list)
+    remarks: list[Reason] = dataclasses.field(default_factory=list)
+
+    @property
+    def more_left_out(self) -> int:
+        """How many of `left_out` a page does not show."""
+        return max(0, len(self.left_out) - MAX_SHOWN)
+
+    @property
+    def shown_left_out(self) -> list[Reason]:
+        """The first of `left_out`."""
+        return self.left_out[:MAX_SHOWN]
+
+
+def fields_from(page: PastedPage, *, taken: Collection[str] = (), may_require: bool = True) -> FoundFields:
+    """
+    Return the fields for the inputs of a page, in its order, under the names that the page sends.
+
+    `taken`: the names that the form has. `may_require`: whether its fields can be required.
+    """
+    found = FoundFields(left_out=[Reason(name, "A custom element: add its field by hand.") for name in page.custom])
+    for name, inputs in _by_name(page.inputs).items():
+        reason = _reason_against(name, inputs, taken)
+        if not reason and len(taken) + len(found.fields) >= MAX_FIELDS:
+            reason = f"A form has at most {MAX_FIELDS} fields."
+        if reason:
+            found.left_out.append(Reason(name[:MAX_NAME], reason))
+        else:
+            _add(found, name, inputs, may_require=may_require)
+    nameless = [one.label or one.type for one in page.inputs if not one.name]
+    found.left_out += [Reason(label, "Without a name, browsers do not send it.") for label in nameless]
+    return found
+
+
+def _by_name(inputs: Sequence[FoundInput]) -> dict[str, list[FoundInput]]:
+    grouped: dict[str, list[FoundInput]] = {}
+    for one in inputs:
+        if one.name:
+            grouped.setdefault(one.name, []).append(one)
+    return grouped
+
+
+def _reason_against(name: str, inputs: Sequence[FoundInput], taken: Collection[str]) -> str:
+    """Return why inputs become no field; "" if they may."""
+    first = inputs[0]
+    reasons = {
+        NEVER.get(first.type, ""): first.type in NEVER,
+        "Disabled inputs are not sent.": all(one.disabled for one in inputs),
+        "Card numbers and one-time codes are never sent.": first.autocomplete.startswith(SECRETS),
+        "A control field: it is used, and not stored.": name in PAGE_CONTROL_FIELDS or name in CAPTCHA_FIELDS,
+        "A token of a framework.": is_framework_field(name),
+        "The form has a field with this name.": name in taken,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_require: bool) -> None:
+    first = inputs[0]
+    field, remark = _choice(name, inputs) if first.type in GROUPS else _single(name, first)
+    field["required"] = any(one.required for one in inputs)
+    if field["required"] and not may_require:
+        field["required"], remark = False, "Optional, because the default form cannot require a field."
+    try:
+        found.fields.append(dict(validate(FieldDefinitionSerializer(data=field))))
+    except ValidationFailed as failure:
+        found.left_out.append(
+            Reason(name[:MAX_NAME], failure.details[0].sentence if failure.details else failure.message)
+        )
+        return
+    if remark:
+        found.remarks.append(Reason(field["label"], remark))
+
+
+def _single(name: str, one: FoundInput) -> tuple[dict[str, Any], str]:
+    kind = TYPES.get(one.type)
+    field = {"name": name, "label": one.label or words_of(name) or name, "type": (kind or FieldType.TEXT).value}
+    if one.placeholder and one.placeholder != one.label and kind_of(field["type"]).control in ("input", "textarea"):
+        field["placeholder"] = one.placeholder[:MAX_PLACEHOLDER]
+    return field, "" if kind else f"Text, because there is no field type for “{one.type[:30]}”."
+
+
+def _choice(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:
+    """Return a Select or Checkbox. Its options are the values that the page sends."""
+    first = inputs[0]
+    kind = GROUPS[first.type]
+    is_select = first.type.startswith("select")
+    if first.type == "checkbox" and len(inputs) == 1:
+        return {"name": name, "label": first.label or words_of(name), "type": kind.value}, ""
+    label = first.label if is_select else first.group or words_of(name)
+    pairs = first.options if is_select else [(one.value, one.label) for one in inputs if one.type == first.type]
+    options = list(dict.fromkeys(value for value, _ in pairs if value))
+    field: dict[str, Any] = {"name": name, "label": label or name, "type": kind.value}
+    if len(options) > MAX_OPTIONS:
+        remark = f"Text, because it has {len(options)} options and a {kind.value} has at most {MAX_OPTIONS}."
+        return {**field, "type": FieldType.TEXT.value}, remark
+    if options:
+        field["options"] = options
+    blank = next((text for value, text in pairs if not value and text), "")
+    if blank and kind is FieldType.SELECT and is_select:
+        field["placeholder"] = blank[:MAX_PLACEHOLDER]
+    differ = any(value and text and value != text for value, text in pairs)
+    return field, "Its options are the values that your page sends, not their texts." if differ else ""

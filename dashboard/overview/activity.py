@@ -1,0 +1,125 @@
+"""Submissions of an organization or a form by day: the figures and the chart."""
+
+import dataclasses
+from functools import cached_property
+
+from django.utils import timezone
+
+from dashboard.overview.charts import DEFAULT_RANGE, RANGES, Bar, Chart, chosen_range, draw_chart
+from forms_app.models import Form
+from keys.models import Organization
+from submissions.reading.days import DayCount, count_days
+
+
+@dataclasses.dataclass(frozen=True)
+class Activity:
+    """
+    `counts`: at least twice `days`, oldest first, today the last one. `form`: None for all forms. `zone`: the name of
+    the time zone of the days.
+    """
+
+    days: int
+    form: Form | None
+    counts: list[DayCount]
+    zone: str
+
+    @cached_property
+    def chosen(self) -> list[DayCount]:
+        """The days of the chosen range."""
+        return self.counts[-self.days :]
+
+    @cached_property
+    def chart(self) -> Chart:
+        """The drawing."""
+        return draw_chart(self.chosen)
+
+    @property
+    def received(self) -> int:
+        """Submissions in the range, spam included."""
+        return self.received_in(self.days)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there was any submission in the days that are known."""
+        return any(count.received for count in self.counts)
+
+    @property
+    def spam(self) -> int:
+        """Those that are spam."""
+        return sum(count.spam for count in self.chosen)
+
+    @property
+    def before(self) -> int:
+        """Submissions in as many days before the range."""
+        return self.received_in(self.days, ago=self.days)
+
+    @property
+    def today(self) -> int:
+        """Submissions of today."""
+        return self.received_in(1)
+
+    @property
+    def week(self) -> int:
+        """Submissions of the last 7 days."""
+        return self.received_in(7)
+
+    @property
+    def week_before(self) -> int:
+        """Submissions of the 7 days before those."""
+        return self.received_in(7, ago=7)
+
+    @property
+    def month(self) -> int:
+        """Submissions of the last 30 days."""
+        return self.received_in(30)
+
+    @property
+    def month_before(self) -> int:
+        """Submissions of the 30 days before those."""
+        return self.received_in(30, ago=30)
+
+    @property
+    def spam_of_month(self) -> int:
+        """Spam of the last 30 days."""
+        return sum(count.spam for count in self.counts[-30:])
+
+    @property
+    def spam_share(self) -> int:
+        """Spam of the last 30 days as a percentage of all."""
+        return share(self.spam_of_month, self.month)
+
+    def received_in(self, days: int, *, ago: int = 0) -> int:
+        """Return the submissions of so many days, the last of them `ago` days before today."""
+        return sum(count.received for count in self.counts[len(self.counts) - days - ago : len(self.counts) - ago])
+
+    @property
+    def ranges(self) -> list[tuple[int, bool]]:
+        """`(days, is_chosen)` of each range."""
+        return [(days, days == self.days) for days in RANGES]
+
+    @property
+    def query(self) -> str:
+        """The chosen form, to append to a query string; "" for all."""
+        return f"&form={self.form.public_id}" if self.form else ""
+
+    @property
+    def newest_first(self) -> list[Bar]:
+        """The days of the chart for a table."""
+        return self.chart.bars[::-1]
+
+
+def activity_of(organization: Organization, form: Form | None, *, days: str) -> Activity:
+    """Return the activity in the range that `?days=` names, in days of the user's time zone."""
+    number = chosen_range(days)
+    counts = count_days(
+        organization.pk,
+        form.pk if form else None,
+        days=2 * max(number, DEFAULT_RANGE),
+        zone=timezone.get_current_timezone(),
+    )
+    return Activity(number, form, counts, timezone.get_current_timezone_name())
+
+
+def share(part: int, whole: int) -> int:
+    """Return a rounded percentage; a part above 0 is at least 1."""
+    return max(1, round(100 * part / whole)) if part and whole else 0

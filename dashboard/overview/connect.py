@@ -1,0 +1,130 @@
+"""The ways to connect a page with a form: a tab each, with code that has the form's id and a publishable key."""
+
+import dataclasses
+from collections.abc import Callable
+
+from forms_app import snippets
+from forms_app.models import Form
+from forms_app.react_snippet import react_component
+from forms_app.spam_protection import SpamProtection
+from keys.models import Organization
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Code:
+    """A snippet: `label` names it, for its copy button too; `advice` says where it goes."""
+
+    label: str
+    advice: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Way:
+    """
+    A tab. `codes`: the snippets that it needs, in order. `more`: one that is rarely needed.
+
+    `needs_key`: its code has a publishable key. `proves`: a visitor of it can pass proof of work and captchas.
+    """
+
+    name: str
+    label: str
+    advice: str
+    codes: Callable[[Form, str], list[Code]]
+    needs_key: bool = True
+    proves: bool = False
+    more: Callable[[Form, str], Code] | None = None
+
+
+def _script(form: Form, key: str) -> list[Code]:
+    html = "A form of your page. Keep yours if it has one, or paste this one and change it as you like."
+    tag = "Once on the page, before </body>. It sends every form of the page."
+    return [
+        Code("The form", html, snippets.scripted_html(form)),
+        Code("Script tag", tag, snippets.script_tag(form, key)),
+    ]
+
+
+def _pinned(form: Form, key: str) -> Code:
+    advice = "Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
+    return Code("Script tag, pinned", advice, snippets.script_tag(form, key, pinned=True))
+
+
+WAYS = (
+    Way(
+        "script",
+        "Script tag",
+        "Visitors stay on your page, see messages at the fields, and nothing is lost on a bad connection.",
+        _script,
+        proves=True,
+        more=_pinned,
+    ),
+    Way(
+        "html",
+        "HTML",
+        "Works without any script. Visitors go to a thank-you page, or to the address in the settings of the form.",
+        lambda form, _key: [Code("Plain HTML", "Paste it into your page.", snippets.plain_html(form))],
+        needs_key=False,
+        proves=True,
+    ),
+    Way(
+        "react",
+        "React",
+        "A component without a package of ours. Before its script has loaded it works as plain HTML.",
+        lambda form, _key: [Code("React component", "Save it as Form.jsx.", react_component(form))],
+        needs_key=False,
+    ),
+    Way(
+        "fetch",
+        "fetch",
+        "From your own JavaScript.",
+        lambda form, key: [Code("fetch", "Replace the example values.", snippets.fetch_call(form, key))],
+    ),
+    Way(
+        "curl",
+        "curl",
+        "From a shell, to see an answer of the API.",
+        lambda form, key: [Code("curl", "Replace the example values.", snippets.curl_command(form, key))],
+    ),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Connection:
+    """The chosen way for a form. `key`: "" without a usable publishable key."""
+
+    form: Form
+    way: Way
+    key: str
+
+    @property
+    def ways(self) -> list[tuple[Way, bool]]:
+        """Every way, and whether it is the chosen one."""
+        return [(way, way == self.way) for way in WAYS]
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the code needs a publishable key and there is none."""
+        return self.way.needs_key and not self.key
+
+    @property
+    def codes(self) -> list[Code]:
+        """The snippets to show."""
+        return [] if self.lacks_key else self.way.codes(self.form, self.key)
+
+    @property
+    def more(self) -> Code | None:
+        """A snippet to show on demand."""
+        return self.way.more(self.form, self.key) if self.way.more and not self.lacks_key else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the form asks for a proof that this way does not send."""
+        protection = SpamProtection.of(self.form.spam_protection)
+        return not self.way.proves and bool(protection.proof_of_work or protection.captcha)
+
+
+def connection_of(organization: Organization, form: Form, *, way: str) -> Connection:
+    """Return the way that `?snippet=` names, the first one by default."""
+    chosen = next((each for each in WAYS if each.name == way), WAYS[0])
+    return Connection(form, chosen, snippets.publishable_key(organization))

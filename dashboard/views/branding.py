@@ -1,0 +1,128 @@
+"""How hosted pages and mails look: the texts of a form's page with a preview, and an organization's accent and logo."""
+
+from contextlib import suppress
+
+from csp.decorators import csp_update
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_POST, require_safe
+
+from config.api.errors import ApiError, ValidationFailed
+from config.web_server.body import LARGE_BODY_BYTES
+from dashboard.access import MemberRequest, find_form, in_organization
+from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
+from forms_app.actions import change_form
+from forms_app.models import Form
+from keys.branding.brand import brand_of
+from keys.branding.changes import remove_logo, set_accent, set_logo
+from keys.branding.colors import UnfitColor, check_accent
+from keys.branding.logos import TOO_LARGE, UnfitLogo
+from keys.models import Role
+from submissions.hosted import pages
+
+framing_itself = csp_update({"frame-src": ["'self'"]})
+
+
+@framing_itself
+@in_organization()
+def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
+    """Show and save the texts of a form's page."""
+    form = find_form(request, form_id)
+    entered = PageForm(request.POST) if request.method == "POST" else PageForm.showing(form)
+    if request.method == "POST" and entered.is_valid():
+        try:
+            change_form(form, **entered.values())
+        except ValidationFailed as failure:
+            entered.show(failure)
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            messages.success(request, "Saved. The form's page shows it now.")
+            return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
+    context = {"form": form, "entered": entered}
+    return render(request, "dashboard/form_look.html", context, status=400 if entered.errors else 200)
+
+
+@in_organization()
+@require_safe
+@xframe_options_sameorigin
+def preview(request: MemberRequest, form_id: str) -> HttpResponse:
+    """Show a form's page as visitors see it, with texts and an accent of the query that are not saved yet."""
+    form = find_form(request, form_id)
+    for name, longest in LONGEST.items():
+        if name in request.GET:
+            setattr(form, name, request.GET[name].replace("\0", "")[:longest])
+    with suppress(KeyError, UnfitColor):  # it is shown with the saved one
+        form.organization.accent = check_accent(request.GET["accent"])
+    return pages.preview(request, form, is_thanks=request.GET.get("show") == "thanks")
+
+
+@framing_itself
+@in_organization(Role.ADMIN)
+def brand(request: MemberRequest) -> HttpResponse:
+    """Show logo and accent, and save the accent."""
+    own = request.member.organization
+    entered = AccentForm(request.POST or None, initial={"accent": own.accent})
+    if request.method == "POST" and entered.is_valid():
+        try:
+            set_accent(own, entered.cleaned_data["accent"], by=request.member.user)
+        except UnfitColor as error:
+            entered.add_error("accent", str(error))
+            return _show(request, accent=entered, suggestion=error.suggestion, status=400)
+        messages.success(request, "Saved. Pages and mails show it now.")
+        return redirect("dashboard:organization-brand", own.slug)
+    return _show(request, accent=entered, status=400 if entered.errors else 200)
+
+
+@framing_itself
+@in_organization(Role.ADMIN)
+@require_POST
+def logo(request: MemberRequest) -> HttpResponse:
+    """Replace the logo, or remove it."""
+    own = request.member.organization
+    if request.POST.get("do") == "remove":
+        remove_logo(own, by=request.member.user)
+        messages.success(request, "The logo is removed.")
+        return redirect("dashboard:organization-brand", own.slug)
+    entered = LogoForm(request.POST, request.FILES)
+    entered.full_clean()
+    try:
+        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGE_BODY_BYTES:  # the web server has cut the file
+            raise UnfitLogo(TOO_LARGE)
+        set_logo(own, entered.content(), by=request.member.user)
+    except UnfitLogo as error:
+        entered.add_error("logo", str(error))
+        return _show(request, logo=entered, status=400)
+    messages.success(request, "Saved. Pages and mails show it now.")
+    return redirect("dashboard:organization-brand", own.slug)
+
+
+def _show(
+    request: MemberRequest,
+    *,
+    accent: AccentForm | None = None,
+    logo: LogoForm | None = None,
+    suggestion: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    own = request.member.organization
+    own.refresh_from_db(fields=["accent", "logo_name"])  # refused values are not shown as saved
+    context = {
+        "accent": accent or AccentForm(initial={"accent": own.accent}),
+        "logo": logo or LogoForm(),
+        "brand": brand_of(own),
+        "suggestion": suggestion,
+        "form": Form.objects.get(organization=own, is_default=True),
+    }
+    return render(request, "dashboard/organization_brand.html", context, status=status)
+
+
+urlpatterns = [
+    path("forms/<str:form_id>/page", form_page, name="form-page"),
+    path("forms/<str:form_id>/page/preview", preview, name="form-page-preview"),
+    path("organization/brand", brand, name="organization-brand"),
+    path("organization/logo", logo, name="organization-logo"),
+]

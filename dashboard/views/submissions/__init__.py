@@ -1,0 +1,1 @@
+"""Submissions: the list, one submission, actions on several, and the columns of a list."""

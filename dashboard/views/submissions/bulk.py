@@ -1,0 +1,158 @@
+"""Actions on selected submissions, or on all that the filters of the list select."""
+
+import dataclasses
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
+
+from config.api.errors import ApiError, RateLimited
+from config.ids import Prefix, encode_id
+from config.paging import whole_number
+from dashboard.access import MemberRequest, busy, in_organization
+from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
+from dashboard.inbox.everything import take_step
+from dashboard.inbox.table import Table
+from dashboard.views.exports import export_chosen
+from submissions.lifecycle.held import release_many
+from submissions.lifecycle.read_marks import mark_read
+from submissions.lifecycle.spam_marks import delete_many, mark_many
+from submissions.models import Submission
+from submissions.reading.listing import count_bounded
+from submissions.reading.shares import searching
+
+MAX_SELECTED = 100  # rows of one bulk action; a page shows fewer
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Action:
+    """
+    The change that a button makes to submissions of an organization, by their ids.
+
+    `said`: the end of the message about it; `doing`: the heading while it goes on.
+    """
+
+    run: Callable[..., int]
+    said: str
+    doing: str
+
+
+ACTIONS = {
+    "spam": Action(partial(mark_many, spam=True), "marked as spam. No notifications are sent.", "Marking as spam"),
+    "not-spam": Action(
+        partial(mark_many, spam=False), "marked as not spam and delivered like new ones.", "Marking as not spam"
+    ),
+    "read": Action(mark_read, "marked as read.", "Marking as read"),
+    "unread": Action(partial(mark_read, is_read=False), "marked as unread.", "Marking as unread"),
+    "release": Action(release_many, "released and delivered like new ones.", "Releasing"),
+    "delete-now": Action(delete_many, "deleted permanently.", "Deleting"),
+}
+QUIET = {"read", "unread"}  # shown by the list itself
+
+
+@in_organization()
+@require_POST
+def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
+    """Apply one action: mark, release, delete (after a confirmation), export."""
+    filters = SubmissionsFilterForm(request.POST, organization=request.member.organization)
+    back = _back(request, filters)
+    try:
+        ids = parse_ids(request.POST.getlist("id"), most=MAX_SELECTED)
+        newest = parse_ids(request.POST.getlist("newest"), most=1)
+    except ApiError:
+        ids, newest = [], []
+    do = request.POST.get("do", "")
+    # A row can be unticked after "select all": then the tick of "all" is out of sight, and must not count.
+    is_whole_page = len(ids) >= whole_number(request.POST.get("rows", "")) and request.POST.get("all") == "on"
+    if newest and (is_whole_page or "seen" in request.POST):
+        return _act_on_all(request, filters, do, newest[0], back)
+    if do not in {*ACTIONS, "delete", "export"} or not ids:
+        messages.warning(request, "Select submissions first, then choose an action.")
+        return redirect(back)
+    if do == "export":
+        return export_chosen(request, _own(request).filter(pk__in=ids))
+    if do == "delete":
+        rows = _own(request).filter(pk__in=ids).select_related("form").order_by("-id")
+        return _ask_to_delete(request, filters, {"table": Table.of(list(rows), None), "count": len(rows)}, back)
+    changed = ACTIONS[do].run(ids, organization_id=request.member.organization.pk)
+    _report(request, do, changed)
+    return redirect(back)
+
+
+def _act_on_all(
+    request: MemberRequest, filters: SubmissionsFilterForm, do: str, newest: uuid.UUID, back: str
+) -> HttpResponse:
+    """Apply an action to everything that the filters select, up to the newest id that the list showed."""
+    organization = request.member.organization
+    scope = filters.narrowing().scope(organization)
+    if do == "export":
+        return redirect(f"{reverse('dashboard:exports', args=[organization.slug])}?{filters.query()}")
+    try:
+        with searching(organization.pk, scope.text or "everything"):
+            if do == "delete":
+                count, is_exact = count_bounded(scope)
+                asked = {"count": count, "is_exact": is_exact, "newest": encode_id(Prefix.SUBMISSION, newest)}
+                return _ask_to_delete(request, filters, asked, back)
+            if do not in ACTIONS:
+                return redirect(back)
+            run = partial(ACTIONS[do].run, organization_id=organization.pk)
+            is_first = "seen" not in request.POST
+            step = take_step(scope, run, before=uuid.UUID(int=min(newest.int + is_first, 2**128 - 1)))
+    except RateLimited as refusal:
+        return busy(request, refusal)
+    seen, changed = step.seen + _posted(request, "seen"), step.changed + _posted(request, "changed")
+    if step.before is None:
+        _report(request, do, changed)
+        return redirect(back)
+    context = {
+        "do": do,
+        "doing": ACTIONS[do].doing,
+        "back": back,
+        "kept": filters.kept(),
+        "seen": seen,
+        "changed": changed,
+        "total": max(_posted(request, "total"), seen),
+        "newest": encode_id(Prefix.SUBMISSION, step.before),
+    }
+    return render(request, "dashboard/submissions_progress.html", context)
+
+
+def _posted(request: MemberRequest, name: str) -> int:
+    """Return a count of the steps before. It comes from the page, and is only shown."""
+    return whole_number(request.POST.get(name, ""))
+
+
+def _own(request: MemberRequest) -> Any:
+    return Submission.objects.filter(organization=request.member.organization)
+
+
+def _ask_to_delete(
+    request: MemberRequest, filters: SubmissionsFilterForm, asked: dict[str, Any], back: str
+) -> HttpResponse:
+    return render(request, "dashboard/submissions_delete.html", {**asked, "back": back, "kept": filters.kept()})
+
+
+def _report(request: MemberRequest, do: str, changed: int) -> None:
+    if changed:
+        are = "submission is" if changed == 1 else "submissions are"
+        messages.success(request, f"{intcomma(changed)} {are} {ACTIONS[do].said}")
+    elif do == "release":
+        messages.warning(request, "None of these submissions is held.")
+    elif do not in QUIET:
+        messages.info(request, "Nothing changed: these submissions were marked or deleted before.")
+
+
+def _back(request: MemberRequest, filters: SubmissionsFilterForm) -> str:
+    """Return the address of the list. Its query is parsed and rebuilt, so that it cannot lead to another site."""
+    query = filters.query()
+    return f"{reverse('dashboard:submissions', args=[request.member.organization.slug])}{'?' if query else ''}{query}"
+
+
+urlpatterns = [path("submissions/act", act_on_chosen, name="submissions-act")]

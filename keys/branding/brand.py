@@ -1,0 +1,71 @@
+"""The brand of an organization as pages and mails show it: accent, logo, name."""
+
+import base64
+import dataclasses
+import hashlib
+import re
+
+from config.api.middleware import BRAND
+from keys.branding.colors import text_on
+from keys.models import Organization
+
+DEFAULT_ACCENT = "#0b6e4f"  # `green` of brand/tokens.css
+SHOWN_WIDTH, SHOWN_HEIGHT = 240, 56  # CSS pixels at most; the stored picture has more for sharp screens
+_NAME = re.compile(r"[0-9a-f]{32}-(?P<width>\d{1,3})x(?P<height>\d{1,3})(?:-(?P<tone>dark|light))?")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShownLogo:
+    """`path`: of its address. `width`, `height`: in CSS pixels. `tone`: see LogoImage."""
+
+    path: str
+    width: int
+    height: int
+    tone: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Brand:
+    """`own_accent`: "" for the default one."""
+
+    name: str
+    own_accent: str
+    logo: ShownLogo | None
+
+    @property
+    def accent(self) -> str:
+        """The color of buttons."""
+        return self.own_accent or DEFAULT_ACCENT
+
+    @property
+    def on_accent(self) -> str:
+        """The color of text on the accent."""
+        return text_on(self.accent)
+
+    @property
+    def style(self) -> str:
+        """The rule of the organization's own accent; both modes have the same, because it is visible in both."""
+        if not self.own_accent:
+            return ""
+        return f":root{{--accent:{self.accent};--accent-strong:{self.accent};--on-accent:{self.on_accent}}}"
+
+    @property
+    def style_source(self) -> str:
+        """The source of a Content-Security-Policy that allows `style` in a page, and no other (CSP 3, 2.3.1)."""
+        digest = hashlib.sha256(self.style.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'" if self.style else ""
+
+
+def brand_of(organization: Organization) -> Brand:
+    """Return the brand of an organization. Costs no query."""
+    return Brand(organization.name, organization.accent, _shown(organization.logo_name))
+
+
+def _shown(name: str) -> ShownLogo | None:
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    width, height = int(found["width"]), int(found["height"])
+    scale = min(1.0, SHOWN_WIDTH / width, SHOWN_HEIGHT / height)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return ShownLogo(f"{BRAND}{name}.png", *size, found["tone"] or "")

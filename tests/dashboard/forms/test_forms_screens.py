@@ -1,0 +1,444 @@
+"""Forms in the dashboard over HTTP, without scripts: made, built, published, set up, archived, erased."""
+
+import html
+import re
+import shlex
+
+import pytest
+
+from forms_app.models import Form
+from keys.access_keys import revoke_key
+from keys.models import AccessKey, AuditEvent
+from submissions.lifecycle.erasure import erase_form, finish_all_erasing
+from submissions.models import Submission, Tally
+from tests.services.client import Answer, Client
+from tests.services.receivers import MailReceiver
+from tests.services.waiting import eventually
+from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
+from tests.support.mail_links import press
+from tests.support.rows import put, put_many
+from tests.support.tenants import Tenant, make_tenant, text_field
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.quick
+
+ALL_TYPES = [
+    *(
+        text_field(kind, type=kind, required=False)
+        for kind in ("Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Hidden")
+    ),
+    text_field("size", type="Select", options=["S", "M"], required=True),
+    text_field("terms", type="Checkbox", required=False),
+    text_field("topics", type="Checkbox", options=["It's new", "Offers"], required=False),
+]
+HOSTILE = "</pre><script>alert(1)</script>"
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def member(api: Client, tenant: Tenant) -> Browser:
+    return logged_in(api, member_of(tenant.organization, "member"))
+
+
+@pytest.fixture
+def owner(api: Client, tenant: Tenant) -> Browser:
+    return logged_in(api, person_of(tenant))
+
+
+def form_of(tenant: Tenant, form_id: str) -> Form:
+    return next(form for form in Form.objects.filter(organization=tenant.organization) if form.public_id == form_id)
+
+
+def snippets_of(page: Answer) -> list[str]:
+    return [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page.text, re.DOTALL)]
+
+
+def test_list__shows_state_counts_and_the_default__and_archived_ones_apart(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(name="Busy", fields=ALL_TYPES)
+    put_many(tenant, form_id, [{"n": str(n)} for n in range(3)])
+    page = text_of(member.get(place(tenant, "forms")))
+    assert "Busy Published 11 3" in page
+    assert "Inbox receives submissions without a form ID Published any 0" in page
+    member.send(place(tenant, f"forms/{form_id}/archive"))
+    member.get(place(tenant, "forms"))  # a message is shown once
+    assert "Busy" not in text_of(member.get(place(tenant, "forms")))
+    assert "Busy Archived" in text_of(member.get(place(tenant, "forms?status=archived")))
+
+
+def test_form__published_and_unpublished__takes_submissions_or_not(
+    api: Client, tenant: Tenant, member: Browser
+) -> None:
+    form_id = tenant.form(published=False)
+    path = place(tenant, f"forms/{form_id}")
+    statuses = []
+    for act in ("publish", "unpublish"):
+        statuses.append(api.post(f"/api/submit?formId={form_id}", tenant.key, json={"a": "b"}).status)
+        member.post(f"{path}/{act}", form=path)
+        statuses.append(api.post(f"/api/submit?formId={form_id}", tenant.key, json={"a": "b"}).status)
+    assert statuses == [403, 201, 201, 403]
+
+
+def test_default_form__unpublished_or_archived__stays_and_says_why(tenant: Tenant, member: Browser) -> None:
+    path = place(tenant, f"forms/{tenant.default_form_id}")
+    for act in ("unpublish", "archive"):
+        page = member.follow(member.post(f"{path}/{act}", form=path))
+        assert "The default form receives submissions without a form id" in text_of(page)
+    assert form_of(tenant, tenant.default_form_id).status == "published"
+
+
+WAYS = ("script", "html", "react", "fetch", "curl")
+
+
+def code_of(tenant: Tenant, member: Browser, form_id: str) -> dict[str, list[str]]:
+    """Return the snippets of each tab."""
+    return {way: snippets_of(member.get(place(tenant, f"forms/{form_id}?snippet={way}"))) for way in WAYS}
+
+
+def test_snippets__hold_the_publishable_key_and_are_shown_not_run(api: Client, tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field(HOSTILE, required=True)])
+    page = member.get(place(tenant, f"forms/{form_id}"))
+    code, service = code_of(tenant, member, form_id), f"http://127.0.0.1:{api.port}"
+    tag = f'<script src="{service}/forms.js" data-key="{tenant.publishable}" data-form-id="{form_id}"></script>'
+    form, script, pinned = code["script"]
+    assert snippets_of(page) == code["script"]
+    assert script == tag
+    assert form.startswith("<form>\n"), "without an action: the script sends it"
+    assert re.search(rf'src="{service}/forms\.[0-9a-f]{{12}}\.js" integrity="sha384-[^"]+" crossorigin', pinned)
+    assert f'action="{service}/f/{form_id}" method="post"' in code["html"][0]
+    assert f'const ADDRESS = "{service}/f/{form_id}";' in code["react"][0]
+    assert "<script>" not in form + code["html"][0], "escaped for the page it is pasted into"
+    assert all(tenant.publishable in one for one in (pinned, *code["fetch"], *code["curl"]))
+    assert not re.search(r"fp_(?!pub_)\w{20}", page.text)
+    assert "<script>alert" not in page.text
+
+
+def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(
+    api: Client, tenant: Tenant, member: Browser
+) -> None:
+    form_id = tenant.form(fields=[{**field, "required": True} for field in ALL_TYPES])
+    (command,) = code_of(tenant, member, form_id)["curl"]
+    curl, url, _, key, _, media_type, _, data = shlex.split(command)
+    headers = dict(header.split(": ", 1) for header in (key, media_type))
+    assert curl == "curl"
+    assert api.post(url.partition(str(api.port))[2], data=data, headers=headers).status == 201
+
+
+def test_snippets__optional_choices__are_not_made_for_the_visitor(tenant: Tenant, member: Browser) -> None:
+    fields = [
+        {"name": "cake", "label": "Cake", "type": "Select", "required": False, "options": ["Chocolate", "Lemon"]},
+        {"name": "agree", "label": "I agree", "type": "Checkbox", "required": False},
+        {"name": "weight", "label": "Weight", "type": "Number", "required": False},
+        {"name": "source", "label": "Source", "type": "Hidden", "required": False},
+    ]
+    code = code_of(tenant, member, tenant.form(fields=fields))
+    assert code["html"][0].splitlines()[1:-2] == [
+        '  <label>Cake <select name="cake"><option value="">Choose…</option>'
+        "<option>Chocolate</option><option>Lemon</option></select></label>",
+        '  <label>I agree <input type="checkbox" name="agree" value="yes"></label>',
+        '  <label>Weight <input type="number" name="weight" step="any"></label>',
+        '  <input type="hidden" name="source">',
+    ]
+    assert '<option value="">Choose…</option>' in code["react"][0]
+    assert all(
+        '{"cake": "Chocolate", "agree": "yes", "weight": "42", "source": "Hello"}' in one
+        for one in (*code["fetch"], *code["curl"])
+    )
+
+
+def test_snippets__without_a_publishable_key__lead_to_making_one(
+    tenant: Tenant, member: Browser, owner: Browser
+) -> None:
+    for key in AccessKey.objects.filter(organization=tenant.organization, kind="publishable"):
+        revoke_key(key, by=None)
+    path = place(tenant, f"forms/{tenant.form()}")
+    page = member.get(path)
+    assert "There is no publishable key in use" in text_of(page)
+    assert "Ask an admin" in text_of(page)
+    assert snippets_of(page) == []
+    assert place(tenant, "keys/new") in owner.get(path).text
+    assert len(snippets_of(member.get(f"{path}?snippet=html"))) == 1, "it needs no key"
+
+
+class Builder:
+    """The builder without scripts: all inputs of the page are sent with the pressed button."""
+
+    def __init__(self, browser: Browser, path: str) -> None:
+        self.browser, self.path = browser, path
+        self.page = browser.get(path)
+
+    def values(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        form = re.search(r'<form[^>]*id="builder-form".*?</form>', self.page.text, re.DOTALL)
+        assert form
+        for tag in re.findall(r"<input[^>]*>", form[0]):
+            name, value = re.search(r'name="([^"]*)"', tag), re.search(r'value="([^"]*)"', tag)
+            if name and ('type="checkbox"' not in tag or " checked" in tag):
+                unset = "on" if 'type="checkbox"' in tag else ""  # as browsers do without a `value`
+                found.setdefault(html.unescape(name[1]), []).append(html.unescape(value[1]) if value else unset)
+        for name, chosen in re.findall(
+            r'<select[^>]*name="(type-[^"]*)".*?<option value="([^"]*)" selected', form[0], re.DOTALL
+        ):
+            found[name] = [chosen]
+        for name, text in re.findall(r'<textarea[^>]*name="([^"]*)"[^>]*>(.*?)</textarea>', form[0], re.DOTALL):
+            found[name] = [html.unescape(text)]
+        return found
+
+    def press(self, do: str, **changes: str) -> Answer:
+        values = {name: value for name, value in self.values().items() if name != "csrfmiddlewaretoken"}
+        merged = {**values, **{name: [value] for name, value in changes.items()}, "do": [do]}
+        self.page = self.browser.post(self.path, form=self.path, **merged)
+        return self.page
+
+    def keys(self) -> list[str]:
+        return self.values().get("row", [])
+
+
+def test_builder__every_type_opened_and_saved__changes_nothing(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=ALL_TYPES)
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    assert builder.press("save").status == 302
+    assert form_of(tenant, form_id).fields == [dict(field) for field in ALL_TYPES]
+
+
+def test_builder__without_scripts__adds_moves_edits_removes_and_saves(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field(name, required=False) for name in ("one", "two")])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press("add", **{"new-type": "Select"})
+    added = builder.keys()[2]
+    builder.press(f"up:{added}", **{f"label-{added}": "Size <b>", f"options-{added}": "S\r\n\r\n M "})
+    first = builder.keys()[0]
+    builder.press(f"remove:{first}")
+    assert form_of(tenant, form_id).fields[0]["label"] == "One", "nothing is saved before Save"
+    builder.press("save", **{f"required-{added}": "on"})
+    assert form_of(tenant, form_id).fields == [
+        {"name": "size-b", "label": "Size <b>", "type": "Select", "required": True, "options": ["S", "M"]},
+        {"name": "two", "label": "Two", "type": "Text", "required": False},
+    ]
+
+
+def test_builder__removed_field__keeps_its_place_and_values_until_it_is_saved(tenant: Tenant, member: Browser) -> None:
+    fields = [text_field("size", type="Select", options=["S", "M"], required=True, placeholder="Choose")]
+    form_id = tenant.form(fields=[*fields, text_field("two", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    first, second = builder.keys()
+    page = text_of(builder.press(f"remove:{first}"))
+    assert "Size removed. 1 fields left." in page
+    assert "Removed “Size”. Undo" in page
+    builder.press(f"up:{second}")
+    assert builder.keys() == [first, second], "the only field that is left"
+    builder.press(f"restore:{first}")
+    builder.press("save")
+    assert form_of(tenant, form_id).fields == [*fields, text_field("two", required=False)]
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press(f"remove:{first}")
+    assert builder.press("save").status == 302
+    assert form_of(tenant, form_id).fields == [text_field("two", required=False)]
+
+
+def test_builder__duplicated_field__follows_it_under_a_name_of_its_own(tenant: Tenant, member: Browser) -> None:
+    size = text_field("size", type="Select", options=["S", "M"], required=True)
+    form_id = tenant.form(fields=[size, text_field("two", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press(f"copy:{builder.keys()[0]}")
+    builder.press("save")
+    copy = {**size, "name": "size-copy", "label": "Size copy"}
+    assert form_of(tenant, form_id).fields == [size, copy, text_field("two", required=False)]
+
+
+def test_builder__form_with_the_most_fields__can_be_saved(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field(f"field_{n}", required=True) for n in range(200)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    assert builder.press("save", **{f"label-{builder.keys()[199]}": "Last"}).status == 302
+    assert form_of(tenant, form_id).fields[199]["label"] == "Last"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"label": ""}, "blank"),
+        ({"label": "x" * 201}, "200"),
+        ({"type": "Nonsense"}, "not a field type"),
+        ({"type": "Select", "options": ""}, "list"),
+        ({"name": "_gotcha"}, "control field"),
+        ({"name": "two"}, "Two fields have the name two"),
+    ],
+)
+def test_builder__mistakes__are_told_and_nothing_entered_is_lost(
+    tenant: Tenant, member: Browser, changes: dict[str, str], words: str
+) -> None:
+    form_id = tenant.form(fields=[text_field(name, required=False) for name in ("one", "two")])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    first, second = builder.keys()
+    entered = {f"{name}-{first}": value for name, value in changes.items()} | {f"label-{second}": "Kept anyway"}
+    answer = builder.press("save", **entered)
+    assert answer.status == 400
+    assert words in text_of(answer)
+    assert builder.values()[f"label-{second}"] == ["Kept anyway"]
+    assert form_of(tenant, form_id).fields[1]["label"] == "Two"
+
+
+def test_builder__saved_by_somebody_else_meanwhile__asks_before_it_overwrites(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field("one", required=False)])
+    path = place(tenant, f"forms/{form_id}/build")
+    mine, theirs = Builder(member, path), Builder(member, path)
+    theirs.press("save", **{f"label-{theirs.keys()[0]}": "Theirs"})
+    refused = mine.press("save", **{f"label-{mine.keys()[0]}": "Mine"})
+    assert (refused.status, "Another user saved this form" in refused.text) == (409, True)
+    assert form_of(tenant, form_id).fields[0]["label"] == "Theirs"
+    assert mine.press("save").status == 302
+    assert form_of(tenant, form_id).fields[0]["label"] == "Mine"
+
+
+def test_builder__published_with_unsaved_fields__publishes_those(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(published=False, fields=[text_field("one", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    assert re.search(r'<button [^>]*form="builder-form" name="do" value="publish"', markup_of(builder.page))
+    done = builder.press("publish", **{f"label-{builder.keys()[0]}": "Two"})
+    assert "Saved and published." in text_of(member.follow(done))
+    found = form_of(tenant, form_id)
+    assert (found.status, found.fields[0]["label"]) == ("published", "Two")
+
+
+def test_builder__published_with_a_mistake__publishes_nothing_and_keeps_what_was_typed(
+    tenant: Tenant, member: Browser
+) -> None:
+    form_id = tenant.form(published=False, fields=[text_field(name, required=False) for name in ("one", "two")])
+    path = place(tenant, f"forms/{form_id}/build")
+    builder, other = Builder(member, path), Builder(member, path)
+    first, second = builder.keys()
+    refused = builder.press("publish", **{f"label-{first}": "", f"label-{second}": "Kept"})
+    assert (refused.status, "Not published yet: correct" in refused.text) == (400, True)
+    assert builder.values()[f"label-{second}"] == ["Kept"]
+    other.press("save", **{f"label-{first}": "Theirs"})
+    meanwhile = builder.press("publish", **{f"label-{first}": "Mine"})
+    assert (meanwhile.status, "Another user saved this form" in meanwhile.text) == (409, True)
+    found = form_of(tenant, form_id)
+    assert (found.status, [field["label"] for field in found.fields]) == ("draft", ["Theirs", "Two"])
+
+
+def test_builder__required_field_on_the_default_form__is_refused(tenant: Tenant, member: Browser) -> None:
+    builder = Builder(member, place(tenant, f"forms/{tenant.default_form_id}/build"))
+    builder.press("add", **{"new-type": "Text"})
+    answer = builder.press("save", **{f"required-{builder.keys()[0]}": "on"})
+    assert "none of its fields can be required" in text_of(answer)
+
+
+def test_settings__saved__hold_for_the_api_as_well(api: Client, tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form()
+    values = {"allowed_origins": "https://Shop.example:443\r\n\r\nhttps://*.example.com", "retention_days": "30"}
+    values |= {"redirect_url": "https://shop.example/thanks", "success_message": "Thanks <b>!", "name": "Renamed"}
+    assert member.send(place(tenant, f"forms/{form_id}/settings"), **values).status == 302
+    record = api.get(f"/api/forms/{form_id}", tenant.key).json()["data"]
+    assert record["allowedOrigins"] == ["https://shop.example", "https://*.example.com"]
+    assert (record["retentionDays"], record["redirectUrl"]) == (30, "https://shop.example/thanks")
+    assert (record["successMessage"], record["name"]) == ("Thanks <b>!", "Renamed")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("allowed_origins", "https://a.example/path", "is not an origin"),
+        ("redirect_url", "javascript:alert(1)", "http:// or https://"),
+        ("retention_days", "0", "greater than or equal to 1"),
+        ("name", "", "required"),
+    ],
+)
+def test_settings__mistakes__stand_at_their_field(
+    tenant: Tenant, member: Browser, name: str, value: str, words: str
+) -> None:
+    form_id = tenant.form(name="Kept")
+    answer = member.send(place(tenant, f"forms/{form_id}/settings"), **{"name": "Kept", name: value})
+    assert answer.status == 400
+    assert words in text_of(answer)
+    assert 'aria-invalid="true"' in answer.text
+
+
+def test_spam__saved__is_shown_again_but_never_the_captcha_s_secret(tenant: Tenant, member: Browser) -> None:
+    path = place(tenant, f"forms/{tenant.form()}/spam")
+    values = {"minimum_seconds": "3", "max_links": "1", "blocked_words": "casino\r\ncheap", "captcha": "turnstile"}
+    values |= {"captcha_site_key": "site-key", "captcha_secret": "very-secret-captcha"}
+    assert member.send(path, **values).status == 302
+    page = member.get(path).text
+    assert all(shown in page for shown in ('value="3"', "casino", "site-key"))
+    assert "very-secret-captcha" not in page
+    refused = member.send(path, **{**values, "captcha_site_key": ""})
+    assert (refused.status, "needs its site key and its secret" in refused.text) == (400, True)
+
+
+def test_notifications__saved_addresses__are_mailed_and_a_test_shows_what_came_of_it(
+    api: Client, tenant: Tenant, owner: Browser, smtp: MailReceiver
+) -> None:
+    form_id = tenant.form(name="Contact", fields=[text_field("email", type="Email", required=False)])
+    path = place(tenant, f"forms/{form_id}/notifications")
+    address = f"team-{tenant.organization.slug}@example.com"
+    assert owner.send(path, recipients=f" {address.replace('example', 'EXAMPLE')}\r\n{address}\r\n").status == 302
+    assert form_of(tenant, form_id).notification_recipients == [address]
+    press(api, smtp.wait_for(address)[0])
+    owner.post(place(tenant, f"forms/{form_id}/test-mail"), form=path, recipient=address)
+    mail = smtp.wait_for(address, 2)[1].message
+    assert mail["Subject"] == "Test: new submission to Contact"
+    eventually(lambda: f"Delivered {address}" in text_of(owner.get(path)), 10)
+    api.post(f"/api/submit?formId={form_id}", tenant.key, json={"email": "ada@example.com"})
+    real = smtp.wait_for(address, 3)[2].message
+    body = real.get_body(("plain",))
+    assert body is not None
+    link = re.search(r"(/dashboard/submissions/sub_\w+)", body.get_content())
+    assert link
+    assert "ada@example.com" in text_of(owner.follow(owner.get(link[1])))
+
+
+@pytest.mark.parametrize(
+    "recipients", ["nonsense", "\n".join(f"a{n}@example.com" for n in range(21)), "a@example.com, b@c"]
+)
+def test_notifications__no_addresses_or_too_many__are_refused(tenant: Tenant, owner: Browser, recipients: str) -> None:
+    form_id = tenant.form()
+    answer = owner.send(place(tenant, f"forms/{form_id}/notifications"), recipients=recipients)
+    assert answer.status == 400
+    assert form_of(tenant, form_id).notification_recipients == []
+
+
+def test_test_mail__to_somebody_else__is_not_sent(tenant: Tenant, owner: Browser) -> None:
+    path = place(tenant, f"forms/{tenant.form()}")
+    page = owner.follow(owner.post(f"{path}/test-mail", form=path, recipient="stranger@example.com"))
+    assert "Save the address first" in text_of(page)
+    assert not Delivery.objects.filter(organization=tenant.organization).exists()
+
+
+def test_erase__after_its_name_was_typed__leaves_nothing_but_a_line_in_the_trail(
+    api: Client, tenant: Tenant, owner: Browser
+) -> None:
+    form_id = tenant.form(name="Summer fair")
+    put_many(tenant, form_id, [{"n": str(n)} for n in range(5)])
+    path = place(tenant, f"forms/{form_id}/erase")
+    early = owner.follow(owner.send(path, typed="Summer fair"))
+    assert "Archive the form first" in text_of(early)
+    owner.send(place(tenant, f"forms/{form_id}/archive"))
+    assert owner.send(path, typed="summer").status == 400
+    assert "is erased permanently" in text_of(owner.follow(owner.send(path, typed=" Summer fair ")))
+    assert api.get(f"/api/forms/{form_id}", tenant.key).status == 404
+    assert not Submission.objects.filter(organization=tenant.organization).exists()
+    assert AuditEvent.objects.filter(organization=tenant.organization, action="form.erased").count() == 1
+
+
+def test_erase__large_form__is_finished_by_the_clean_up(tenant: Tenant, owner: Browser) -> None:
+    form_id = tenant.form(name="Large")
+    put_many(tenant, form_id, [{"n": str(n)} for n in range(7)])
+    owner.send(place(tenant, f"forms/{form_id}/archive"))
+    form = form_of(tenant, form_id)
+    assert erase_form(form, by=tenant.owner, within_request=5) is False
+    assert "Being erased" in text_of(owner.get(place(tenant, "forms?status=archived")))
+    finish_all_erasing()
+    assert not Form.objects.filter(pk=form.pk).exists()
+    assert not Tally.objects.filter(form_id=form.pk).exists()
+
+
+def test_erase__of_what_was_spam_too__takes_it(tenant: Tenant, owner: Browser) -> None:
+    form_id = tenant.form(name="Robots")
+    put(tenant, form_id, {"n": "1"}, spam=True)
+    owner.send(place(tenant, f"forms/{form_id}/archive"))
+    owner.send(place(tenant, f"forms/{form_id}/erase"), typed="Robots")
+    assert not Submission.objects.filter(organization=tenant.organization).exists()
