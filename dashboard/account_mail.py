@@ -13,6 +13,7 @@ from allauth.account import app_settings
 from django.core.mail import EmailMessage
 
 from config.times import now
+from keys.branding.mail_html import html_of
 from keys.models import User
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL
@@ -24,18 +25,22 @@ ANSWERS = ("account/email/unknown_account", "account/email/account_already_exist
 
 def queue_account_mail(rendered: EmailMessage, template_prefix: str, to: str, context: Mapping[str, Any]) -> None:
     """Queue a mail that allauth has rendered. One with a code is canceled when the code is out of date."""
-    seconds = _lifetime_seconds(template_prefix, context)
+    seconds = lifetime_seconds(template_prefix, context)
     user = context.get("user") or User.objects.filter(email=to.lower()).first()
     enqueue_mail(
         ACCOUNT_CODE if "code" in context else ACCOUNT_MAIL,
-        RenderedMail(str(rendered.subject), str(rendered.body)),
+        RenderedMail(
+            str(rendered.subject),
+            str(rendered.body),
+            html_of(str(rendered.subject), str(rendered.body), code=str(context.get("code", ""))),
+        ),
         to,
         account_id=None if user is None else user.pk,
         expires_at=None if seconds is None else now() + dt.timedelta(seconds=seconds),
     )
 
 
-def _lifetime_seconds(template_prefix: str, context: Mapping[str, Any]) -> int | None:
+def lifetime_seconds(template_prefix: str, context: Mapping[str, Any]) -> int | None:
     """Return for how long a mail is of use; None for news, which is sent however late."""
     if template_prefix == "account/email/password_reset_code":
         return int(app_settings.PASSWORD_RESET_BY_CODE_TIMEOUT)

@@ -20,8 +20,8 @@ from django.http import HttpRequest, HttpResponse
 
 from config.client_address import client_network
 from config.secrets.encryption import decrypt, encrypt
-from dashboard.account_mail import queue_account_mail
-from dashboard.accounts.devices import is_known, remember_device, tell_of_new_device
+from dashboard.account_mail import lifetime_seconds, queue_account_mail
+from dashboard.accounts.devices import device_name, is_known, remember_device, tell_of_new_device
 from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
@@ -97,7 +97,10 @@ class AccountAdapter(DefaultAccountAdapter):
         """Queue a mail: the deliverer sends it."""
         request = context.request
         always = {"request": request, "email": email, "current_site": get_current_site(request)}
-        rendered = self.render_mail(template_prefix, email, {**always, **values, "public_url": settings.PUBLIC_URL})
+        minutes = (lifetime_seconds(template_prefix, values) or 0) // 60
+        device = device_name(str(values.get("user_agent", "")))
+        always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
+        rendered = self.render_mail(template_prefix, email, {**always, **values})
         queue_account_mail(rendered, template_prefix, email, values)
 
 

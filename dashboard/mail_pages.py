@@ -1,5 +1,6 @@
 """
-The pages of links in mails: confirming an address, stopping a form's mails. Each has one button; a GET does nothing.
+The pages of links in mails: confirming an address, stopping a form's mails, marking spam. Each has one button, and a
+GET does nothing: programs that look for malware follow every link.
 
 The link is the whole authority, so there is no login and no CSRF token: a mail program stops the mails by one POST
 without either (RFC 8058). https://www.rfc-editor.org/rfc/rfc8058
@@ -19,6 +20,8 @@ from forms_app.outsiders.recipients import (
     resume,
     stop,
 )
+from submissions.lifecycle.spam_links import find_marking
+from submissions.lifecycle.spam_marks import mark_spam
 from webhooks.mails.recipients import shown_form_name, shown_organization_name
 
 
@@ -62,6 +65,26 @@ def stop_page(request: HttpRequest, token: str) -> HttpResponse:
         "is_resumed": request.POST.get("action") == "resume",
     }
     return _private(render(request, "mails/stop.html", context))
+
+
+@never_cache
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def spam_page(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask for the one click that marks a submission as spam; the POST marks it."""
+    try:
+        found = find_marking(token)
+    except LinkInvalid:
+        return _private(render(request, "mails/gone.html", status=404))
+    submission = found.submission
+    if request.method == "POST" and not submission.spam:
+        submission = mark_spam(submission)
+    context = {
+        "submission": submission,
+        "form_name": found.submission.form.name,
+        "organization_name": found.submission.form.organization.name,
+    }
+    return _private(render(request, "mails/spam.html", context))
 
 
 def _private(response: HttpResponse) -> HttpResponse:

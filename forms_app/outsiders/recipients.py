@@ -186,10 +186,11 @@ def confirm(recipient: Recipient) -> None:
 
 def stop_url(form_id: str, address: str) -> str:
     """Return the address of the page on which a recipient stops a form's mails. `form_id`: as in the API."""
-    return f"{settings.PUBLIC_URL}/mails/stop/{_stops().sign(f'{form_id}.{_short_digest(address)}')}"
+    return f"{settings.PUBLIC_URL}/mails/stop/{_stops().sign(f'{form_id}.{short_digest(address)}')}"
 
 
-def _short_digest(address: str) -> str:
+def short_digest(address: str) -> str:
+    """Return what links in mails say of their recipient: it names nobody in a log."""
     return digest(address.lower())[:DIGEST_CHARACTERS]
 
 
@@ -218,7 +219,7 @@ def find_subscription(token: str) -> Subscription:
     known = {address.lower() for address in form.notification_recipients}
     known |= set(Recipient.objects.filter(form=form).values_list("email", flat=True))
     for email in known:
-        if _short_digest(email) == wanted:
+        if short_digest(email) == wanted:
             return Subscription(form, email)
     raise LinkInvalid
 

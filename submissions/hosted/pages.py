@@ -132,7 +132,7 @@ def _form_context(
 ) -> dict[str, Any]:
     declared = {field["name"] for field in fields}
     data = {name: value for name, value in typed.items() if name in declared or not _is_hidden(name)}
-    carried = {name: LIST_SEPARATOR.join(as_list(typed[name])) for name in CARRIED & typed.keys()}
+    carried = {name: LIST_SEPARATOR.join(as_list(typed[name])) for name in typed if name in CARRIED}
     protection = SpamProtection.of(form.spam_protection)
     return {
         "controls": controls_of(fields, data, problems),

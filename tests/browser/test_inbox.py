@@ -3,7 +3,7 @@
 import datetime as dt
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from config.times import now
 from keys.models import User
@@ -17,7 +17,8 @@ from tests.support.rows import put
 from tests.support.tenants import Tenant, text_field
 
 NAMES = ("Ada", "Grace", "Alan")
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 1000, "height": 800}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+NARROW: ViewportSize = {"width": 1000, "height": 800}
 
 
 @pytest.fixture

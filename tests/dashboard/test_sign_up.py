@@ -16,6 +16,7 @@ from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.accounts import CONFIRM, SIGN_UP, log_in, mailed_code, new_email, sign_up, verify
 from tests.support.browser import LOGIN, PASSWORD, Browser, markup_of, person_of, text_of
+from tests.support.mail_links import text_part
 from tests.support.tenants import make_tenant
 from webhooks.models import Delivery
 
@@ -70,7 +71,7 @@ def test_sign_up__asking_for_new_codes__gets_two_and_the_last_one_works(api: Cli
         assert "Send a new code" in browser.get(CONFIRM).text
         browser.send(CONFIRM, action="resend")
     assert "Send a new code" not in browser.get(CONFIRM).text
-    first, _, last = (one.message.get_content() for one in smtp.wait_for(email, 3))
+    first, _, last = (text_part(one) for one in smtp.wait_for(email, 3))
     assert first != last
     browser.send(CONFIRM, action="resend")
     assert verify(browser, mailed_code(smtp, email, count=3)).status == 302
@@ -99,9 +100,9 @@ def test_sign_up__address_that_has_an_account__answers_the_same_and_tells_its_ow
     assert [(one.status, one.headers["Location"]) for one in answers] == [(302, CONFIRM)] * 2
     pages = [text_of(known.get(CONFIRM)).replace(owner.email, "X"), text_of(unknown.get(CONFIRM)).replace(email, "X")]
     assert pages[0] == pages[1]
-    mail = smtp.wait_for(owner.email)[0].message
-    assert mail["Subject"] == "You already have an account on Fieldpost"
-    assert f"{service.base_url}/account/login/" in mail.get_content()
+    mail = smtp.wait_for(owner.email)[0]
+    assert mail.message["Subject"] == "You already have an account on Fieldpost"
+    assert f"{service.base_url}/account/login/" in text_part(mail)
     assert User.objects.filter(email=owner.email).count() == 1
     assert Membership.objects.filter(user=owner).count() == 1
 
@@ -110,7 +111,7 @@ def test_sign_up__owner_of_the_account__is_told_how_to_leave_the_page_of_codes(a
     """In the same browser, the login leads back to that page until it is canceled."""
     owner, browser = person_of(make_tenant()), Browser(api)
     sign_up(browser, owner.email)
-    mail = smtp.wait_for(owner.email)[0].message.get_content()
+    mail = text_part(smtp.wait_for(owner.email)[0])
     assert "This mail has no code. If a page asks you for one, choose “Log in instead” there." in mail
     page = browser.follow(browser.get(LOGIN))
     assert "The mail has no code? Then this address already has an account: choose “Log in instead”." in text_of(page)
@@ -143,7 +144,7 @@ def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
     headers = {"Host": f"localhost:{service.port}", "Cookie": cookies}
     headers["Content-Type"] = "application/x-www-form-urlencoded"
     assert api.post(SIGN_UP, data=urlencode(entered), headers=headers).status == 302
-    text = smtp.wait_for(owner.email)[0].message.get_content()
+    text = text_part(smtp.wait_for(owner.email)[0])
     assert service.base_url in text
     assert "localhost" not in text
 

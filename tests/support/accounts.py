@@ -13,10 +13,12 @@ from tests.services.client import Answer
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.browser import LOGIN, PASSWORD, Browser
+from tests.support.mail_links import text_part
 
 SIGN_UP = "/account/signup/"
 CONFIRM = "/account/confirm-email/"
 FORGOT = "/account/password/reset/"
+ANSWER = re.compile(r"is your Fieldpost code$|^You already have an account|^No account with")  # subjects
 REAUTHENTICATE = "/account/reauthenticate/"
 
 
@@ -25,14 +27,14 @@ def new_email() -> str:
 
 
 def mailed_code(smtp: MailReceiver, email: str, count: int = 1) -> str:
-    """Return the code of the latest of `count` mails. Notices, which have two parts, are not counted."""
+    """Return the code of the latest of `count` mails that answer a page. Notices are not counted."""
 
     def arrived() -> list[str]:
-        plain = [mail.message for mail in smtp.to(email) if not mail.message.is_multipart()]
-        assert len(plain) >= count, f"{len(plain)} plain mails came"
-        return [str(message.get_content()) for message in plain]
+        answers = [mail for mail in smtp.to(email) if ANSWER.search(str(mail.message["Subject"]))]
+        assert len(answers) >= count, f"{len(answers)} answers came"
+        return [text_part(mail) for mail in answers]
 
-    text = eventually(arrived, 10.0, f"{count} plain mails to {email}")[-1].replace("\r", "")
+    text = eventually(arrived, 10.0, f"{count} answers to {email}")[-1].replace("\r", "")
     found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", text, re.MULTILINE)
     assert found, text
     return found[1]

@@ -58,15 +58,20 @@ class MailChannel(Channel[smtp.Mail]):
             is_paid = delivery.organization is not None and delivery.organization.plan != Plan.FREE
             uses_subject = is_paid or delivery.is_to_member
             return render_mail(
-                delivery.submission, to=delivery.target, message_id=message_id, uses_subject=uses_subject
+                delivery.submission,
+                organization=delivery.organization,
+                to=delivery.target,
+                message_id=message_id,
+                uses_subject=uses_subject,
             )
         if is_secret(delivery.event):
             return render_stored(
                 json.loads(decrypt(delivery.message.secret)), to=delivery.target, message_id=message_id
             )
         body = json.loads(delivery.message.body)
-        render = render_test if delivery.event == TEST.name else render_notice
-        return render(body, to=delivery.target, message_id=message_id)
+        if delivery.event == TEST.name:
+            return render_test(body, organization=delivery.organization, to=delivery.target, message_id=message_id)
+        return render_notice(body, to=delivery.target, message_id=message_id)
 
     def logged(self, delivery: Delivery, rendered: smtp.Mail) -> str:
         """Return a mail about a submission or a test; "" for notices and codes, which concern persons."""

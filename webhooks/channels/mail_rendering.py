@@ -1,20 +1,31 @@
 """The texts of mails: for a submission, a test event, and a notice."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils.html import linebreaks
 
 from forms_app.field_kinds import FieldType
 from forms_app.outsiders.recipients import stop_url
+from keys.branding.brand import brand_of
+from keys.branding.mail_html import html_of
+from keys.models import Organization
+from submissions.lifecycle.spam_links import spam_url
 from submissions.models import Submission
 from submissions.serializers import submission_record
 from webhooks.channels.smtp import Mail, one_line
 
+MAX_HTML_BYTES = 100_000  # Gmail cuts a mail at 102 kB
+# Characters of each label and value, and the number of them, to try one after the other until the HTML is short enough.
+SHORTER = ((100, 4000, 200), (100, 500, 200), (60, 60, 100))
 
-def render_mail(submission: Submission, *, to: str, message_id: str, uses_subject: bool) -> Mail:
+
+def render_mail(
+    submission: Submission, *, organization: Organization | None, to: str, message_id: str, uses_subject: bool
+) -> Mail:
     """
     Return the mail for a submission; its form must be loaded.
 
@@ -24,6 +35,8 @@ def render_mail(submission: Submission, *, to: str, message_id: str, uses_subjec
     return render_submission(
         submission_record(submission),
         form_name=submission.form.name,
+        labels={field["name"]: field["label"] for field in submission.form.fields},
+        organization=organization,
         form_url=f"{settings.SUBMISSION_PAGE}{submission.public_id}",
         to=to,
         message_id=message_id,
@@ -32,12 +45,13 @@ def render_mail(submission: Submission, *, to: str, message_id: str, uses_subjec
     )
 
 
-def render_test(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
+def render_test(body: dict[str, Any], *, organization: Organization | None, to: str, message_id: str) -> Mail:
     """Return the mail for a test event, from its message's body."""
     example = body["data"]
     return render_submission(
         example,
         form_name=example["formName"],
+        organization=organization,
         form_url=None,
         to=to,
         message_id=message_id,
@@ -52,7 +66,7 @@ def render_notice(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
         to=to,
         subject=body["subject"],
         text=body["text"],
-        html=linebreaks(body["text"], autoescape=True),  # mail programs prefer this part, so it must not be empty
+        html=html_of(body["subject"], body["text"]),
         reply_to="",
         message_id=message_id,
     )
@@ -79,30 +93,55 @@ def render_submission(
     message_id: str,
     reply_to: str,
     subject: str,
+    labels: Mapping[str, str] = MappingProxyType({}),
+    organization: Organization | None = None,
 ) -> Mail:
     """
     Return the mail for a submission record.
 
-    `record` is that of docs/contract.md 5 (`data`, `createdAt`, `id` and `formId` are used; values are kept whole).
-    `form_url` is our own page of the submission, None for no link. Without a `subject` the form's name makes one.
+    `record` is that of docs/contract.md 5 (`data`, `createdAt`, `id` and `formId` are used). The text has every value
+    whole; the HTML is cut to MAX_HTML_BYTES. `labels`: of names that the form declares. `organization`: the owner, for
+    the brand. `form_url` is our own page of the submission, None for no link. Without a `subject` the form's name makes
+    one.
     """
     context = {
         "form_name": form_name,
         "form_url": form_url,
-        "values": list(record["data"].items()),
+        "rows": [(labels.get(name) or name, value) for name, value in record["data"].items()],
+        "brand": brand_of(organization) if organization else None,
+        "pages_url": settings.PAGES_URL or settings.PUBLIC_URL,
         "received_at": datetime.fromisoformat(record["createdAt"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "submission_id": record["id"],
         "stop_url": stop_url(record["formId"], to),
+        "spam_url": spam_url(record["id"], to) if form_url else "",
     }
     return Mail(
         to=to,
         subject=one_line(subject) or one_line(f"New submission: {form_name}"),
         text=render_to_string("mail/submission.txt", context),
-        html=render_to_string("mail/submission.html", context),
+        html=_html(context),
         reply_to=reply_to,
         message_id=message_id,
         stop_url=context["stop_url"],
+        spam_url=context["spam_url"],
     )
+
+
+def _html(context: dict[str, Any]) -> str:
+    """Return the HTML of a submission, with less of it where it would be too long for mail programs."""
+    html = render_to_string("mail/submission.html", context)
+    rows = context["rows"]
+    for label_length, value_length, count in SHORTER:
+        if len(html.encode()) <= MAX_HTML_BYTES:
+            break
+        shown = [(_cut(label, label_length), _cut(value, value_length)) for label, value in rows[:count]]
+        less = {"rows": shown, "is_cut": True, "left_out": len(rows) - len(shown)}
+        html = render_to_string("mail/submission.html", context | less)
+    return html
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def _reply_to(submission: Submission) -> str:

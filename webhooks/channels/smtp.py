@@ -54,6 +54,7 @@ class Mail:
 
     `subject` and `reply_to` may be any text: sending collapses the subject to one line and drops an invalid address.
     Without `html` the mail is plain text. `stop_url`: where the recipient ends such mails, by a POST too (RFC 8058).
+    `spam_url`: where they mark its submission.
     """
 
     to: str
@@ -63,6 +64,7 @@ class Mail:
     reply_to: str
     message_id: str
     stop_url: str = ""
+    spam_url: str = ""
 
 
 def message_id_for(delivery_id: str) -> str:
@@ -149,12 +151,14 @@ def logged_mail(mail: Mail) -> str:
     """
     Return the JSON text of `{method, url, headers, body}` for the log: the headers that we choose, and 4 KiB of text.
 
-    Without the link that stops the mails: it works for everyone who has it.
+    Without the links that stop the mails and mark spam: they work for everyone who has them.
     """
     reply_to = {"Reply-To": mail.reply_to} if _is_single_address(mail.reply_to) else {}
     ours = {"From": settings.DEFAULT_FROM_EMAIL, "To": mail.to, "Subject": one_line(mail.subject), **reply_to}
     headers = ours | {name: value for name, value in _headers(mail).items() if not name.startswith(_STOP_HEADER)}
-    text = mail.text.replace(mail.stop_url, "…") if mail.stop_url else mail.text
+    text = mail.text
+    for link in filter(None, (mail.stop_url, mail.spam_url)):
+        text = text.replace(link, "…")
     body = text.encode("utf-8", "replace")[:EXCERPT_BYTES].decode(errors="ignore")
     return dump_json({"method": "MAIL", "url": f"mailto:{mail.to}", "headers": headers, "body": body})
 

@@ -119,7 +119,7 @@ def test_name__twice__is_refused(api: Client, names: tuple[str, str]) -> None:
         ({"label": "A", "type": "Text", "required": None}, "required", "null"),
         ({"label": "A", "type": "Text", "placeholder": 5}, "placeholder", "invalid"),
         ({"label": "A", "type": "Text", "placeholder": "p" * 501}, "placeholder", "max_length"),
-        ({"label": "A", "type": "Text", "help": "?"}, "help", "unknown_field"),
+        ({"label": "A", "type": "Text", "hint": "?"}, "hint", "unknown_field"),
         ({"label": "A", "type": "Select"}, "options", "required"),
         ({"label": "A", "type": "Select", "options": []}, "options", "empty"),
         ({"label": "A", "type": "Select", "options": "red"}, "options", "not_a_list"),

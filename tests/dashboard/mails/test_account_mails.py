@@ -10,7 +10,8 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
 from tests.support.accounts import FORGOT, mailed_code, new_email, sign_up
-from tests.support.browser import Browser, person_of
+from tests.support.browser import Browser, person_of, text_of
+from tests.support.mail_links import text_part
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import make_tenant
 from webhooks.models import Delivery, Message
@@ -68,3 +69,16 @@ def test_code__in_the_log_of_an_organization__is_not_shown(api: Client, smtp: Ma
     Browser(api).send(FORGOT, email=person.email)
     assert mailed_code(smtp, person.email)
     assert not Delivery.objects.filter(organization=tenant.organization, target=person.email).exists()
+
+
+def test_code__in_a_mail__is_in_its_subject_with_its_minutes_in_both_parts(api: Client, smtp: MailReceiver) -> None:
+    person, email = person_of(make_tenant()), new_email()
+    sign_up(Browser(api), email)
+    Browser(api).send(FORGOT, email=person.email)
+    for to, minutes in ((email, 15), (person.email, 3)):
+        code, (mail, *_) = mailed_code(smtp, to), smtp.to(to)
+        assert mail.message["Subject"] == f"{code} is your Fieldpost code"
+        body = mail.message.get_body(("html",))
+        assert body is not None
+        for part in (text_part(mail), text_of(str(body.get_content()))):
+            assert (code in part, f"valid for {minutes} minutes" in " ".join(part.split())) == (True, True)

@@ -1,0 +1,66 @@
+"""
+The HTML part of mails that are written as plain text: codes, notices, news about accounts.
+
+The text is the only source, so both parts say the same. Only addresses of this service become links: a name or a
+browser's identification in a text never becomes one.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+_PARAGRAPHS = re.compile(r"\n{2,}")
+CODE_HEADING = "Your code"  # the subject repeats it
+OPEN = "Open Fieldpost"  # the button for an address that a text gives without words
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """
+    A line or paragraph. `kind`: `text`, `code`, `button` or `link`; `url`: of a button or link, or at a text's end.
+    """
+
+    kind: str
+    text: str
+    url: str = ""
+
+
+def html_of(subject: str, text: str, *, code: str = "") -> str:
+    """Return the HTML part of a mail. `code`: drawn large where it is a paragraph."""
+    parts = list(_parts(text, code))
+    first = next((part.text for part in parts if part.kind == "text"), "")
+    heading = CODE_HEADING if code else subject
+    context = {"subject": subject, "heading": heading, "parts": parts, "preheader": first}
+    return render_to_string("mail/text.html", context)
+
+
+def _parts(text: str, code: str) -> Iterator[Part]:
+    is_first_link = True
+    for paragraph in _PARAGRAPHS.split(text.strip().replace("\r\n", "\n")):
+        if paragraph == f"Fieldpost\n{settings.PUBLIC_URL}":  # the signature: the frame has its own
+            continue
+        if code and paragraph.strip() == code:
+            yield Part("code", code)
+            continue
+        links = [_link(line) for line in paragraph.split("\n")]
+        if all(links):
+            for label, url in filter(None, links):
+                yield Part("button" if is_first_link else "link", label or OPEN, url)
+                is_first_link = False
+        else:
+            yield _text(paragraph)
+
+
+def _link(line: str) -> tuple[str, str] | None:
+    """Return `(label, address)` of a line that is only an address of ours, with words before it or not."""
+    found = re.fullmatch(rf"(?:([^:\n]{{1,60}}): )?({re.escape(settings.PUBLIC_URL)}/\S*)", line)
+    return (found[1] or "", found[2]) if found else None
+
+
+def _text(paragraph: str) -> Part:
+    """Return a paragraph; an address of ours at its end becomes a link."""
+    found = re.search(rf"(?s)\A(.*: )({re.escape(settings.PUBLIC_URL)}/\S*)\Z", paragraph)
+    return Part("text", found[1], found[2]) if found else Part("text", paragraph)
