@@ -42,6 +42,7 @@ SECTIONS = {
     "organization-brand": "branding",
     "organization-end": "organization",
     "account": "your-account",
+    "account-time-zone": "your-account",
     "account-delete": "your-account",
 }
 

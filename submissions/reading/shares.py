@@ -15,12 +15,16 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def searching(organization: uuid.UUID, text: str) -> Iterator[None]:
-    """Hold a share of an organization while it searches for a text. Raises RateLimited over SEARCHES_AT_ONCE."""
+def searching(organization: uuid.UUID, text: str, *, running: str = "searches") -> Iterator[None]:
+    """
+    Hold a share of an organization while it searches for a text. Raises RateLimited over SEARCHES_AT_ONCE.
+
+    `running`: the name of what takes the shares, in the message.
+    """
     if not text:
         yield
         return
-    _take(organization)
+    _take(organization, running)
     try:
         yield
     finally:
@@ -30,10 +34,10 @@ def searching(organization: uuid.UUID, text: str) -> Iterator[None]:
                 del _running[organization]
 
 
-def _take(organization: uuid.UUID) -> None:
+def _take(organization: uuid.UUID, running: str) -> None:
     most = settings.SEARCHES_AT_ONCE
     with _lock:
         if _running[organization] >= most:
-            message = f"Your organization runs {most} searches already. Try again when one has ended."
+            message = f"Your organization runs {most} {running} already. Try again when one has ended."
             raise RateLimited(message, headers={"Retry-After": "1"})
         _running[organization] += 1

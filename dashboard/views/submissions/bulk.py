@@ -95,7 +95,7 @@ def _act_on_all(
     if do == "export":
         return redirect(f"{reverse('dashboard:exports', args=[organization.slug])}?{filters.query()}")
     try:
-        with searching(organization.pk, scope.text or "everything"):
+        with searching(organization.pk, "everything", running="searches or long actions"):
             if do == "delete":
                 count, is_exact = count_bounded(scope)
                 asked = {"count": count, "is_exact": is_exact, "newest": encode_id(Prefix.SUBMISSION, newest)}
