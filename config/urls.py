@@ -22,7 +22,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("forms_app.views")),
     path("", include("webhooks.views")),
     path("schema", public_document(OpenApiDocument.as_view()), name="schema"),
-    path("docs", ApiDocs.as_view(url_name="schema"), name="docs"),
+    path("docs", ApiDocs.as_view(), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),
 ]
 

@@ -38,7 +38,6 @@ def forms(request: MemberRequest) -> HttpResponse:
 
 
 @in_organization()
-@in_organization()
 @require_POST
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Publish a form, so that it accepts submissions."""

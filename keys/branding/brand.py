@@ -5,6 +5,9 @@ import dataclasses
 import hashlib
 import re
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
 from config.api.middleware import BRAND
 from keys.branding.colors import text_on
 from keys.models import Organization
@@ -48,6 +51,11 @@ class Brand:
         if not self.own_accent:
             return ""
         return f":root{{--accent:{self.accent};--accent-strong:{self.accent};--on-accent:{self.on_accent}}}"
+
+    @property
+    def style_element(self) -> SafeString:
+        """The HTML of `style`. Not in a template: the policy allows its exact text, and formatters add white space."""
+        return format_html("<style>{}</style>", self.style) if self.style else SafeString()
 
     @property
     def style_source(self) -> str:

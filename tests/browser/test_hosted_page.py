@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from keys.branding.changes import set_accent
 from tests.support.chromium.accessibility import SCHEMES, violations
 from tests.support.chromium.visitor import CONTACT, Visitor
 
@@ -86,6 +87,14 @@ def test_plain_form_of_another_site__without_scripts__is_thanked_redirected_or_k
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert visitor.stored(form_id) == [{"name": "Ada", "email": "ada@example.com", "extra": "my long <story>"}]
+
+
+def test_hosted_page__of_an_organization_with_an_accent__shows_it_under_its_policy(plain_visitor: Visitor) -> None:
+    """The policy allows the rule by its hash: a blank more in it, and the button would be ours."""
+    visitor, page = plain_visitor, plain_visitor.page
+    set_accent(visitor.tenant.organization, "#c2410c", by=None)
+    page.goto(f"{visitor.service_url}/f/{visitor.tenant.form()}")
+    expect(page.get_by_role("button", name="Send")).to_have_css("background-color", "rgb(194, 65, 12)")
 
 
 @NO_SCRIPT

@@ -36,6 +36,8 @@ PARAMETER_TEXTS = {
     "status": "Only those with this status.",
     "to": "Up to this day (UTC) or time, itself included.",
 }
+ID_PATTERN = re.compile(r"\^([a-z]+)_\[")
+EXAMPLE_SUFFIX = "01jd6a3v9qe8rts4xk2m5n7wpb"
 ENUM_MARK = "x-spec-enum-id"  # of drf-spectacular, on each list of choices
 CHOICE = re.compile(r"^\* `(?P<value>[^`]+)` - (?P<label>.+)$", re.MULTILINE)
 
@@ -60,6 +62,8 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
     messages = [item["post"] for item in result["webhooks"].values()]
     used = {tag for operation in [*(each for _, _, each in operations(result)), *messages] for tag in operation["tags"]}
     result["tags"] = [{"name": tag.name, "description": tag.description} for tag in TAGS if tag.name in used]
+    for schema in _objects(components["schemas"]):
+        _give_example(schema)
     for schema in _objects(result):
         schema.pop(ENUM_MARK, None)
         if schema.get("readOnly") is True:  # for bodies that are records too; generators double such schemas
@@ -143,6 +147,19 @@ def _describe_choices(schema: Schema) -> None:
         schema.pop("description")
         if text:
             schema["description"] = text
+
+
+def _give_example(schema: Schema) -> None:
+    """Give a text with a pattern an example that fits it: viewers would make one up, such as `$_}`."""
+    pattern = schema.get("pattern")
+    if schema.get("type") != "string" or pattern is None or "example" in schema:
+        return
+    prefix = ID_PATTERN.match(pattern)
+    example = f"{prefix[1]}_{EXAMPLE_SUFFIX}" if prefix else "contact"
+    if schema.get("format") == "uri" or not re.search(pattern, example):
+        example = "https://example.com"
+    if re.search(pattern, example):
+        schema["examples"] = [example]
 
 
 def _objects(value: Any) -> Iterator[Schema]:

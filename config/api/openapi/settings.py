@@ -15,8 +15,6 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
         "CONTACT": {"name": "The operator of this service", "url": public_url},
         "LICENSE": {"name": "MIT", "identifier": "MIT"},
         "SERVERS": [{"url": public_url, "description": "This service"}],
-        "SWAGGER_UI_DIST": "SIDECAR",
-        "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
         "SERVE_AUTHENTICATION": [],
         "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
         "COMPONENT_SPLIT_REQUEST": True,

@@ -54,12 +54,13 @@ def rendered(name: str) -> bytes:
 @cache
 def _rendered(name: str) -> bytes:
     if name == "json":
-        return json.dumps(_document(), ensure_ascii=False, default=str).encode()
-    written: bytes = OpenApiYamlRenderer().render(_document())
+        return json.dumps(document(), ensure_ascii=False, default=str).encode()
+    written: bytes = OpenApiYamlRenderer().render(document())
     return written
 
 
 @cache
-def _document() -> dict[str, Any]:
-    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
-    return document
+def document() -> dict[str, Any]:
+    """Return the document, built once in each process. Do not change it."""
+    built: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return built

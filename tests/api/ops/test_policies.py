@@ -16,6 +16,7 @@ SECURITY_TXT = "/.well-known/security.txt"
 def test_api_docs__run_under_a_policy(api: Client) -> None:
     """They share the dashboard's origin."""
     policy = api.get("/api/docs").headers["Content-Security-Policy"].split("; ")
+    assert "unsafe" not in " ".join(policy)
     assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} <= set(policy)
 
 

@@ -35,7 +35,7 @@ class Sender:
         self._parts = list(parts)
         self._woken = asyncio.Event()
         cycle = SimpleNamespace(message_event=SimpleNamespace(set=self._woken.set))
-        self.scope = {"extensions": {CONNECTION: SimpleNamespace(body=None), CYCLE: cycle}}
+        self.scope = {"path": "/api/submit", "extensions": {CONNECTION: SimpleNamespace(body=None), CYCLE: cycle}}
 
     async def receive(self) -> dict[str, Any]:
         if not self._parts:

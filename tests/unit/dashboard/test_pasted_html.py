@@ -138,6 +138,11 @@ def test_html__hostile_and_as_large_as_allowed__is_read_to_a_bound(part: str) ->
     assert len(fields_from(page).fields) <= 1
 
 
+def test_html__nested_too_deep__is_read_to_its_bound_and_says_so() -> None:
+    page = read_html(f"<input name=a>{'<div>' * 300}<input name=b>")
+    assert ([one.name for one in page.inputs], page.is_cut) == (["a"], True)
+
+
 def test_html__with_more_fields_than_a_form_may_have__says_which_are_left_out() -> None:
     page = read_html("".join(f"<input name=n{number}>" for number in range(300)))
     found = fields_from(page, taken=["one", "two"])

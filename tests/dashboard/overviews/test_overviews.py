@@ -4,6 +4,7 @@ import datetime as dt
 import html
 import json
 import re
+import zoneinfo
 from collections.abc import Callable
 
 import pytest
@@ -76,6 +77,25 @@ def test_chart__of_each_range_and_form__has_the_numbers_of_its_days(
     part = owner.get(place(tenant, f"?form={form_id}&days=7"), HX_Request="true")
     assert table_of(part)[0][1] == "2"
     assert "<h1" not in part.text
+
+
+def test_chart__for_a_person_far_from_utc__has_their_days(api: Client, tenant: Tenant) -> None:
+    person = member_of(tenant.organization, "member")
+    person.time_zone = "Pacific/Kiritimati"  # 14 hours ahead
+    person.save()
+    form_id, zone = tenant.form(), zoneinfo.ZoneInfo("Pacific/Kiritimati")
+    midnight = now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    for moment in (midnight, midnight - dt.timedelta(minutes=1), midnight - dt.timedelta(minutes=2)):
+        put(tenant, form_id, {"n": "1"}, moment.astimezone(dt.UTC))
+    browser = logged_in(api, person)
+    page = browser.get(place(tenant, f"forms/{form_id}?days=7"))
+    yesterday = midnight.date() - dt.timedelta(days=1)
+    assert table_of(page)[:3] == [
+        (f"{midnight.date()}", "1", "0"),
+        (f"{yesterday}", "2", "0"),
+        (f"{yesterday - dt.timedelta(days=1)}", "0", "0"),
+    ]
+    assert "Days are those of the time zone Pacific/Kiritimati." in text_of(page)
 
 
 def test_form__with_submissions__shows_figures_and_the_last_one(tenant: Tenant, member: Browser) -> None:
