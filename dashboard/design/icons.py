@@ -35,6 +35,7 @@ ICONS = (
     "send",
     "shield-alert",
     "trash-2",
+    "undo-2",
     "users",
     "webhook",
     "wrench",

@@ -16,6 +16,7 @@ from dashboard.delivery_story import is_settled, tell_story
 from dashboard.overview.activity import activity_of
 from dashboard.overview.connect import connection_of
 from forms_app.models import Form
+from forms_app.outsiders.recipients import mailable
 from submissions.lifecycle.spam_marks import delete_many
 from submissions.models import Submission
 from submissions.receiving.from_member import send_test
@@ -50,8 +51,10 @@ def _last_of(form: Form) -> Submission | None:
 
 
 def _targets(form: Form) -> dict[str, int]:
+    """Return how many get a submission of now; `unmailed`: addresses that have not confirmed, or have stopped mails."""
     webhooks = Webhook.objects.serving(form).filter(status=Webhook.Status.ACTIVE).count()
-    return {"webhooks": webhooks, "mails": len(form.notification_recipients)}
+    mails = len(mailable([form]).get(form.pk, []))
+    return {"webhooks": webhooks, "mails": mails, "unmailed": len(form.notification_recipients) - mails}
 
 
 def _test(request: MemberRequest, form: Form, submission_id: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from config.ids import Prefix, decode_id
 from config.times import now
-from forms_app.models import Form
+from forms_app.models import Form, Recipient
 from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Answer, Client
@@ -99,7 +99,8 @@ def test_chart__for_a_person_far_from_utc__has_their_days(api: Client, tenant: T
 
 
 def test_form__with_submissions__shows_figures_and_the_last_one(tenant: Tenant, member: Browser) -> None:
-    form_id = tenant.form()
+    form_id = tenant.form(notification_recipients=["a@example.com", "b@example.com", "c@example.com"])
+    Recipient.objects.filter(form=decode_id(Prefix.FORM, form_id), email="b@example.com").update(confirmed_at=None)
     put_many(tenant, form_id, [{"n": "1"}, {"n": "2"}])
     for ago, spam in ((3, True), (10, False), (40, False)):
         put(tenant, form_id, {"n": "x"}, now() - dt.timedelta(days=ago), spam=spam)
@@ -107,6 +108,8 @@ def test_form__with_submissions__shows_figures_and_the_last_one(tenant: Tenant, 
     assert "Today 2 last one now" in page
     assert "7 days 3 1 in the 7 days before 30 days 4 1 in the 30 days before Spam, 30 days 25 % 1 caught" in page
     assert "Stored 4 submissions" in page
+    assert "Notifies 2 mail addresses (1 more not confirmed or stopped), 0 active webhooks" in page
+    assert "They are delivered to 2 mail addresses and 0 webhooks." in page
     listed = text_of(member.get(place(tenant, "forms")))
     assert re.search(r"Published any 4 4 \S", listed), "stored, and received in 30 days"
 
