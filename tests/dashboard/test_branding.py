@@ -136,7 +136,7 @@ def test_page_of_a_form__its_texts__are_saved_previewed_and_shown_as_text(api: C
     assert ("Other label" in preview.text, "First" in preview.text) == (True, False)
     assert preview.headers["X-Frame-Options"] == "SAMEORIGIN"
     policy = preview.headers["Content-Security-Policy"]
-    assert policy.endswith("form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox")
+    assert policy.endswith("form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-same-origin")
     assert "frame-src 'self'" in browser.get(tab).headers["Content-Security-Policy"]
     assert Form.objects.get(organization=tenant.organization, name="Cakes").button_label == "Order now"
     assert AuditEvent.objects.filter(organization=tenant.organization, action="form.page_changed").count() == 1

@@ -83,3 +83,8 @@ def test_post__to_either_host_from_either_page__is_taken(hosts: Hosts, tenant: T
     form_id = tenant.form(allowed_origins=["https://shop.example"])
     answer = hosts.post(host, f"/f/{form_id}", f"http://{origin}:{hosts.client.port}")
     assert (answer.status, answer.headers["Location"].startswith(f"{hosts.pages_url}/f/{form_id}")) == (303, True)
+
+
+def test_logo__on_the_dashboards_host__is_answered_there(hosts: Hosts) -> None:
+    """Other pages redirect: the dashboard shows a logo under a policy for its own origin."""
+    assert [hosts.get(host, "/f/brand/none.png").status for host in (MAIN, PAGES)] == [404, 404]
