@@ -338,6 +338,8 @@ DELIVERY_PROCESSES = env.int("DELIVERY_PROCESSES", default=1)  # `manage.py deli
 MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per process, besides those requests
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
 vars().update(env.email_url_config(EMAIL_URL))
+if DEMO and EMAIL_URL.startswith("consolemail:"):
+    EMAIL_BACKEND = "dashboard.laptop_mails.mailbox.KeptMails"  # prints too; read at /dashboard/mails
 EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimited
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
+from dashboard.laptop_mails import views as laptop_mails
 from dashboard.new_forms import views as new_forms
 from dashboard.overview import form as form_overview
 from dashboard.overview import organization as overview
@@ -60,6 +61,7 @@ urlpatterns = [
     path("", include(account)),
     path("organizations/new", organizations.new_organization, name="organization-new"),
     path("", include(invitations)),
+    path("", include(laptop_mails)),
     path("o/<slug:slug>/", include(in_organization)),
 ]
 if settings.DEBUG:

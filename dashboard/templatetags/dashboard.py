@@ -23,6 +23,7 @@ from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.menu import pages_for
 from dashboard.design.surroundings import Surroundings, surroundings_of
 from dashboard.guides.screens import address_for
+from dashboard.laptop_mails.mailbox import has_mailbox
 
 register = template.Library()
 
@@ -63,6 +64,9 @@ def passkey_host_of(context: template.RequestContext) -> PasskeyHost:
 def mails_are_printed() -> bool:
     """Return whether there is no mail server, as after `make run`: mails are in the terminal of the service."""
     return str(settings.EMAIL_URL).startswith("consolemail:")
+
+
+register.simple_tag(has_mailbox)
 
 
 @register.filter

@@ -193,4 +193,4 @@ PERSONAL = {
     "invitations",
 }
 # The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
-OPEN = {"invitation"}
+OPEN = {"invitation", "mails"}
