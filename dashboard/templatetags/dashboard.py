@@ -163,3 +163,10 @@ def undo_offer(context: dict[str, Any]) -> Offer | None:
     """Return the offer to undo the last change, once."""
     request = context.get("request")
     return take_offer(request) if request is not None and hasattr(request, "session") else None
+
+
+@register.simple_block_tag
+def unindented(content: SafeString) -> SafeString:
+    """Leave out indentation and empty lines, for parts that a page repeats: pages are not compressed (docs/adr/0061)."""
+    lines = (line.strip() for line in content.splitlines())
+    return SafeString("\n".join(line for line in lines if line))
