@@ -167,6 +167,6 @@ def undo_offer(context: dict[str, Any]) -> Offer | None:
 
 @register.simple_block_tag
 def unindented(content: SafeString) -> SafeString:
-    """Leave out indentation and empty lines, for parts that a page repeats: pages are not compressed (docs/adr/0061)."""
+    """Leave out indentation and empty lines of parts that a page repeats: it is not compressed (docs/adr/0061)."""
     lines = (line.strip() for line in content.splitlines())
     return SafeString("\n".join(line for line in lines if line))
