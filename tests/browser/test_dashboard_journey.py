@@ -130,7 +130,8 @@ def test_journey__from_sign_up__to_a_first_live_submission_and_its_deliveries(
         expect(page.get_by_role("row").filter(has_text="Test event")).to_contain_text("Delivered")
         send_from_a_page(page, tag, site)
         told = receiver.wait_for(2)[1]
-        link(page, "Replay a range")
+        page.get_by_label("More actions").click()
+        link(page, "Replay deliveries…")
         page.get_by_label("Which").select_option("All of these")
         press(page, "Count first")
         expect(page.get_by_text("1 delivery matches. Nothing has been sent yet.")).to_be_visible()
