@@ -17,8 +17,8 @@ from tests.support.mail_links import text_part
 
 DESK: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-MOST = {"screens": 13, "inputs": 8, "presses": 14}  # by a person; on a phone, each use of the menu is one press more
-MENU_USES = 3
+MOST = {"screens": 13, "inputs": 7, "presses": 12}  # by a person; on a phone, each use of the menu is one press more
+MENU_USES = 2
 
 
 class Walk:
