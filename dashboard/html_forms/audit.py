@@ -7,6 +7,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
+from dashboard.html_forms.day_input import DayInput
 from keys.models import AuditEvent, Organization
 from keys.trail.actions import ITSELF, VISITOR, Kind
 from keys.trail.reading import OPERATOR, events_of, narrow
@@ -31,7 +32,7 @@ class AuditFilterForm(forms.Form):
         self.fields["actor"] = forms.ChoiceField(required=False, label=gettext("Person or key"), choices=people)
         for name, label in (("from", pgettext("days", "From")), ("to", pgettext("days", "To"))):  # `from` is a keyword
             day = forms.DateField(required=False, label=label, input_formats=["%Y-%m-%d"])
-            day.widget = forms.DateInput(attrs={"type": "date"})
+            day.widget = DayInput()
             self.fields[name] = day
 
     def narrow(self) -> QuerySet[AuditEvent]:

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
+from dashboard.html_forms.day_input import DayInput
 from keys.access_keys import ALL_PERMISSIONS, MAX_NAME
 from keys.choices import within_sentence
 from keys.models import AccessKey, Permission
@@ -54,7 +55,7 @@ class NewKeyForm(forms.Form):
         required=False,
         label=gettext_lazy("Last day"),
         help_text=gettext_lazy("The key stops working after this day (UTC). Empty: it works until you revoke it."),
-        widget=forms.DateInput(attrs={"type": "date"}),
+        widget=DayInput(),
     )
 
     def __init__(self, *args: Any, terms: Terms, **kwargs: Any) -> None:

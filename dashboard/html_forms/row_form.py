@@ -5,12 +5,24 @@ from typing import Any
 
 from django import forms
 from django.forms.utils import ErrorDict
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from forms_app.field_definitions import MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
-from forms_app.field_kinds import KINDS
+from forms_app.field_kinds import KINDS, FieldType
 
-TYPES = [(name, name) for name in KINDS]
+TYPE_LABELS = {
+    FieldType.TEXT: pgettext_lazy("a type of field", "Text"),
+    FieldType.EMAIL: pgettext_lazy("a type of field", "Email"),
+    FieldType.TEXTAREA: pgettext_lazy("a type of field", "Textarea"),
+    FieldType.NUMBER: pgettext_lazy("a type of field", "Number"),
+    FieldType.PHONE: pgettext_lazy("a type of field", "Phone"),
+    FieldType.URL: pgettext_lazy("a type of field", "URL"),
+    FieldType.DATE: pgettext_lazy("a type of field", "Date"),
+    FieldType.SELECT: pgettext_lazy("a type of field", "Select"),
+    FieldType.CHECKBOX: pgettext_lazy("a type of field", "Checkbox"),
+    FieldType.HIDDEN: pgettext_lazy("a type of field", "Hidden"),
+}
+TYPES = [(name, TYPE_LABELS[FieldType(name)]) for name in KINDS]
 
 
 class RowForm(forms.Form):

@@ -16,6 +16,7 @@ from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.time_zones import own_day
+from dashboard.html_forms.day_input import DayInput
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
@@ -107,9 +108,7 @@ class SubmissionsFilterForm(forms.Form):
         },
         widget=forms.TextInput(attrs={"type": "search", "placeholder": gettext_lazy("Search values, or an ID")}),
     )
-    to = forms.DateField(
-        required=False, label=pgettext_lazy("days", "To"), widget=forms.DateInput(attrs={"type": "date"})
-    )
+    to = forms.DateField(required=False, label=pgettext_lazy("days", "To"), widget=DayInput())
     spam = forms.ChoiceField(required=False, choices=[(value, value) for value in SPAM], widget=forms.HiddenInput)
     unread = forms.BooleanField(required=False, widget=forms.HiddenInput)
     undelivered = forms.BooleanField(required=False, label=gettext_lazy("Only undelivered"))
@@ -117,9 +116,7 @@ class SubmissionsFilterForm(forms.Form):
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["from"] = forms.DateField(
-            required=False, label=pgettext("days", "From"), widget=forms.DateInput(attrs={"type": "date"})
-        )
+        self.fields["from"] = forms.DateField(required=False, label=pgettext("days", "From"), widget=DayInput())
         self.fields["form"] = OwnFormField.of_all(organization)
         self.order_fields(["q", "form", "from", "to", "undelivered", "held", "spam", "unread"])
 

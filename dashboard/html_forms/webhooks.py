@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, pgettext, pgettext_lazy
 
+from dashboard.html_forms.day_input import DayInput
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
@@ -25,7 +26,6 @@ STATUSES = [
     (UNDELIVERED_CHOICE, gettext_lazy("Undelivered")),
     *Delivery.Status.choices,
 ]
-DATE = {"type": "date"}
 SUBMITS_ON_CHANGE = {"data-submits": True}
 
 
@@ -87,7 +87,7 @@ class ReplayForm(forms.Form):
     to = forms.DateField(
         required=False,
         label=pgettext_lazy("days", "To"),
-        widget=forms.DateInput(attrs=DATE),
+        widget=DayInput(),
         help_text=gettext_lazy("Empty: until now."),
     )
 
@@ -96,7 +96,7 @@ class ReplayForm(forms.Form):
         self.fields["from"] = forms.DateField(
             required=False,
             label=pgettext("days", "From"),
-            widget=forms.DateInput(attrs=DATE),
+            widget=DayInput(),
             help_text=gettext("Empty: from the beginning."),
         )
         self.order_fields(["from", "to", "status"])
