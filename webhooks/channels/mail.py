@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.translation import gettext_lazy
 
 from config.secrets.encryption import decrypt
 from config.times import now
@@ -29,7 +30,7 @@ class MailChannel(Channel[smtp.Mail]):
     """Mails to a form's recipients, and notices to users (docs/contract.md 7)."""
 
     name = MAIL
-    label = "Mails"
+    label = gettext_lazy("Mails")
     uses_body = False  # for a submission; test events and notices are stored with a body in any case
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
