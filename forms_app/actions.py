@@ -30,10 +30,12 @@ MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of t
 MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3) and of a delivery's recipient
 
 
+_PAGE = ("description", "button_label", "return_url")
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
     ("notification_recipients",): "form.recipients_changed",
-    ("description", "button_label", "return_url"): "form.page_changed",
+    _PAGE: "form.page_changed",
+    (*_PAGE, "language"): "form.page_changed",
 }
 _MOVES = {
     STATES.PUBLISHED: "form.published",
@@ -53,6 +55,7 @@ class FormValues(TypedDict, total=False):
     description: str
     button_label: str
     return_url: str
+    language: str
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]

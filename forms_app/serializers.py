@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -180,6 +181,7 @@ class PageChanges(StrictSerializer):
     description = TextField(max_length=MAX_DESCRIPTION, allow_blank=True)
     button_label = NameField(max_length=MAX_BUTTON_LABEL, allow_blank=True)
     return_url = TextField(max_length=MAX_RETURN_URL, allow_blank=True)
+    language = serializers.ChoiceField(choices=settings.LANGUAGES, required=False)
 
     def validate_description(self, text: str) -> str:
         """Return the text with plain line breaks, which browsers send as two characters."""

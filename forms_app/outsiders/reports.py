@@ -25,9 +25,14 @@ def report_form(form: Form, reason: str, *, address: str) -> FormReport:
     """
     reason = clean_text(reason).strip()
     if not reason:
-        raise invalid("reason", "required", "Say what is wrong with this form.", has_subject=True)
+        raise invalid("reason", "required", gettext("Say what is wrong with this form."), has_subject=True)
     if len(reason) > MAX_REASON:
-        raise invalid("reason", "too_long", f"At most {MAX_REASON:,} characters.", has_subject=True)
+        raise invalid(
+            "reason",
+            "too_long",
+            gettext("At most %(most)s characters.") % {"most": f"{MAX_REASON:,}"},
+            has_subject=True,
+        )
     with transaction.atomic():
         report = FormReport.objects.create(
             form=form,
