@@ -100,6 +100,7 @@ MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: confi
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dashboard.accounts.languages.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -382,10 +383,13 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins
+# Each in its own words, as its reader looks for it. The API stays in LANGUAGE_CODE: nothing activates another there.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+LOCALE_PATHS = [BASE_DIR / "templates" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOGGING = logging_config(level=LOG_LEVEL, human=DEBUG or DEMO)
 SENTRY_DSN = env.str("SENTRY_DSN", default="")

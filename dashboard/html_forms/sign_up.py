@@ -13,6 +13,7 @@ from django import forms
 from django.http import HttpRequest
 
 from config.text import refuse_web_address
+from dashboard.accounts.languages import choose_language, language_now
 from dashboard.opened_invitation import opened_invitation
 from forms_app.organizations import MAX_NAME, SlugTaken, create_organization
 from keys.models import User
@@ -54,6 +55,7 @@ class OrganizationSignupForm(forms.Form):
 
     def signup(self, request: HttpRequest, user: User) -> None:
         """Create the user's organization. An invited user joins once the address is verified."""
+        choose_language(user, language_now())  # the first mail comes next
         if self.invitation is None:
             with suppress(SlugTaken):  # by a concurrent request: the user is asked for a name again after logging in
                 name = self.cleaned_data["organization"]

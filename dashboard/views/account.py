@@ -2,17 +2,22 @@
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils import translation
+from django.utils.translation import gettext
 
 from config.api.errors import ApiError
 from dashboard.access import person
 from dashboard.accounts.fresh_login import fresh_to_open
+from dashboard.accounts.languages import choose_language, language_now
 from dashboard.accounts.time_zones import UTC, choose_zone, in_own_time, preset_zone
+from dashboard.html_forms.language import LanguageForm
 from dashboard.html_forms.members import DeleteAccountForm
 from dashboard.html_forms.time_zone import TimeZoneForm
 from keys.invitations import invitations_to
@@ -30,6 +35,7 @@ def account(request: HttpRequest) -> HttpResponse:
     user = person(request)
     memberships = Membership.objects.filter(user=user).select_related("organization")
     context = {
+        "language": dict(settings.LANGUAGES)[language_now()],
         "memberships": memberships.order_by("organization__name"),
         "invitations": invitations_to(user),
         "has_app": is_mfa_enabled(request.user, [Authenticator.Type.TOTP]),
@@ -56,6 +62,20 @@ def time_zone(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
+def language(request: HttpRequest) -> HttpResponse:
+    """Ask for the language."""
+    user = person(request)
+    entered = LanguageForm(request.POST or None, initial={"language": user.language})
+    if request.method == "POST" and entered.is_valid():
+        choose_language(user, entered.cleaned_data["language"])
+        with translation.override(user.language or language_now()):
+            messages.success(request, gettext("Saved. The dashboard is in your language."))
+        return redirect("dashboard:account")
+    context = {"form": entered}
+    return render(request, "dashboard/account_language.html", context, status=400 if entered.errors else 200)
+
+
+@login_required
 @fresh_to_open
 def delete(request: HttpRequest) -> HttpResponse:
     """Ask for the address and for organizations to erase with the account, then delete it."""
@@ -78,5 +98,6 @@ def delete(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("account", account, name="account"),
     path("account/time-zone", time_zone, name="account-time-zone"),
+    path("account/language", language, name="account-language"),
     path("account/delete", delete, name="account-delete"),
 ]

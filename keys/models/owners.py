@@ -69,6 +69,14 @@ class User(AbstractBaseUser, PermissionsMixin):
         editable=False,
         help_text="A name of the IANA database. Empty: not known yet; shown in UTC.",
     )
+    language = models.CharField(
+        max_length=8,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="One of LANGUAGES. Empty: pages in the browser's, mails in English.",
+    )
     preferences = models.JSONField(
         default=dict, db_default={}, blank=True, editable=False, help_text="How this person wants the dashboard."
     )

@@ -187,6 +187,7 @@ PERSONAL = {
     "home",
     "account",
     "account-time-zone",
+    "account-language",
     "account-delete",
     "organization-new",
     "find-submission",
