@@ -17,6 +17,7 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sites.shortcuts import get_current_site
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language, override
 
 from config.client_address import client_network
 from config.secrets.encryption import decrypt, encrypt
@@ -26,6 +27,7 @@ from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
 from keys.models import User
+from keys.notices import mail_language
 from keys.trail.accounts import note_ended_sessions
 
 
@@ -98,10 +100,12 @@ class AccountAdapter(DefaultAccountAdapter):
         request = context.request
         always = {"request": request, "email": email, "current_site": get_current_site(request)}
         minutes = (lifetime_seconds(template_prefix, values) or 0) // 60
-        device = device_name(str(values.get("user_agent", "")))
-        always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
-        rendered = self.render_mail(template_prefix, email, {**always, **values})
-        queue_account_mail(rendered, template_prefix, email, values)
+        user = values.get("user") or User.objects.filter(email=email.lower()).first()
+        with override(mail_language([user]) if user else get_language()):
+            device = device_name(str(values.get("user_agent", "")))
+            always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
+            rendered = self.render_mail(template_prefix, email, {**always, **values})
+            queue_account_mail(rendered, template_prefix, email, {**values, "user": user})
 
 
 class MFAAdapter(DefaultMFAAdapter):

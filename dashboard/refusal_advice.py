@@ -256,7 +256,7 @@ ROBOT_CHECKS = {
 }
 FORMAT_FIXES = {
     kind.check.code: (
-        f"Send {kind.check.advice.removeprefix('must be ')}, such as {kind.example}, as {{field}}, "
+        f"Send {str(kind.check.message)[len('%(label)s must be ') : -1]}, such as {kind.example}, as {{field}}, "
         "or change the field's type in the form."
     )
     for kind in KINDS.values()

@@ -103,10 +103,14 @@ def _not_sent(request: HttpRequest, form: Form | None, failure: ApiError, typed:
 
 @in_language
 def lost(
-    request: HttpRequest, form: Form | None, *, typed: Mapping[str, Any], context: Mapping[str, Any]
+    request: HttpRequest,
+    form: Form | None,
+    *,
+    typed: Mapping[str, Any],
+    context: Mapping[str, Any],
 ) -> HttpResponse:
     """Show the text of a post to an address without a form, and the address that its page needs."""
-    return _render(request, None, "hosted/lost.html", {"typed": data_of(typed, None), **context}, status=404)
+    return _render(request, form, "hosted/lost.html", {"typed": data_of(typed, form), **context}, status=404)
 
 
 def data_of(typed: Mapping[str, Any], form: Form | None) -> dict[str, list[str]]:
