@@ -44,8 +44,8 @@ def in_language(
     """Make a page speak the language of the form that it is given, or of the browser."""
 
     @wraps(show)
-    def speaking(request: HttpRequest, form: Shown, *args: Given.args, **kwargs: Given.kwargs) -> HttpResponse:
-        language = form.language if form else visitors_language(request)
+    def speaking(request: HttpRequest, form: Shown, /, *args: Given.args, **kwargs: Given.kwargs) -> HttpResponse:
+        language = form.language if isinstance(form, Form) else visitors_language(request)
         with translation.override(language):
             response = show(request, form, *args, **kwargs)
         response.headers["Content-Language"] = language
