@@ -21,6 +21,7 @@ from keys.trail.changes import changes
 
 STATES = Form.Status
 MAX_FORM_NAME = 200  # characters
+_COPY = re.compile(r" copy( \d{1,4})?$")
 NOT_COPIED = frozenset(
     {
         *("id", "organization", "name", "status", "is_default", "notification_recipients"),
@@ -106,7 +107,7 @@ def duplicate_form(form: Form) -> Form:
 
 def _name_of_copy(form: Form) -> str:
     """Return "X copy", or "X copy 2" and so on, of at most the length of a name."""
-    base = re.sub(r" copy( \d{1,4})?$", "", form.name)[: MAX_FORM_NAME - len(" copy 9999")]
+    base = _COPY.sub("", form.name)[: MAX_FORM_NAME - len(" copy 9999")]
     taken = Form.objects.filter(organization=form.organization_id, name__startswith=f"{base} copy")
     names = set(taken.values_list("name", flat=True))
     numbered = (f"{base} copy {number}" for number in range(2, 10_000))

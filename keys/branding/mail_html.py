@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 _PARAGRAPHS = re.compile(r"\n{2,}")
 CODE_HEADING = gettext_lazy("Your code")  # the subject repeats it
+MAX_LINK_LABEL = 60  # characters before an address that is a line of its own
 OPEN = gettext_lazy("Open Fieldpost")  # the button for an address that a text gives without words
 
 
@@ -57,11 +58,16 @@ def _parts(text: str, code: str) -> Iterator[Part]:
 
 def _link(line: str) -> tuple[str, str] | None:
     """Return `(label, address)` of a line that is only an address of ours, with words before it or not."""
-    found = re.fullmatch(rf"(?:([^:\n]{{1,60}}): )?({re.escape(settings.PUBLIC_URL)}/\S*)", line)
-    return (found[1] or "", found[2]) if found else None
+    label, _, address = line.rpartition(": ")
+    return (label, address) if _is_ours(address) and len(label) <= MAX_LINK_LABEL and ":" not in label else None
 
 
 def _text(paragraph: str) -> Part:
     """Return a paragraph; an address of ours at its end becomes a link."""
-    found = re.search(rf"(?s)\A(.*: )({re.escape(settings.PUBLIC_URL)}/\S*)\Z", paragraph)
-    return Part("text", found[1], found[2]) if found else Part("text", paragraph)
+    words, separator, address = paragraph.rpartition(": ")
+    return Part("text", words + separator, address) if separator and _is_ours(address) else Part("text", paragraph)
+
+
+def _is_ours(address: str) -> bool:
+    """Return whether this is one address of this service."""
+    return address.startswith(f"{settings.PUBLIC_URL}/") and address.split() == [address]
