@@ -25,10 +25,11 @@ from config.secrets.encryption import decrypt, encrypt
 from dashboard.account_mail import lifetime_seconds, queue_account_mail
 from dashboard.accounts.devices import device_name, is_known, remember_device, tell_of_new_device
 from dashboard.accounts.fresh_login import is_fresh, note_login
-from dashboard.accounts.languages import language_now, mail_language
+from dashboard.accounts.languages import language_now
 from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
 from keys.models import User
+from keys.notices import mail_language
 from keys.trail.accounts import note_ended_sessions
 
 
@@ -99,17 +100,14 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_mail(self, template_prefix: str, email: str, values: dict[str, Any]) -> None:
         """Queue a mail, in the language of its reader: the deliverer sends it."""
         request = context.request
-        user = User.objects.filter(email=email.lower()).first()
-        with translation.override(mail_language(user) if user else language_now()):
-            rendered = self._rendered(request, template_prefix, email, values)
-        queue_account_mail(rendered, template_prefix, email, values)
-
-    def _rendered(self, request: HttpRequest, template_prefix: str, email: str, values: dict[str, Any]) -> Any:
         always = {"request": request, "email": email, "current_site": get_current_site(request)}
         minutes = (lifetime_seconds(template_prefix, values) or 0) // 60
-        device = device_name(str(values.get("user_agent", "")))
-        always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
-        return self.render_mail(template_prefix, email, {**always, **values})
+        user = values.get("user") or User.objects.filter(email=email.lower()).first()
+        with translation.override(mail_language([user]) if user else language_now()):
+            device = device_name(str(values.get("user_agent", "")))
+            always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
+            rendered = self.render_mail(template_prefix, email, {**always, **values})
+            queue_account_mail(rendered, template_prefix, email, {**values, "user": user})
 
 
 class MFAAdapter(DefaultMFAAdapter):

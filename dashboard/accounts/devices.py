@@ -11,9 +11,8 @@ from django.utils.translation import gettext
 
 from config.client_address import client_network
 from config.times import now
-from dashboard.accounts.languages import mail_language
 from keys.models import User
-from keys.notices import notify_account
+from keys.notices import mail_language, notify_account
 
 COOKIE = "__Host-device" if settings.IS_HTTPS else "fieldpost_device"
 SALT = "fieldpost.device"
@@ -64,7 +63,7 @@ def tell_of_new_device(request: HttpRequest, user: User) -> None:
     with translation.override(settings.LANGUAGE_CODE):
         device = device_name(agent)
     once = f"device {user.pk} {salted_hmac(SALT, f'{device} {network}').hexdigest()[:16]} {moment:%Y-%m-%d}"
-    with translation.override(mail_language(user)):
+    with translation.override(mail_language([user])):
         subject = gettext("New device logged in to your account")
         text = gettext(
             "Your account was used to log in from a device that we have not seen before.\n\n"

@@ -44,11 +44,6 @@ def language_of(user: Any) -> str:
     return language if language in dict(settings.LANGUAGES) else ""
 
 
-def mail_language(user: User) -> str:
-    """Return the language of mails to a person: the one that they chose, else English."""
-    return language_of(user) or settings.LANGUAGE_CODE
-
-
 def choose_language(user: User, language: str) -> None:
     """Store a person's language; empty for the browser's. Raises ValueError for one that there is not."""
     if language and language not in dict(settings.LANGUAGES):

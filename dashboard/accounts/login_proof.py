@@ -19,9 +19,8 @@ from django.utils.translation import gettext
 
 from config.api.errors import ApiError
 from config.times import now
-from dashboard.accounts.languages import mail_language
 from keys.models import User
-from keys.notices import notify_account
+from keys.notices import mail_language, notify_account
 from submissions.receiving.proof_of_work import FIELD, require_proof
 
 BY_ADDRESS, BY_ACCOUNT, MAILED = "login_doubt_address", "login_doubt_account", "login_proof_code"  # rates in settings
@@ -84,7 +83,7 @@ def mail_code(request: HttpRequest, email: str) -> None:
 
 
 def _warn(user: User) -> None:
-    with translation.override(mail_language(user)):
+    with translation.override(mail_language([user])):
         subject = gettext("Many wrong passwords for your account")
         text = gettext(
             "Somebody entered many wrong passwords for your account, perhaps from many computers. They did not get in."

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ValidationFailed
@@ -42,7 +43,13 @@ class PageForm(forms.Form):
         ),
         widget=forms.URLInput(attrs={"placeholder": "https://example.com"}),
     )
-    names = {name: name for name in LONGEST}
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language of the page"),
+        required=False,  # left out: it stays
+        choices=settings.LANGUAGES,
+        help_text=gettext_lazy("For the texts of ours on it, such as errors. Your own texts stay as you wrote them."),
+    )
+    names = {name: name for name in (*LONGEST, "language")}
 
     @classmethod
     def showing(cls, form: Form) -> "PageForm":
@@ -51,7 +58,9 @@ class PageForm(forms.Form):
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
-        return validate(PageChanges(data={name: self.cleaned_data[name] for name in self.names}))
+        return validate(
+            PageChanges(data={name: value for name, value in self.cleaned_data.items() if name != "language" or value})
+        )
 
     def show(self, failure: ValidationFailed) -> None:
         """Add each error to its input."""

@@ -109,7 +109,7 @@ def change_rows(rows: list[FieldRow], act: str, new_type: str) -> str:
     verb, _, key = act.partition(":")
     if verb == "add":
         kind = find_kind(new_type) or kind_of(FieldType.TEXT)
-        rows.append(FieldRow(key=_new_key(), label=kind.new_label, type=kind.name))
+        rows.append(FieldRow(key=_new_key(), label=str(kind.new_label), type=kind.name))
         values = {"label": rows[-1].label, "place": len(kept(rows))}
         return gettext("%(label)s added as field %(place)s.") % values
     row = next((row for row in rows if row.key == key), None)

@@ -15,6 +15,7 @@ from config.api.errors import ApiError
 from config.api.serializers import validate
 from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
+from dashboard.accounts.languages import language_now
 from dashboard.new_forms.found_fields import FoundFields, fields_from
 from dashboard.new_forms.inputs import NewFormForm, NewFromHtmlForm, PastedHtmlForm
 from dashboard.new_forms.pasted_html import PastedPage, read_html
@@ -33,7 +34,7 @@ def new_form(request: MemberRequest) -> HttpResponse:
     entered = NewFormForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:
-            form = create_form(organization=request.member.organization, **entered.values())
+            form = create_form(organization=request.member.organization, language=language_now(), **entered.values())
         except ApiError as error:
             entered.add_error("name", error.field_message)
         else:
@@ -61,7 +62,7 @@ def new_from_html(request: MemberRequest) -> HttpResponse:
     name = entered.cleaned_data["name"] or pasted.page.title or gettext("Imported form")
     try:
         values = validate(NewForm(data={"name": name, "fields": pasted.found.fields}))
-        form = create_form(organization=request.member.organization, **values)
+        form = create_form(organization=request.member.organization, language=language_now(), **values)
     except ApiError as error:
         entered.add_error(None, error.field_message)
         return _show(request, None, entered, pasted)

@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 from csp.decorators import csp_update
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -56,6 +57,8 @@ def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     for name, longest in LONGEST.items():
         if name in request.GET:
             setattr(form, name, request.GET[name].replace("\0", "")[:longest])
+    if request.GET.get("language") in dict(settings.LANGUAGES):
+        form.language = request.GET["language"]
     with suppress(KeyError, UnfitColor):  # it is shown with the saved one
         form.organization.accent = check_accent(request.GET["accent"])
     return pages.preview(request, form, is_thanks=request.GET.get("show") == "thanks")

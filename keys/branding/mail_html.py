@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy
 
 _PARAGRAPHS = re.compile(r"\n{2,}")
-CODE_HEADING = "Your code"  # the subject repeats it
+CODE_HEADING = gettext_lazy("Your code")  # the subject repeats it
 MAX_LINK_LABEL = 60  # characters before an address that is a line of its own
-OPEN = "Open Fieldpost"  # the button for an address that a text gives without words
+OPEN = gettext_lazy("Open Fieldpost")  # the button for an address that a text gives without words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def html_of(subject: str, text: str, *, code: str = "") -> str:
     """Return the HTML part of a mail. `code`: drawn large where it is a paragraph."""
     parts = list(_parts(text, code))
     first = next((part.text for part in parts if part.kind == "text"), "")
-    heading = CODE_HEADING if code else subject
+    heading = str(CODE_HEADING) if code else subject
     context = {"subject": subject, "heading": heading, "parts": parts, "preheader": first}
     return render_to_string("mail/text.html", context)
 
@@ -49,7 +50,7 @@ def _parts(text: str, code: str) -> Iterator[Part]:
         links = [_link(line) for line in paragraph.split("\n")]
         if all(links):
             for label, url in filter(None, links):
-                yield Part("button" if is_first_link else "link", label or OPEN, url)
+                yield Part("button" if is_first_link else "link", label or str(OPEN), url)
                 is_first_link = False
         else:
             yield _text(paragraph)
