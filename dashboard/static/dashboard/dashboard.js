@@ -79,7 +79,7 @@ const UNITS = [
   ["minute", 60],
 ];
 // With the digits of the service.
-const distance = new Intl.RelativeTimeFormat(document.documentElement.lang, {
+const distance = new Intl.RelativeTimeFormat(document.documentElement.lang || "en", {
   numeric: "auto",
   numberingSystem: "latn",
 });
