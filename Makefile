@@ -2,6 +2,7 @@
 # check: lint, types, words, citations, settings       fix: what tools can fix            bench: measure it
 # faults: kills and outages, on SQLite and PostgreSQL; a line for each
 # coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
+# messages: write new texts into the catalogues of the languages, and build those that Django reads
 # design: build style sheet, typeface and icons after a change      screenshots: take a picture of every page
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test test-quick coverage check fix bench faults forms.js design screenshots
+.PHONY: run test test-quick coverage check fix bench faults forms.js design screenshots messages
 
 run: .venv/.run
 	@$(BIN)/python -m config.write_env
@@ -68,6 +69,11 @@ design: .venv/.run build/node/.installed
 # Pictures of every page of the dashboard, the README's three among them.
 screenshots: .venv/.dev
 	@$(BIN)/python -m tests.screenshots
+
+# The catalogues of the languages. Both kinds of files are committed: a service needs no GNU gettext.
+messages: .venv/.dev
+	@$(BIN)/python -m tests.services.packages xgettext
+	@$(BIN)/python -m tests.checks.messages
 
 # A venv is complete when it has pip; an incomplete one, left by a Python without ensurepip, is made again.
 $(BIN)/pip:

@@ -7,6 +7,7 @@ Source: docs/contract.md 1; https://github.com/jetify-com/typeid/tree/main/spec
 import datetime as dt
 import uuid
 
+from django.utils.translation import gettext
 from uuid_utils.compat import uuid7
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -68,7 +69,8 @@ def decode_id(prefix: str, text: object) -> uuid.UUID:
     head, _, tail = text.partition("_") if isinstance(text, str) else ("", "", "")
     known = head == prefix and len(tail) == SUFFIX_LENGTH and tail[0] <= "7" and all(c in _VALUES for c in tail)
     if not known:
-        raise InvalidId(f"Expected an id that begins with {prefix}_ and has {SUFFIX_LENGTH} characters after it.")
+        text = gettext("Expected an id that begins with %(prefix)s_ and has %(length)s characters after it.")
+        raise InvalidId(text % {"prefix": prefix, "length": SUFFIX_LENGTH})
     number = 0
     for character in tail:
         number = number << 5 | _VALUES[character]

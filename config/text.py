@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from django.utils.translation import gettext
+
 # Longer texts are not normalized: no valid name is as long (at most 200 characters, each of which decomposes into up to
 # 4), and normalizing sorts accents in quadratic time: a body full of them would take a minute.
 LONGEST_NAME = 800  # characters
@@ -43,7 +45,9 @@ def holds_web_address(text: str) -> bool:
 def refuse_web_address(name: str) -> None:
     """Raise ValueError for a name that holds a web address: it is shown in mails to strangers."""
     if holds_web_address(name):
-        raise ValueError("A name cannot hold a web address. Leave the address out, or put a blank after each dot.")
+        raise ValueError(
+            gettext("A name cannot hold a web address. Leave the address out, or put a blank after each dot.")
+        )
 
 
 def name_for_strangers(name: str, instead: str) -> str:

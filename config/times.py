@@ -4,6 +4,8 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, gettext_lazy
+
 MILLISECOND = dt.timedelta(milliseconds=1)
 BEGINNING, END = dt.datetime.min.replace(tzinfo=dt.UTC), dt.datetime.max.replace(tzinfo=dt.UTC)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -12,7 +14,7 @@ _TIME = re.compile(
     r"(?P<offset>[Zz]|[+-]\d{2}:\d{2}| \d{2}:\d{2})?",
     re.ASCII,
 )
-EXPECTED = "Must be a date such as 2026-01-31, or a time with an offset such as 2026-01-31T09:30:00Z."
+EXPECTED = gettext_lazy("Must be a date such as 2026-01-31, or a time with an offset such as 2026-01-31T09:30:00Z.")
 
 
 def format_time(moment: dt.datetime | None) -> str | None:
@@ -67,9 +69,9 @@ def parse_period(text: str) -> Period:
     if found is None:
         raise ValueError(EXPECTED)
     if found["offset"] is None:
-        raise ValueError("Must have an offset from UTC, such as Z or +02:00.")
+        raise ValueError(gettext("Must have an offset from UTC, such as Z or +02:00."))
     if found["offset"].startswith(" "):
-        raise ValueError("Must have an offset from UTC. In a query, write + as %2B.")
+        raise ValueError(gettext("Must have an offset from UTC. In a query, write + as %%2B.") % ())
     start = _moment(found["day"], found["minute"], found["second"], found["offset"])
     fraction = found["fraction"] or ""
     start = min(start, END - dt.timedelta(seconds=1)) + int(fraction[:3].ljust(3, "0")) * MILLISECOND

@@ -17,6 +17,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django_htmx.middleware import HtmxDetails
 
 from config.api.errors import ApiError, RateLimited
@@ -24,6 +25,7 @@ from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.time_zones import in_own_time
 from forms_app.models import Form
+from keys.choices import within_sentence
 from keys.models import Organization, Role, User
 from keys.organizations import has_second_step
 
@@ -85,7 +87,9 @@ def in_organization(
         def guarded(request: MemberRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.member = find_member(request, slug)
             if not request.member.is_at_least(role):
-                return render(request, "dashboard/not_allowed.html", {"needed": role.label.lower()}, status=403)
+                return render(
+                    request, "dashboard/not_allowed.html", {"needed": within_sentence(role.label)}, status=403
+                )
             if lacks_second_step(request.member):
                 return send_to_second_step(request)
             if request.member.organization.is_suspended and request.method not in SAFE and not while_suspended:
@@ -108,7 +112,10 @@ def lacks_second_step(member: Member) -> bool:
 def send_to_second_step(request: MemberRequest) -> HttpResponse:
     """Redirect to the page that sets up a second step."""
     name = request.member.organization.name
-    messages.warning(request, f"{name} requires a passkey or an authenticator app. Add one, then come back.")
+    messages.warning(
+        request,
+        gettext("%(name)s requires a passkey or an authenticator app. Add one, then come back.") % {"name": name},
+    )
     return redirect("mfa_index")
 
 

@@ -14,7 +14,6 @@ from django.core.mail import EmailMessage
 
 from config.times import now
 from keys.branding.mail_html import html_of
-from keys.models import User
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL
 from webhooks.payloads import RenderedMail
@@ -24,9 +23,13 @@ ANSWERS = ("account/email/unknown_account", "account/email/account_already_exist
 
 
 def queue_account_mail(rendered: EmailMessage, template_prefix: str, to: str, context: Mapping[str, Any]) -> None:
-    """Queue a mail that allauth has rendered. One with a code is canceled when the code is out of date."""
+    """
+    Queue a mail that allauth has rendered, in the language that is active.
+
+    `context`: has its `user`, None if no account has the address. One with a code is canceled when that is out of date.
+    """
     seconds = lifetime_seconds(template_prefix, context)
-    user = context.get("user") or User.objects.filter(email=to.lower()).first()
+    user = context["user"]
     enqueue_mail(
         ACCOUNT_CODE if "code" in context else ACCOUNT_MAIL,
         RenderedMail(

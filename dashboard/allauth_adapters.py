@@ -17,15 +17,19 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sites.shortcuts import get_current_site
 from django.http import HttpRequest, HttpResponse
+from django.utils import translation
+from django.utils.translation import gettext, gettext_lazy
 
 from config.client_address import client_network
 from config.secrets.encryption import decrypt, encrypt
 from dashboard.account_mail import lifetime_seconds, queue_account_mail
 from dashboard.accounts.devices import device_name, is_known, remember_device, tell_of_new_device
 from dashboard.accounts.fresh_login import is_fresh, note_login
+from dashboard.accounts.languages import language_now
 from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
 from keys.models import User
+from keys.notices import mail_language
 from keys.trail.accounts import note_ended_sessions
 
 
@@ -37,9 +41,9 @@ class AccountAdapter(DefaultAccountAdapter):
     """Limits by the project's client address, redirects to invitations, and mails through the outbox."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "That address and password are not correct.",
-        "too_many_login_attempts": "Too many tries. Wait a few minutes, or set a new password by mail.",
-        "incorrect_code": "That code is not correct.",
+        "email_password_mismatch": gettext_lazy("That address and password are not correct."),
+        "too_many_login_attempts": gettext_lazy("Too many tries. Wait a few minutes, or set a new password by mail."),
+        "incorrect_code": gettext_lazy("That code is not correct."),
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
@@ -94,20 +98,22 @@ class AccountAdapter(DefaultAccountAdapter):
         return opened_invitation_page(self.request) or str(super().get_email_verification_redirect_url(email_address))
 
     def send_mail(self, template_prefix: str, email: str, values: dict[str, Any]) -> None:
-        """Queue a mail: the deliverer sends it."""
+        """Queue a mail, in the language of its reader: the deliverer sends it."""
         request = context.request
         always = {"request": request, "email": email, "current_site": get_current_site(request)}
         minutes = (lifetime_seconds(template_prefix, values) or 0) // 60
-        device = device_name(str(values.get("user_agent", "")))
-        always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
-        rendered = self.render_mail(template_prefix, email, {**always, **values})
-        queue_account_mail(rendered, template_prefix, email, values)
+        user = values.get("user") or User.objects.filter(email=email.lower()).first()
+        with translation.override(mail_language([user]) if user else language_now()):
+            device = device_name(str(values.get("user_agent", "")))
+            always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
+            rendered = self.render_mail(template_prefix, email, {**always, **values})
+            queue_account_mail(rendered, template_prefix, email, {**values, "user": user})
 
 
 class MFAAdapter(DefaultMFAAdapter):
     """Names and messages of authenticator apps and passkeys."""
 
-    error_messages = DefaultMFAAdapter.error_messages | {"incorrect_code": "That code is not correct."}
+    error_messages = DefaultMFAAdapter.error_messages | {"incorrect_code": gettext_lazy("That code is not correct.")}
 
     def encrypt(self, text: str) -> str:
         """Return the secret of a second step as it is stored."""
@@ -120,7 +126,7 @@ class MFAAdapter(DefaultMFAAdapter):
     def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # allauth's name
         """Return the default name of a new passkey."""
         count = Authenticator.objects.filter(user=user, type=type).count()
-        return f"Passkey {count + 1}" if count else "Passkey"
+        return gettext("Passkey %(number)s") % {"number": count + 1} if count else gettext("Passkey")
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """Return the WebAuthn relying party: this service under its public host name."""

@@ -8,10 +8,13 @@ import dataclasses
 import datetime as dt
 from collections.abc import Iterator
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
+from django.utils.translation import gettext, ngettext
 
 from config.database import snapshot
 from config.times import now
+from keys.choices import within_sentence
 from submissions.models import Submission
 from webhooks.channels.registry import CHANNELS
 from webhooks.models import Attempt, Delivery, Webhook
@@ -54,9 +57,11 @@ def tell_story(submission: Submission) -> list[Moment]:
     moments += _attempts(deliveries, attempts[:MAX_ATTEMPTS])
     moments += _states(submission, deliveries)
     if len(found) > MAX_DELIVERIES:
-        moments.append(Moment(None, f"More than {MAX_DELIVERIES} deliveries", "The others are listed under Webhooks."))
+        title = gettext("More than %(most)s deliveries") % {"most": MAX_DELIVERIES}
+        moments.append(Moment(None, title, gettext("The others are listed under Webhooks.")))
     if len(attempts) > MAX_ATTEMPTS:
-        moments.append(Moment(None, f"More than {MAX_ATTEMPTS} attempts", "Only the newest are shown here."))
+        title = gettext("More than %(most)s attempts") % {"most": MAX_ATTEMPTS}
+        moments.append(Moment(None, title, gettext("Only the newest are shown here.")))
     latest = dt.datetime.max.replace(tzinfo=dt.UTC)
     return sorted(moments, key=lambda moment: (moment.is_ahead, moment.at or latest))
 
@@ -81,46 +86,65 @@ def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
 
 def _beginning(submission: Submission) -> Iterator[Moment]:
     if submission.is_test:
-        detail = "From the dashboard. Origins, captcha and proof of work were not checked."
-        yield Moment(submission.created_at, "Sent as a test", detail)
-    origin, address = submission.meta.get("origin"), submission.meta.get("ip")
-    words = [
-        f"As {submission.public_id}",
-        f"from a page of {origin}" if origin else "",
-        f"by {address}" if address else "",
-    ]
-    yield Moment(submission.created_at, "Accepted and stored", ", ".join(filter(None, words)), GOOD)
+        detail = gettext("From the dashboard. Origins, captcha and proof of work were not checked.")
+        yield Moment(submission.created_at, gettext("Sent as a test"), detail)
+    yield Moment(submission.created_at, gettext("Accepted and stored"), _received(submission), GOOD)
     copy_to = submission.controls.get("_cc")
     if copy_to:
-        detail = f"The page asked for a copy to {copy_to[:200]}. Add that address to the mails of the form instead."
-        yield Moment(submission.created_at, "No copy was mailed", detail, WAITING)
+        detail = gettext(
+            "The page asked for a copy to %(address)s. Add that address to the mails of the form instead."
+        ) % {"address": copy_to[:200]}
+        yield Moment(submission.created_at, gettext("No copy was mailed"), detail, WAITING)
     if submission.spam:
-        yield Moment(submission.created_at, "Marked as spam", "; ".join(submission.spam_reasons), BAD)
+        yield Moment(
+            submission.created_at, gettext("Marked as spam"), "; ".join(map(gettext, submission.spam_reasons)), BAD
+        )
     if submission.held or submission.held_until:
-        yield Moment(submission.created_at, "Held", "This hour's requests for web pages were used up.", WAITING)
+        yield Moment(
+            submission.created_at, gettext("Held"), gettext("This hour's requests for web pages were used up."), WAITING
+        )
     if submission.held_until:
-        yield Moment(submission.held_until, "No longer held", "", GOOD)
+        yield Moment(submission.held_until, gettext("No longer held"), "", GOOD)
     if submission.released_at and submission.released_at != submission.held_until:
-        yield Moment(submission.released_at, "Marked as not spam", "Delivered like a new submission.", GOOD)
+        yield Moment(
+            submission.released_at, gettext("Marked as not spam"), gettext("Delivered like a new submission."), GOOD
+        )
+
+
+def _received(submission: Submission) -> str:
+    origin, address = submission.meta.get("origin"), submission.meta.get("ip")
+    if origin and address:
+        text = gettext("As %(id)s, from a page of %(origin)s, by %(address)s")
+    elif origin:
+        text = gettext("As %(id)s, from a page of %(origin)s")
+    elif address:
+        text = gettext("As %(id)s, by %(address)s")
+    else:
+        text = gettext("As %(id)s")
+    return text % {"id": submission.public_id, "origin": origin, "address": address}
 
 
 def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Moment]:
     if submission.held:
-        detail = "When the next hour starts, on a larger plan, or when you release it."
-        yield Moment(None, "Waiting for room in the hour", detail, WAITING, is_ahead=True)
+        detail = gettext("When the next hour starts, on a larger plan, or when you release it.")
+        yield Moment(None, gettext("Waiting for room in the hour"), detail, WAITING, is_ahead=True)
         return
     if submission.dispatched_at is None:
-        yield Moment(None, "Waiting for dispatch", "A worker takes it within seconds.", WAITING, is_ahead=True)
+        yield Moment(
+            None, gettext("Waiting for dispatch"), gettext("A worker takes it within seconds."), WAITING, is_ahead=True
+        )
         return
     if submission.spam:
-        detail = "Spam is not delivered."
+        detail = gettext("Spam is not delivered.")
     elif now() - submission.dispatched_at > LOG_KEPT:
-        detail = f"The log is kept for {LOG_KEPT.days} days. Its entries for this submission are deleted."
+        detail = gettext("The log is kept for %(days)s days. Its entries for this submission are deleted.") % {
+            "days": LOG_KEPT.days
+        }
     elif has_deliveries:
-        detail = "Its deliveries were created."
+        detail = gettext("Its deliveries were created.")
     else:
-        detail = "Without deliveries: the form had no webhook and no mail address."
-    yield Moment(submission.dispatched_at, "Dispatched", detail)
+        detail = gettext("Without deliveries: the form had no webhook and no mail address.")
+    yield Moment(submission.dispatched_at, gettext("Dispatched"), detail)
 
 
 def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[Moment]:
@@ -128,16 +152,21 @@ def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[M
     for attempt in attempts:
         delivery = by_id[attempt.delivery_id]
         status = f"{attempt.status}, " if attempt.status else ""
-        why = f": {attempt.get_error_display().lower()}" if attempt.error else ""
         yield Moment(
             attempt.started_at,
-            ("Attempt failed" if attempt.error else "Attempt succeeded") + why,
-            f"{status}{attempt.duration_ms:,} ms",
+            _attempted(attempt),
+            f"{status}{intcomma(attempt.duration_ms)} ms",
             BAD if attempt.error else GOOD,
             target=target_of(delivery),
             answer=attempt.response,
             attempt=attempt.pk,
         )
+
+
+def _attempted(attempt: Attempt) -> str:
+    if not attempt.error:
+        return gettext("Attempt succeeded")
+    return gettext("Attempt failed: %(reason)s") % {"reason": within_sentence(attempt.get_error_display())}
 
 
 def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Moment]:
@@ -154,27 +183,43 @@ def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Mome
 def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> tuple[str, str, str]:
     """Return `(title, detail, look)` of a delivery's current state."""
     if delivery.status == STATUS.DELIVERED:
-        return "Delivered", "", GOOD
+        return gettext("Delivered"), "", GOOD
     if delivery.status == STATUS.FAILED:
-        attempts = f"{delivery.attempt_count} attempt{'' if delivery.attempt_count == 1 else 's'}"
-        return "Failed", f"After {attempts}. You can send it again.", BAD
+        detail = ngettext(
+            "After %(count)s attempt. You can send it again.",
+            "After %(count)s attempts. You can send it again.",
+            delivery.attempt_count,
+        ) % {"count": delivery.attempt_count}
+        return gettext("Failed"), detail, BAD
     if delivery.status == STATUS.HELD:
-        return "Held", "A page named this webhook. The delivery is sent when you activate the webhook.", WAITING
+        return (
+            gettext("Held"),
+            gettext("A page named this webhook. The delivery is sent when you activate the webhook."),
+            WAITING,
+        )
     if delivery.status == STATUS.CANCELED:
-        return "Canceled", _why_canceled(submission, delivery), WAITING
+        return gettext("Canceled"), _why_canceled(submission, delivery), WAITING
     if delivery.lease_until is not None and delivery.lease_until > moment:
-        return "Sending", "", WAITING
+        return gettext("Sending"), "", WAITING
     if delivery.waits_for_resume:
-        return "Waiting", "This organization is suspended. The delivery is sent when it is resumed.", WAITING
+        return (
+            gettext("Waiting"),
+            gettext("This organization is suspended. The delivery is sent when it is resumed."),
+            WAITING,
+        )
     if delivery.waits_for_endpoint:
-        return "Waiting", "The endpoint fails, so it gets one attempt each 30 seconds until one succeeds.", WAITING
-    return ("Next attempt", "", WAITING) if delivery.attempt_count else ("Queued", "", WAITING)
+        return (
+            gettext("Waiting"),
+            gettext("The endpoint fails, so it gets one attempt each 30 seconds until one succeeds."),
+            WAITING,
+        )
+    return (gettext("Next attempt"), "", WAITING) if delivery.attempt_count else (gettext("Queued"), "", WAITING)
 
 
 def _why_canceled(submission: Submission, delivery: Delivery) -> str:
     webhook = delivery.webhook
     if submission.spam:
-        return "The submission was marked as spam before it was sent."
+        return gettext("The submission was marked as spam before it was sent.")
     if webhook is not None and webhook.status == Webhook.Status.DISABLED:
-        return f"The webhook is disabled: {webhook.disabled_reason}"
-    return "It was marked as spam, or the webhook was disabled before it was sent."
+        return gettext("The webhook is disabled: %(reason)s") % {"reason": webhook.shown_reason}
+    return gettext("It was marked as spam, or the webhook was disabled before it was sent.")

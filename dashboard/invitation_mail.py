@@ -3,13 +3,22 @@
 from django.conf import settings
 from django.db import transaction
 from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.translation import gettext, pgettext_lazy
 
 from config.text import name_for_strangers
 from keys.invitations import invite
 from keys.models import Invitation, Organization, Role, User
+from keys.notices import mail_language
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import INVITATION
 from webhooks.payloads import RenderedMail
+
+ROLES = {
+    Role.OWNER: pgettext_lazy("as …, in a sentence", "owner"),
+    Role.ADMIN: pgettext_lazy("as …, in a sentence", "admin"),
+    Role.MEMBER: pgettext_lazy("as …, in a sentence", "member"),
+}
 
 
 def invite_by_mail(organization: Organization, email: str, role: Role, *, by: User) -> Invitation:
@@ -17,21 +26,23 @@ def invite_by_mail(organization: Organization, email: str, role: Role, *, by: Us
     with transaction.atomic():
         invitation, token = invite(organization=organization, email=email, role=role, by=by)
         expires_at = invitation.expires_at
-        mail = _rendered(invitation, token)
+        with translation.override(mail_language([by])):
+            mail = _rendered(invitation, token)
         enqueue_mail(INVITATION, mail, invitation.email, organization_id=organization.pk, expires_at=expires_at)
     return invitation
 
 
 def _rendered(invitation: Invitation, token: str) -> RenderedMail:
-    organization = name_for_strangers(invitation.organization.name, "an organization")
+    organization = name_for_strangers(invitation.organization.name, gettext("an organization"))
     context = {
-        "invitation": invitation,
+        "inviter": invitation.invited_by.email if invitation.invited_by else "",
+        "role": ROLES[Role(invitation.role)],
         "organization": organization,
         "link": f"{settings.PUBLIC_URL}/dashboard/invitations/{token}",
     }
-    inviter = invitation.invited_by.email if invitation.invited_by else "Somebody"
+    inviter = context["inviter"] or gettext("Somebody")
     return RenderedMail(
-        f"{inviter} invites you to {organization}",
+        gettext("%(inviter)s invites you to %(organization)s") % {"inviter": inviter, "organization": organization},
         render_to_string("mail/invitation.txt", context),
         render_to_string("mail/invitation.html", context),
     )

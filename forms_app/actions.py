@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict, invalid
 from config.times import now
@@ -20,6 +21,7 @@ from keys.trail.changes import changes
 
 STATES = Form.Status
 MAX_FORM_NAME = 200  # characters
+_COPY = re.compile(r" copy( \d{1,4})?$")
 NOT_COPIED = frozenset(
     {
         *("id", "organization", "name", "status", "is_default", "notification_recipients"),
@@ -30,10 +32,12 @@ MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of t
 MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3) and of a delivery's recipient
 
 
+_PAGE = ("description", "button_label", "return_url")
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
     ("notification_recipients",): "form.recipients_changed",
-    ("description", "button_label", "return_url"): "form.page_changed",
+    _PAGE: "form.page_changed",
+    (*_PAGE, "language"): "form.page_changed",
 }
 _MOVES = {
     STATES.PUBLISHED: "form.published",
@@ -53,6 +57,7 @@ class FormValues(TypedDict, total=False):
     description: str
     button_label: str
     return_url: str
+    language: str
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]
@@ -102,7 +107,7 @@ def duplicate_form(form: Form) -> Form:
 
 def _name_of_copy(form: Form) -> str:
     """Return "X copy", or "X copy 2" and so on, of at most the length of a name."""
-    base = re.sub(r" copy( \d{1,4})?$", "", form.name)[: MAX_FORM_NAME - len(" copy 9999")]
+    base = _COPY.sub("", form.name)[: MAX_FORM_NAME - len(" copy 9999")]
     taken = Form.objects.filter(organization=form.organization_id, name__startswith=f"{base} copy")
     names = set(taken.values_list("name", flat=True))
     numbered = (f"{base} copy {number}" for number in range(2, 10_000))
@@ -119,7 +124,9 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
         form = Form.objects.select_for_update().get(pk=form.pk)
         _refuse_archived(form)
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
-            message = "The default form receives submissions without a form id, so none of its fields can be required."
+            message = gettext(
+                "The default form receives submissions without a form id, so none of its fields can be required."
+            )
             raise invalid("fields", "required_on_default_form", message)
         before = _recorded(form, values)
         for name, value in values.items():
@@ -158,17 +165,18 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     wanted: dict[str, None] = {}
     for address in addresses:
         if len(address) > MAX_ADDRESS:
-            message = f"{address[:40]}… is too long: at most {MAX_ADDRESS} characters."
+            text = gettext("%(address)s… is too long: at most %(most)s characters.")
+            message = text % {"address": address[:40], "most": MAX_ADDRESS}
             raise invalid("recipients", "too_long", message, has_subject=True)
         try:
             validate_email(address)
         except ValidationError:
-            message = f"{address[:100]} is not an email address."
+            message = gettext("%(address)s is not an email address.") % {"address": address[:100]}
             raise invalid("recipients", "invalid_email", message, has_subject=True) from None
         name, _, domain = address.rpartition("@")
         wanted[f"{name}@{domain.lower()}"] = None
     if len(wanted) > MAX_RECIPIENTS:
-        message = f"At most {MAX_RECIPIENTS} addresses. Use a mailing list for more."
+        message = gettext("At most %(most)s addresses. Use a mailing list for more.") % {"most": MAX_RECIPIENTS}
         raise invalid("recipients", "too_many", message, has_subject=True)
     return change_form(form, notification_recipients=list(wanted))
 
@@ -184,13 +192,15 @@ def publish_form(form: Form, *, again: bool = False) -> Form:
 
 def unpublish_form(form: Form) -> Form:
     """Make a published form a draft again. Raises Conflict for the default form and for archived forms."""
-    _refuse_default(form, "unpublished")
+    _refuse_default(
+        form, gettext("The default form receives submissions without a form id, so it cannot be unpublished.")
+    )
     return _move(form, STATES.DRAFT)
 
 
 def archive_form(form: Form) -> Form:
     """Archive a form and keep its submissions. Raises Conflict for the default form."""
-    _refuse_default(form, "archived")
+    _refuse_default(form, gettext("The default form receives submissions without a form id, so it cannot be archived."))
     if form.status == STATES.ARCHIVED:
         return form
     return _move(form, STATES.ARCHIVED)
@@ -213,9 +223,9 @@ def _move(form: Form, status: str, *, again: bool = False) -> Form:
 
 def _refuse_archived(form: Form) -> None:
     if form.status == STATES.ARCHIVED:
-        raise Conflict("This form is archived and can no longer be changed. Create a new one.")
+        raise Conflict(gettext("This form is archived and can no longer be changed. Create a new one."))
 
 
-def _refuse_default(form: Form, done: str) -> None:
+def _refuse_default(form: Form, message: str) -> None:
     if form.is_default:
-        raise Conflict(f"The default form receives submissions without a form id, so it cannot be {done}.")
+        raise Conflict(message)

@@ -6,11 +6,15 @@ To add a type, add a member to `FieldType` and its row to `KINDS`; every other m
 
 import dataclasses
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from forms_app.formats import is_date, is_email, is_number, is_web_address
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class FieldType(models.TextChoices):
@@ -30,10 +34,10 @@ class FieldType(models.TextChoices):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Check:
-    """The format of a value: the error `code`, the predicate of the message, and the test of one value."""
+    """The format of a value: the error `code`, its message with a place for the `label`, and the test of one value."""
 
     code: str
-    advice: str
+    message: "StrOrPromise"
     passes: Callable[[str], bool]
 
 
@@ -50,7 +54,7 @@ class FieldKind:
     """
 
     name: str
-    new_label: str
+    new_label: "StrOrPromise"
     control: Literal["input", "textarea", "select", "checkbox", "hidden"] = "input"
     input_type: str = "text"
     takes_options: bool = False
@@ -60,32 +64,57 @@ class FieldKind:
     test_value: str = "Test"
 
 
-_EMAIL = Check("invalid_email", "must be an email address", is_email)
-_NUMBER = Check("invalid_number", "must be a number", is_number)
-_URL = Check("invalid_url", "must be a URL that begins with http:// or https://", is_web_address)
-_DATE = Check("invalid_date", "must be a date in the form YYYY-MM-DD", is_date)
+_EMAIL = Check("invalid_email", gettext_lazy("%(label)s must be an email address."), is_email)
+_NUMBER = Check("invalid_number", gettext_lazy("%(label)s must be a number."), is_number)
+_URL = Check(
+    "invalid_url", gettext_lazy("%(label)s must be a URL that begins with http:// or https://."), is_web_address
+)
+_DATE = Check("invalid_date", gettext_lazy("%(label)s must be a date in the form YYYY-MM-DD."), is_date)
 _ADDRESS, _SITE, _DAY = "ada@example.com", "https://example.com", "2026-01-31"
 _ROWS = [
-    FieldKind(FieldType.TEXT.value, "Text"),
-    FieldKind(FieldType.EMAIL.value, "Email", input_type="email", check=_EMAIL, example=_ADDRESS, test_value=_ADDRESS),
-    FieldKind(FieldType.TEXTAREA.value, "Message", control="textarea", input_type=""),
-    FieldKind(FieldType.NUMBER.value, "Number", input_type="number", check=_NUMBER, example="42", test_value="42"),
-    FieldKind(FieldType.PHONE.value, "Phone", input_type="tel", example="+44 20 7946 0000"),
-    FieldKind(FieldType.URL.value, "Website", input_type="url", check=_URL, example=_SITE, test_value=_SITE),
-    FieldKind(FieldType.DATE.value, "Date", input_type="date", check=_DATE, example=_DAY, test_value=_DAY),
+    FieldKind(FieldType.TEXT.value, gettext_lazy("Text")),
     FieldKind(
-        FieldType.SELECT.value, "Choose one", control="select", input_type="", takes_options=True, needs_options=True
+        FieldType.EMAIL.value,
+        gettext_lazy("Email"),
+        input_type="email",
+        check=_EMAIL,
+        example=_ADDRESS,
+        test_value=_ADDRESS,
+    ),
+    FieldKind(FieldType.TEXTAREA.value, gettext_lazy("Message"), control="textarea", input_type=""),
+    FieldKind(
+        FieldType.NUMBER.value,
+        gettext_lazy("Number"),
+        input_type="number",
+        check=_NUMBER,
+        example="42",
+        test_value="42",
+    ),
+    FieldKind(FieldType.PHONE.value, gettext_lazy("Phone"), input_type="tel", example="+44 20 7946 0000"),
+    FieldKind(
+        FieldType.URL.value, gettext_lazy("Website"), input_type="url", check=_URL, example=_SITE, test_value=_SITE
+    ),
+    FieldKind(
+        FieldType.DATE.value, gettext_lazy("Date"), input_type="date", check=_DATE, example=_DAY, test_value=_DAY
+    ),
+    FieldKind(
+        FieldType.SELECT.value,
+        gettext_lazy("Choose one"),
+        control="select",
+        input_type="",
+        takes_options=True,
+        needs_options=True,
     ),
     FieldKind(
         FieldType.CHECKBOX.value,
-        "I agree",
+        gettext_lazy("I agree"),
         control="checkbox",
         input_type="checkbox",
         takes_options=True,
         example="yes",  # as the hosted page sends it
         test_value="yes",
     ),
-    FieldKind(FieldType.HIDDEN.value, "Source", control="hidden", input_type="hidden"),
+    FieldKind(FieldType.HIDDEN.value, gettext_lazy("Source"), control="hidden", input_type="hidden"),
 ]
 KINDS: dict[str, FieldKind] = {row.name: row for row in _ROWS}
 

@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from config.ids import Prefix, encode_id, new_id
 from config.times import now
@@ -15,6 +16,7 @@ from keys.models import Organization
 MAX_DESCRIPTION = 1000
 MAX_BUTTON_LABEL = 60
 MAX_RETURN_URL = 2048
+ENGLISH = "en"
 
 
 class FormQuerySet(models.QuerySet["Form"]):
@@ -33,9 +35,9 @@ class Form(models.Model):
     class Status(models.TextChoices):
         """Only published forms accept submissions."""
 
-        DRAFT = "draft", "Draft"
-        PUBLISHED = "published", "Published"
-        ARCHIVED = "archived", "Archived"
+        DRAFT = "draft", gettext_lazy("Draft")
+        PUBLISHED = "published", gettext_lazy("Published")
+        ARCHIVED = "archived", gettext_lazy("Archived")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="forms", db_index=False)
@@ -58,6 +60,13 @@ class Form(models.Model):
     )
     return_url = models.CharField(
         max_length=MAX_RETURN_URL, blank=True, default="", db_default="", help_text="Linked from the thank-you page."
+    )
+    language = models.CharField(
+        max_length=10,
+        choices=settings.LANGUAGES,
+        default=ENGLISH,
+        db_default=ENGLISH,
+        help_text="Of the hosted page, and of mails to recipients without a language of their own.",
     )
     # words: allow for ever because landed migrations contain this help_text
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")

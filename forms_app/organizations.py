@@ -4,10 +4,11 @@ from itertools import count
 
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
+from django.utils.translation import get_language, gettext
 
 from config.text import clean_name, refuse_web_address
 from forms_app.actions import create_form
-from forms_app.models import Form
+from forms_app.models import ENGLISH, Form
 from keys.access_keys import issue_key
 from keys.audit import Actor, record_event
 from keys.models import AccessKey, AuditEvent, Membership, Organization, Role, User
@@ -26,17 +27,25 @@ class SlugTaken(ValueError):
 
 
 def create_organization(
-    *, name: str, owner: User, plan: Plan = Plan.FREE, by: Actor = None, number_taken_slugs: bool = False
+    *,
+    name: str,
+    owner: User,
+    plan: Plan = Plan.FREE,
+    by: Actor = None,
+    number_taken_slugs: bool = False,
+    language: str = ENGLISH,
 ) -> Organization:
     """
     Create an organization with its owner, a published default form and one publishable key.
 
     The slug is made from the name. If it is taken, adds a number, such as `acme-2`, with `number_taken_slugs`, else
-    raises SlugTaken. Raises ValueError for a name that is empty, too long, or holds a web address.
+    raises SlugTaken. `language`: of its default form.
+
+    Raises ValueError for a name that is empty, too long, or holds a web address.
     """
     name = clean_name(name).strip()
     if not 0 < len(name) <= MAX_NAME:
-        raise ValueError(f"An organization's name must have 1 to {MAX_NAME} characters.")
+        raise ValueError(gettext("An organization's name must have 1 to %(most)s characters.") % {"most": MAX_NAME})
     refuse_web_address(name)
     slug = slugify(name)[:MAX_SLUG] or "organization"
     if number_taken_slugs:
@@ -46,7 +55,11 @@ def create_organization(
             organization = Organization.objects.create(name=name, slug=slug, plan=plan, stored_bytes=0)
             Membership.objects.create(organization=organization, user=owner, role=Role.OWNER)
             create_form(
-                organization=organization, name=DEFAULT_FORM_NAME, status=Form.Status.PUBLISHED, is_default=True
+                organization=organization,
+                name=DEFAULT_FORM_NAME,
+                status=Form.Status.PUBLISHED,
+                is_default=True,
+                language=language,
             )
             issue_key(organization=organization, name=PUBLISHABLE_KEY_NAME, by=by, kind=AccessKey.Kind.PUBLISHABLE)
             record_event(organization=organization, by=by, action=CREATED, subject=name)
@@ -67,11 +80,13 @@ def create_own_organization(*, name: str, user: User) -> Organization:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # concurrent requests are counted one after another
         made = AuditEvent.objects.filter(user=user, action=CREATED, organization__plan=Plan.FREE)
         if made.count() >= MOST_ON_FREE:
-            raise ValueError(
-                f"You have made {MOST_ON_FREE} organizations on the Free plan, the most for one account. "
+            text = gettext(
+                "You have made %(most)s organizations on the Free plan, the most for one account. "
                 "Delete one, or move one to a paid plan."
             )
-        return create_organization(name=name, owner=user, by=user, number_taken_slugs=True)
+            raise ValueError(text % {"most": MOST_ON_FREE})
+        language = get_language() or ENGLISH
+        return create_organization(name=name, owner=user, by=user, number_taken_slugs=True, language=language)
 
 
 def _free_slug(slug: str) -> str:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext
+
 _ORIGIN = re.compile(r"(https?)://((?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
@@ -21,7 +23,8 @@ def parse_origin_pattern(text: str) -> str:
     match = _ORIGIN.fullmatch(text.strip().lower())
     if match is None or int(match[3] or 0) > 65_535:
         shown = text[:100]
-        raise InvalidOrigin(f'"{shown}" is not an origin. Write it like https://example.com, without a path.')
+        text = gettext('"%(origin)s" is not an origin. Write it like https://example.com, without a path.')
+        raise InvalidOrigin(text % {"origin": shown})
     scheme, host, digits = match.groups()
     port = digits and str(int(digits))  # without leading zeros
     return f"{scheme}://{host}" + (f":{port}" if port and port != _DEFAULT_PORTS[scheme] else "")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.conf import settings
+from django.utils.translation import gettext
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -46,7 +48,9 @@ class FieldTypeField(serializers.ChoiceField):
         if kind is None:
             shown = clean_text(str(data))[:100]
             raise serializers.ValidationError(
-                f'"{shown}" is not a field type. Choose one of {", ".join(KINDS)}.', code="invalid_choice"
+                gettext('"%(type)s" is not a field type. Choose one of %(types)s.')
+                % {"type": shown, "types": ", ".join(KINDS)},
+                code="invalid_choice",
             )
         return kind.name
 
@@ -86,17 +90,20 @@ class FieldDefinitionSerializer(StrictSerializer):
     def validate_name(self, name: str) -> str:
         """Reject control fields: their values are not stored as data."""
         if name in CONTROL_FIELDS or name in CAPTCHA_FIELDS:
-            raise serializers.ValidationError(f"{name} is a control field. Choose another name.", code="reserved")
+            raise serializers.ValidationError(
+                gettext("%(name)s is a control field. Choose another name.") % {"name": name}, code="reserved"
+            )
         return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require options for a type that needs them, and reject them for a type without."""
         kind, has_options = kind_of(attrs["type"]), "options" in attrs
         if kind.needs_options and not has_options:
-            message = f"A {kind.name} needs a list of options."
+            message = gettext("A %(type)s needs a list of options.") % {"type": kind.name}
             raise serializers.ValidationError({"options": [message]}, code="required")
         if has_options and not kind.takes_options:
-            message = f"Only {' and '.join([*NEED_OPTIONS, *MAY_HAVE_OPTIONS])} have options."
+            types = gettext(" and ").join([*NEED_OPTIONS, *MAY_HAVE_OPTIONS])
+            message = gettext("Only %(types)s have options.") % {"types": types}
             raise serializers.ValidationError({"options": [message]}, code="not_allowed")
         if attrs.get("help") == "":
             del attrs["help"]
@@ -106,7 +113,9 @@ class FieldDefinitionSerializer(StrictSerializer):
 def web_address_or_blank(url: str | None) -> str:
     """Return an http or https URL; "" for none. Raises ValidationError."""
     if url and not is_web_address(url):
-        raise serializers.ValidationError("Must be a URL that begins with http:// or https://.", code="invalid_url")
+        raise serializers.ValidationError(
+            gettext("Must be a URL that begins with http:// or https://."), code="invalid_url"
+        )
     return url or ""
 
 
@@ -155,7 +164,9 @@ class FormChanges(NamesFields, StrictSerializer):
         """Return the fields, each with a unique name."""
         duplicate = first_duplicate(field["name"] for field in fields if field.get("name"))
         if duplicate is not None:
-            raise serializers.ValidationError(f"Two fields have the name {duplicate}.", code="duplicate")
+            raise serializers.ValidationError(
+                gettext("Two fields have the name %(name)s.") % {"name": duplicate}, code="duplicate"
+            )
         return fill_in_names([dict(field) for field in fields])
 
     def validate_allowedOrigins(self, origins: list[str]) -> list[str]:
@@ -180,6 +191,7 @@ class PageChanges(StrictSerializer):
     description = TextField(max_length=MAX_DESCRIPTION, allow_blank=True)
     button_label = NameField(max_length=MAX_BUTTON_LABEL, allow_blank=True)
     return_url = TextField(max_length=MAX_RETURN_URL, allow_blank=True)
+    language = serializers.ChoiceField(choices=settings.LANGUAGES, required=False)
 
     def validate_description(self, text: str) -> str:
         """Return the text with plain line breaks, which browsers send as two characters."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from django.db import models
+from django.utils.translation import pgettext_lazy
 
 from config.secrets.encryption import CannotDecrypt, decrypt, encrypt
 
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 class Captcha(models.TextChoices):
     """Captcha services. Off by default, because they load their code into the page."""
 
-    NONE = "", "None"
+    NONE = "", pgettext_lazy("a captcha", "None")
     TURNSTILE = "turnstile", "Cloudflare Turnstile"
     HCAPTCHA = "hcaptcha", "hCaptcha"
 

@@ -1,10 +1,23 @@
 """Checks submitted values against a form's declared fields. Pure: strings in, details out (docs/contract.md 5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy
 
 from config.api.errors import Detail
 from forms_app.field_definitions import FieldDefinition
 from forms_app.field_kinds import KINDS
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+# By the code of the error, with a place for the field's label.
+MESSAGES: Mapping[str, "StrOrPromise"] = {
+    "required": gettext_lazy("%(label)s is required."),
+    "invalid_choice": gettext_lazy("%(label)s must be one of its options."),
+    **{kind.check.code: kind.check.message for kind in KINDS.values() if kind.check},
+}
 
 
 def check_values(
@@ -18,19 +31,20 @@ def check_values(
     for field in fields:
         members = lists.get(field["name"], [values.get(field["name"], "")])
         if any(member.strip() for member in members):
-            problem = _problem(field, members)
+            code = _problem(field, members)
         else:
-            problem = ("required", "is required") if field["required"] else None
-        if problem:
-            yield Detail(field["name"], problem[0], f"{field['label']} {problem[1]}.", has_subject=True)
+            code = "required" if field["required"] else None
+        if code:
+            yield Detail(field["name"], code, str(MESSAGES[code]) % {"label": field["label"]}, has_subject=True)
 
 
-def _problem(field: FieldDefinition, members: Sequence[str]) -> tuple[str, str] | None:
+def _problem(field: FieldDefinition, members: Sequence[str]) -> str | None:
+    """Return the code of the error, or None."""
     kind = KINDS[field["type"]]
     if kind.needs_options:
         known = frozenset(field.get("options", ()))  # a list of 200 would be compared with each of many members
         good = all(member.strip() in known or member in known for member in members if member)
-        return None if good else ("invalid_choice", "must be one of its options")
+        return None if good else "invalid_choice"
     if kind.check is None or all(kind.check.passes(member.strip()) for member in members if member):
         return None
-    return kind.check.code, kind.check.advice
+    return kind.check.code

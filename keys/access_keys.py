@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
 from config.times import now
@@ -38,9 +39,9 @@ def issue_key(
     that the plan does not include. (The view of the API requires the plan for every key.)
     """
     if not 0 < len(name.strip()) <= MAX_NAME:
-        raise invalid("name", "invalid", f"must have 1 to {MAX_NAME} characters.")
+        raise invalid("name", "invalid", gettext("must have 1 to %(most)s characters.") % {"most": MAX_NAME})
     if expires_on is not None and expires_on < dt.datetime.now(dt.UTC).date():
-        raise invalid("expiresAt", "in_the_past", "the date is in the past (UTC). Choose today or later.")
+        raise invalid("expiresAt", "in_the_past", gettext("the date is in the past (UTC). Choose today or later."))
     is_publishable = kind == AccessKey.Kind.PUBLISHABLE
     key = AccessKey(
         organization=organization,
@@ -52,7 +53,7 @@ def issue_key(
     )
     refuse_stronger(key, by)
     if isinstance(by, User) and is_scoped(key) and not organization.terms.scoped_keys:
-        raise PlanRequired("Keys with fewer permissions or an expiry date require the Enterprise plan.")
+        raise PlanRequired(gettext("Keys with fewer permissions or an expiry date require the Enterprise plan."))
     token = tokens.make_token(publishable=is_publishable)
     key.set_token(token)
     with transaction.atomic():
@@ -79,8 +80,9 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
     with transaction.atomic():
         key = AccessKey.objects.select_for_update().get(pk=key.pk)
         if not key.is_usable:
-            state = "revoked" if key.revoked_at else "expired"
-            raise Conflict(f"This key is {state} and cannot be used again. Create a new key instead.")
+            if key.revoked_at:
+                raise Conflict(gettext("This key is revoked and cannot be used again. Create a new key instead."))
+            raise Conflict(gettext("This key is expired and cannot be used again. Create a new key instead."))
         old = key.hint
         key.set_token(token)
         key.save(update_fields=["digest", "hint", "publishable_token", "secret_made_at"])

@@ -16,6 +16,7 @@ from django.forms import BaseInlineFormSet, ModelForm
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.functional import cached_property
+from django.utils.translation import gettext, gettext_lazy
 
 from config.ids import decode_id
 from config.text import refuse_web_address
@@ -27,8 +28,8 @@ from keys.plans import Plan
 from keys.suspension import request_deletion, resume_organization, suspend_organization
 from keys.trail.changes import changes, values_of
 
-admin.site.site_header = admin.site.site_title = "Fieldpost operators"
-admin.site.index_title = "Organizations, users, audit trail"
+admin.site.site_header = admin.site.site_title = gettext_lazy("Fieldpost operators")
+admin.site.index_title = gettext_lazy("Organizations, users, audit trail")
 # allauth's own pages show secrets and session keys, and let an operator change an address but not the user's.
 admin.site.unregister([EmailAddress, Authenticator, UserSession, Group])
 
@@ -103,7 +104,7 @@ class MembershipFormSet(BaseInlineFormSet):
         super().clean()
         kept = [form for form in self.forms if form.cleaned_data and not form.cleaned_data.get("DELETE")]
         if not any(form.cleaned_data.get("role") == Role.OWNER for form in kept):
-            raise ValidationError("An organization needs an owner.")
+            raise ValidationError(gettext("An organization needs an owner."))
 
 
 class MembershipInline(admin.TabularInline):
@@ -138,10 +139,13 @@ class OrganizationForm(NamedForm):
     def clean(self) -> dict[str, Any]:
         """Allow custom limits only for Enterprise, as `set_plan` does."""
         values = super().clean() or self.cleaned_data
-        for name in ("rate_limit", "storage_limit"):
+        refused = {
+            "rate_limit": gettext("A custom rate limit requires the Enterprise plan. Leave it empty."),
+            "storage_limit": gettext("A custom storage limit requires the Enterprise plan. Leave it empty."),
+        }
+        for name, message in refused.items():
             if values.get(name) is not None and values.get("plan") != Plan.ENTERPRISE:
-                label = name.replace("_", " ")
-                self.add_error(name, f"A custom {label} requires the Enterprise plan. Leave it empty.")
+                self.add_error(name, message)
         return values
 
 
@@ -176,28 +180,36 @@ class OrganizationAdmin(admin.ModelAdmin):
         if "suspended_reason" in form.changed_data and stored.is_suspended:
             suspend_organization(stored, reason=obj.suspended_reason, by=operator(request))
 
-    @admin.action(description="Suspend: keys and forms take nothing, deliveries wait", permissions=["change"])
+    @admin.action(
+        description=gettext_lazy("Suspend: keys and forms take nothing, deliveries wait"), permissions=["change"]
+    )
     def suspend(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
         """Suspend the selected organizations; those that are suspended keep their reason."""
         for organization in queryset.filter(suspended_at=None):
             suspend_organization(organization, by=operator(request))
-        self.message_user(request, "Suspended. Open one to enter the reason that its members see.", messages.SUCCESS)
+        self.message_user(
+            request, gettext("Suspended. Open one to enter the reason that its members see."), messages.SUCCESS
+        )
 
-    @admin.action(description="Resume: works again, waiting deliveries are sent", permissions=["change"])
+    @admin.action(description=gettext_lazy("Resume: works again, waiting deliveries are sent"), permissions=["change"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
         """Resume the selected organizations."""
         for organization in queryset:
             resume_organization(organization, by=operator(request))
-        self.message_user(request, "Resumed.", messages.SUCCESS)
+        self.message_user(request, gettext("Resumed."), messages.SUCCESS)
 
-    @admin.action(description="Delete, an hour from now: suspends, and resuming cancels", permissions=["change"])
+    @admin.action(
+        description=gettext_lazy("Delete, an hour from now: suspends, and resuming cancels"), permissions=["change"]
+    )
     def request_deletion(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
         """Suspend the selected organizations and let the clean-up delete them."""
         for organization in queryset:
             request_deletion(organization, by=operator(request))
-        self.message_user(request, "Suspended, and deleted in one to two hours. Resume to cancel.", messages.WARNING)
+        self.message_user(
+            request, gettext("Suspended, and deleted in one to two hours. Resume to cancel."), messages.WARNING
+        )
 
-    @admin.display(description="usage by day")
+    @admin.display(description=gettext_lazy("usage by day"))
     def usage(self, organization: Organization) -> str:
         """Return a link to the organization's days."""
         return render_to_string("admin/usage_link.html", {"organization": organization})
@@ -294,12 +306,12 @@ class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
         """Require the permission to change keys; the one to view them is not enough."""
         return operator(request).has_perm("keys.change_accesskey")
 
-    @admin.action(description="Revoke permanently", permissions=["revoke"])
+    @admin.action(description=gettext_lazy("Revoke permanently"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessKey]) -> None:
         """Revoke the selected keys."""
         for key in queryset.select_related("organization"):
             revoke_key(key, by=operator(request))
-        self.message_user(request, "Revoked.", messages.SUCCESS)
+        self.message_user(request, gettext("Revoked."), messages.SUCCESS)
 
 
 @admin.register(AuditEvent)

@@ -1,9 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class KeysConfig(AppConfig):
     name = "keys"
-    verbose_name = "Organizations, people and keys"
+    verbose_name = gettext_lazy("Organizations, people and keys")
 
     def ready(self) -> None:
         """Register the system checks, notices about an hour nearly used up, secrets, and a part of the clean-up."""

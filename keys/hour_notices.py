@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.functional import lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.ratelimit import Usage
 from config.times import now
@@ -13,11 +15,15 @@ from keys.notices import notify_owners
 
 SHOWN = dt.timedelta(hours=24)
 CONSEQUENCES = {
-    80: "Nothing is refused yet.",
-    90: "Submissions from web pages wait until the hour ends: our script sends them again, and those of plain HTML "
-    "forms and hosted pages are stored as held. The last tenth is kept for your own requests.",
-    100: "Until the hour ends, requests with your secret keys are answered with 429, and submissions from web pages "
-    "wait.",
+    80: gettext_lazy("Nothing is refused yet."),
+    90: gettext_lazy(
+        "Submissions from web pages wait until the hour ends: our script sends them again, and those of plain HTML "
+        "forms and hosted pages are stored as held. The last tenth is kept for your own requests."
+    ),
+    100: gettext_lazy(
+        "Until the hour ends, requests with your secret keys are answered with 429, and submissions from web pages "
+        "wait."
+    ),
 }
 
 
@@ -37,20 +43,38 @@ def report_marks(usage: Usage, marks: Sequence[int]) -> None:
             notify_owners(
                 organization,
                 f"hour.{mark}",
-                subject=f"{mark} % of this hour's requests are used: {organization.name}",
-                text=_text(organization, mark, usage, moment),
+                subject=lazy(_subject, str)(organization, mark),
+                text=lazy(_text, str)(organization, mark, usage, moment),
                 once=f"hour.{mark} {organization.pk} {moment.date()}",
             )
 
 
+def _subject(organization: Organization, mark: int) -> str:
+    text = gettext("%(mark)s %% of this hour's requests are used: %(organization)s")
+    return text % {"mark": mark, "organization": organization.name}
+
+
 def _text(organization: Organization, mark: int, usage: Usage, moment: dt.datetime) -> str:
     ends = dt.datetime.fromtimestamp(usage.reset, dt.UTC)
+    used = gettext(
+        "At %(time)s UTC %(organization)s had used %(mark)s %% of its %(limit)s requests an hour. "
+        "The next hour starts at %(end)s UTC."
+    )
+    values = {
+        "time": f"{moment:%H:%M}",
+        "organization": organization.name,
+        "mark": mark,
+        "limit": f"{usage.limit:,}",
+        "end": f"{ends:%H:%M}",
+    }
     return "\n\n".join(
         [
-            f"At {moment:%H:%M} UTC {organization.name} had used {mark} % of its {usage.limit:,} requests an hour. "
-            f"The next hour starts at {ends:%H:%M} UTC.",
-            CONSEQUENCES[mark],
-            "If this happens often, move to a larger plan, or send fewer requests. This mail comes at most once a day.",
+            used % values,
+            str(CONSEQUENCES[mark]),
+            gettext(
+                "If this happens often, move to a larger plan, or send fewer requests. This mail comes at most once a "
+                "day."
+            ),
             f"{settings.PUBLIC_URL}/dashboard/o/{organization.slug}/plan",
         ]
     )

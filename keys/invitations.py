@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, QuerySet
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict, Forbidden, invalid
 from config.times import now
@@ -34,22 +35,22 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
     try:
         validate_email(email)
     except ValidationError:
-        message = f"{email[:100]} is not an email address."
+        message = gettext("%(email)s is not an email address.") % {"email": email[:100]}
         raise invalid("email", "invalid_email", message, has_subject=True) from None
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")
         roles = dict(members.values_list("user_id", "role"))  # locked, so that limits hold for concurrent invitations
         if not may_give(roles.get(by.pk, ""), role):
-            raise Forbidden("Only an owner can invite an owner.")
+            raise Forbidden(gettext("Only an owner can invite an owner."))
         if User.objects.filter(email=email, pk__in=list(roles)).exists():
-            raise Conflict(f"{email} is already a member.")
+            raise Conflict(gettext("%(email)s is already a member.") % {"email": email})
         _refuse_too_many(organization, email, by)
         values = {"role": role, "digest": digest(token), "invited_by": by, "created_at": now()}
         invitation, _ = Invitation.objects.update_or_create(
             organization=organization, email=email, defaults={**values, "expires_at": now() + GOOD_FOR}
         )
-        subject = f"{email} as {role.label.lower()}"
+        subject = f"{email} as {role.value}"
         record_event(organization=organization, by=by, action=INVITED, subject=subject)
     return invitation, token
 
@@ -57,10 +58,15 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
 def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
     others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
     if others.count() >= MOST_OPEN:
-        raise Conflict(f"At most {MOST_OPEN} invitations can be open. Revoke some that are no longer needed.")
+        raise Conflict(
+            gettext("At most %(most)s invitations can be open. Revoke some that are no longer needed.")
+            % {"most": MOST_OPEN}
+        )
     yesterday = now() - dt.timedelta(days=1)
     if AuditEvent.objects.filter(user=by, action=INVITED, created_at__gt=yesterday).count() >= MOST_A_DAY:
-        raise Conflict(f"You have sent {MOST_A_DAY} invitations within a day. Try again tomorrow.")
+        raise Conflict(
+            gettext("You have sent %(most)s invitations within a day. Try again tomorrow.") % {"most": MOST_A_DAY}
+        )
 
 
 def digest(token: str) -> str:
@@ -84,16 +90,16 @@ def invitations_to(user: User) -> QuerySet[Invitation]:
 def accept_invitation(invitation: Invitation, user: User) -> Membership:
     """Make the invited person a member. Raises Forbidden for another address, Conflict for a revoked invitation."""
     if user.email != invitation.email:
-        raise Forbidden(f"This invitation is for {invitation.email}.")
+        raise Forbidden(gettext("This invitation is for %(email)s.") % {"email": invitation.email})
     with transaction.atomic():
         deleted, _ = Invitation.objects.filter(pk=invitation.pk, digest=invitation.digest).delete()
         if not deleted:
-            raise Conflict("This invitation was accepted or revoked in the meantime.")
+            raise Conflict(gettext("This invitation was accepted or revoked in the meantime."))
         membership, is_new = Membership.objects.get_or_create(
             organization=invitation.organization, user=user, defaults={"role": invitation.role}
         )
         if is_new:
-            subject = f"{user.email} as {membership.get_role_display().lower()}"
+            subject = f"{user.email} as {membership.role}"
             record_event(organization=invitation.organization, by=user, action="member.joined", subject=subject)
     return membership
 
@@ -111,7 +117,7 @@ def join_as_new_person(invitation: Invitation, *, name: str, password: str) -> U
             EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
             accept_invitation(invitation, user)
     except IntegrityError:
-        raise Conflict(f"{invitation.email} has an account. Log in to join.") from None
+        raise Conflict(gettext("%(email)s has an account. Log in to join.") % {"email": invitation.email}) from None
     return user
 
 

@@ -4,13 +4,14 @@ import uuid
 from collections.abc import Collection
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, Forbidden
 from keys.audit import record_event
 from keys.models import Membership, Organization, Role, User
 from keys.trail.changes import changes
 
-LAST_OWNER = "An organization needs an owner. Make another member an owner first."
+LAST_OWNER = gettext_noop("An organization needs an owner. Make another member an owner first.")
 
 
 def may_give(by: str, role: str) -> bool:
@@ -32,7 +33,7 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
     with transaction.atomic():
         membership, actor = _locked(membership, by)
         if not (may_give(actor.role, role) and may_change(actor.role, membership)):
-            raise Forbidden("Only an owner can add an owner or change an owner's role.")
+            raise Forbidden(gettext("Only an owner can add an owner or change an owner's role."))
         if membership.role == Role.OWNER and role != Role.OWNER:
             _refuse_last_owner(membership)
         if membership.role == role:
@@ -40,7 +41,7 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
         found = changes({"role": membership.role}, {"role": str(role)})
         membership.role = role
         membership.save(update_fields=["role"])
-        subject = f"{membership.user.email} is now {role.label.lower()}"
+        subject = f"{membership.user.email} is now {role.value}"
         record_event(
             organization=membership.organization,
             by=by,
@@ -55,7 +56,7 @@ def remove_member(membership: Membership, *, by: User) -> None:
     with transaction.atomic():
         membership, actor = _locked(membership, by)
         if not may_change(actor.role, membership):
-            raise Forbidden("Only an owner can remove an owner.")
+            raise Forbidden(gettext("Only an owner can remove an owner."))
         _take_out(membership, by=by, action="member.removed")
 
 
@@ -78,14 +79,14 @@ def _locked(membership: Membership, by: User) -> tuple[Membership, Membership]:
     rows = Membership.objects.select_for_update().filter(organization=membership.organization_id)
     everybody = {row.user_id: row for row in rows.select_related("user", "organization").order_by("pk")}
     if membership.user_id not in everybody or by.pk not in everybody:
-        raise Conflict("The members have changed in the meantime. Reload the list.")
+        raise Conflict(gettext("The members have changed in the meantime. Reload the list."))
     return everybody[membership.user_id], everybody[by.pk]
 
 
 def _refuse_last_owner(membership: Membership) -> None:
     owners = Membership.objects.filter(organization=membership.organization_id, role=Role.OWNER)
     if not owners.exclude(pk=membership.pk).exists():
-        raise Conflict(LAST_OWNER)
+        raise Conflict(gettext(LAST_OWNER))
 
 
 def verified_members(organizations: Collection[uuid.UUID]) -> set[tuple[uuid.UUID, str]]:

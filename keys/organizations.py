@@ -2,6 +2,7 @@
 
 from allauth.mfa.models import Authenticator
 from django.db import transaction
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict
 from config.text import clean_name, refuse_web_address
@@ -65,7 +66,7 @@ def rename_organization(organization: Organization, name: str, *, by: Actor) -> 
     name = clean_name(name).strip()
     longest = Organization._meta.get_field("name").max_length or 0
     if not 0 < len(name) <= longest:
-        raise ValueError(f"An organization's name must have 1 to {longest} characters.")
+        raise ValueError(gettext("An organization's name must have 1 to %(most)s characters.") % {"most": longest})
     if name == organization.name:
         return
     refuse_web_address(name)
@@ -93,7 +94,7 @@ def demand_second_step(organization: Organization, demanded: bool, *, by: User) 
     Raises Conflict if `by` has none: nobody could undo it then.
     """
     if demanded and not has_second_step(by):
-        raise Conflict("Add a passkey or an authenticator app to your own account first.")
+        raise Conflict(gettext("Add a passkey or an authenticator app to your own account first."))
     if demanded == organization.second_step_required:
         return
     organization.second_step_required = demanded

@@ -3,6 +3,7 @@
 import dataclasses
 
 from django.db import models
+from django.utils.formats import number_format
 
 
 class Plan(models.TextChoices):
@@ -60,5 +61,9 @@ def show_bytes(number: int) -> str:
     """Return bytes as people read them, such as `100 MiB`."""
     for unit, label in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB")):
         if number >= unit:
-            return f"{number / unit:,.1f} {label}".replace(".0 ", " ")
-    return f"{number / 1024:,.1f} KiB".replace(".0 ", " ")
+            return f"{_decimal(number / unit)} {label}"
+    return f"{_decimal(number / 1024)} KiB"
+
+
+def _decimal(number: float) -> str:
+    return number_format(f"{number:.1f}".removesuffix(".0"), force_grouping=True)

@@ -8,6 +8,7 @@ Nothing is deleted. Apps to the right register what they do on resume.
 from collections.abc import Callable
 
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from config.text import clean_text
 from config.times import now
@@ -84,7 +85,7 @@ def request_deletion(organization: Organization, *, by: Actor) -> None:
             return
         record_event(organization=organization, by=by, action="organization.deletion_requested", subject="")
         organization.refresh_from_db(fields=["suspended_at", "suspended_reason", "deletion_requested_at"])
-        reason = organization.suspended_reason or "It is being deleted"
+        reason = organization.suspended_reason or gettext_noop("It is being deleted")
         suspend_organization(organization, reason=reason, by=by)
 
 

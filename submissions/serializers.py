@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -97,7 +98,7 @@ class SubmittedRecord(serializers.Serializer[Any]):
 class ReleaseField(serializers.Field[None, Any, None, Any]):
     """`null`: a submission can be released, and not be held."""
 
-    default_error_messages = {"invalid": "Must be null, which releases the submission."}
+    default_error_messages = {"invalid": gettext_lazy("Must be null, which releases the submission.")}
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_null=True, **kwargs)
@@ -128,9 +129,9 @@ class SubmissionChange(StrictSerializer):
 class BulkAction(models.TextChoices):
     """An action of `POST /api/submissions/bulk`."""
 
-    DELETE = "delete", "Delete"
-    SPAM = "spam", "Mark as spam"
-    NOT_SPAM = "notSpam", "Mark as not spam"
+    DELETE = "delete", gettext_lazy("Delete")
+    SPAM = "spam", gettext_lazy("Mark as spam")
+    NOT_SPAM = "notSpam", gettext_lazy("Mark as not spam")
 
 
 class BulkIdsField(serializers.ListField):

@@ -13,6 +13,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import BigIntegerField, F, Func, QuerySet, Sum, Value
 from django.db.models.functions import Greatest
+from django.utils.functional import lazy
+from django.utils.translation import gettext
 
 from config.times import now
 from keys.models import Organization
@@ -96,16 +98,26 @@ def _notify(organization: Organization, *, before: int) -> None:
     allowance, after = organization.storage_allowance, organization.stored_bytes or 0
     for mark in MARKS:
         if before < allowance * mark / 100 <= after:
-            subject = f"{organization.name} has used {mark} % of its storage"
+            subject, text = lazy(_subject, str)(organization, mark), lazy(_text, str)(organization)
             once = f"storage.{mark} {organization.pk} {now():%Y-%m-%d}"
-            notify_owners(organization, f"storage.{mark}", subject=subject, text=_text(organization), once=once)
+            notify_owners(organization, f"storage.{mark}", subject=subject, text=text, once=once)
+
+
+def _subject(organization: Organization, mark: int) -> str:
+    text = gettext("%(organization)s has used %(mark)s %% of its storage")
+    return text % {"organization": organization.name, "mark": mark}
 
 
 def _text(organization: Organization) -> str:
     allowance = organization.storage_allowance
-    return (
-        f"{organization.name} stores {show_bytes(organization.stored_bytes or 0)} of the {show_bytes(allowance)} that "
-        f"its plan, {organization.get_plan_display()}, includes.\n\n"
-        f"Submissions are taken up to {show_bytes(allowance * 3 // 2)}; beyond that they are refused. Delete "
-        "submissions that you no longer need, set a retention for your forms, or change to a larger plan."
+    used = gettext("%(organization)s stores %(stored)s of the %(allowance)s that its plan, %(plan)s, includes.") % {
+        "organization": organization.name,
+        "stored": show_bytes(organization.stored_bytes or 0),
+        "allowance": show_bytes(allowance),
+        "plan": organization.get_plan_display(),
+    }
+    advice = gettext(
+        "Submissions are taken up to %(most)s; beyond that they are refused. Delete submissions that you no longer "
+        "need, set a retention for your forms, or change to a larger plan."
     )
+    return f"{used}\n\n{advice % {'most': show_bytes(allowance * 3 // 2)}}"

@@ -64,7 +64,7 @@ SUITES = (
         ("tests/unit",),
         SQLITE,
         optional=False,
-        programs=("systemd-analyze",),
+        programs=("systemd-analyze", "xgettext"),
     ),
     Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),

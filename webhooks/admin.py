@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from config.ids import Prefix
 from keys.admin import FoundById, ReadOnly
@@ -23,7 +24,7 @@ class DeliveryAdmin(FoundById):
 
     list_display = ("created_at", "organization", "event", "channel", "target", "status", "attempt_count")
     list_filter = ("status",)
-    search_help_text = "ID of a delivery, submission or webhook, or slug of an organization"
+    search_help_text = gettext_lazy("ID of a delivery, submission or webhook, or slug of an organization")
     id_columns = {Prefix.DELIVERY: "pk", Prefix.SUBMISSION: "submission", Prefix.WEBHOOK: "webhook"}
     fields = (
         "id", "organization", "account", "event", "channel", "target", "host", "submission_id", "message_id", "status",

@@ -1,9 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class WebhooksConfig(AppConfig):
     name = "webhooks"
-    verbose_name = "Webhooks and deliveries"
+    verbose_name = gettext_lazy("Webhooks and deliveries")
 
     def ready(self) -> None:
         """Register this app's part of deleting submissions, of the hourly clean-up and of resuming."""

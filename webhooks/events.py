@@ -6,10 +6,15 @@ A webhook may subscribe to the public ones. Add an event by registering it here;
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from submissions.models import Submission
 from webhooks.payloads import notice_message, rendered_message, submission_message, test_message
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 URGENT = 5
 
@@ -34,7 +39,7 @@ class Event:
     """
 
     name: str
-    label: str
+    label: "StrOrPromise"
     write: Callable[[Any], str]
     is_caused_by: Callable[[Submission], bool] = _never
     is_public: bool = False
@@ -46,21 +51,29 @@ class Event:
 
 SUBMISSION_CREATED = Event(
     "submission.created",
-    "A new submission was received",
+    gettext_lazy("A new submission was received"),
     write=lambda submission: submission_message(submission, submission.form.name),
     is_caused_by=lambda submission: not submission.spam,
     is_public=True,
     has_submission_id=True,
 )
 # Somebody waits for it, so it does not queue behind its endpoint's backlog.
-TEST = Event("test", "Test event", write=test_message, is_tried_once=True, priority=1)
-WEBHOOK_DISABLED = Event("webhook.disabled", "Notice to the owner", write=notice_message, priority=URGENT)
-NOTICE = Event("notice", "Notice", write=notice_message, priority=URGENT)
+TEST = Event("test", gettext_lazy("Test event"), write=test_message, is_tried_once=True, priority=1)
+WEBHOOK_DISABLED = Event("webhook.disabled", gettext_lazy("Notice to the owner"), write=notice_message, priority=URGENT)
+NOTICE = Event("notice", pgettext_lazy("the kind of a mail", "Notice"), write=notice_message, priority=URGENT)
 # Somebody waits for a code at a page; other mails about accounts answer a request, too.
-ACCOUNT_CODE = Event("account.code", "Code", write=rendered_message, is_secret=True, priority=20)
-ACCOUNT_MAIL = Event("account.mail", "Mail about an account", write=rendered_message, is_secret=True, priority=10)
-INVITATION = Event("invitation", "Invitation", write=rendered_message, is_secret=True, priority=10)
-RECIPIENT_ASKED = Event("recipient.asked", "Asked to confirm", write=rendered_message, is_secret=True, priority=10)
+ACCOUNT_CODE = Event(
+    "account.code", pgettext_lazy("the kind of a mail", "Code"), write=rendered_message, is_secret=True, priority=20
+)
+ACCOUNT_MAIL = Event(
+    "account.mail", gettext_lazy("Mail about an account"), write=rendered_message, is_secret=True, priority=10
+)
+INVITATION = Event(
+    "invitation", pgettext_lazy("the kind of a mail", "Invitation"), write=rendered_message, is_secret=True, priority=10
+)
+RECIPIENT_ASKED = Event(
+    "recipient.asked", gettext_lazy("Asked to confirm"), write=rendered_message, is_secret=True, priority=10
+)
 
 _MAILS = (WEBHOOK_DISABLED, NOTICE, ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION, RECIPIENT_ASKED)
 EVENTS = {event.name: event for event in (SUBMISSION_CREATED, TEST, *_MAILS)}
@@ -73,7 +86,7 @@ def event_named(name: str) -> Event:
 
 def label_of(name: str) -> str:
     """Return an event's label; the name itself for an event that this release does not know."""
-    return EVENTS[name].label if name in EVENTS else name
+    return str(EVENTS[name].label) if name in EVENTS else name
 
 
 def is_secret(name: str) -> bool:
@@ -86,7 +99,7 @@ def secret_events() -> list[str]:
     return [event.name for event in EVENTS.values() if event.is_secret]
 
 
-def public_events() -> list[tuple[str, str]]:
+def public_events() -> "list[tuple[str, StrOrPromise]]":
     """Return `(name, label)` of the events that a webhook may subscribe to."""
     return [(event.name, event.label) for event in EVENTS.values() if event.is_public]
 

@@ -5,6 +5,7 @@ import uuid
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from config.ids import Prefix, encode_id, new_id
 from config.secrets.encryption import EncryptedTextField, SealedTextField
@@ -17,7 +18,7 @@ from webhooks.signing import new_secret
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
 MAX_URL = 2048  # characters
-ALL_FORMS = "All forms"
+ALL_FORMS = gettext_noop("All forms")
 IN_FLIGHT = 4  # requests in flight to a webhook that has not shown that it answers quickly
 MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
@@ -25,20 +26,20 @@ MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a
 class ErrorClass(models.TextChoices):
     """Why an attempt failed, in words for customers: they never see an exception."""
 
-    TIMEOUT = "timeout", "No answer in time"
-    DNS_FAILURE = "dns_failure", "The host name could not be resolved"
-    URL_REFUSED = "url_refused", "The URL is not allowed"
-    ADDRESS_REFUSED = "address_refused", "The host leads to an address or port that is not allowed"
-    CONNECTION_REFUSED = "connection_refused", "The host refused the connection"
-    CONNECTION_FAILED = "connection_failed", "The connection failed or was closed without an answer"
-    TLS_FAILURE = "tls_failure", "No secure connection: the certificate or the protocol was not accepted"
-    REDIRECT = "redirect", "The URL redirects, which is not followed"
-    HTTP_ERROR = "http_error", "The answer was not a 2xx status"
-    INVALID_RESPONSE = "invalid_response", "The answer was not valid HTTP"
-    MAIL_REFUSED = "mail_refused", "The mail server refused this mail permanently"
-    MAIL_FAILED = "mail_failed", "The mail server could not take the mail now"
-    CANCELED = "canceled", "Canceled before it was sent"
-    INTERNAL_ERROR = "internal_error", "A fault on our side"
+    TIMEOUT = "timeout", gettext_lazy("No answer in time")
+    DNS_FAILURE = "dns_failure", gettext_lazy("The host name could not be resolved")
+    URL_REFUSED = "url_refused", gettext_lazy("The URL is not allowed")
+    ADDRESS_REFUSED = "address_refused", gettext_lazy("The host leads to an address or port that is not allowed")
+    CONNECTION_REFUSED = "connection_refused", gettext_lazy("The host refused the connection")
+    CONNECTION_FAILED = "connection_failed", gettext_lazy("The connection failed or was closed without an answer")
+    TLS_FAILURE = "tls_failure", gettext_lazy("No secure connection: the certificate or the protocol was not accepted")
+    REDIRECT = "redirect", gettext_lazy("The URL redirects, which is not followed")
+    HTTP_ERROR = "http_error", gettext_lazy("The answer was not a 2xx status")
+    INVALID_RESPONSE = "invalid_response", gettext_lazy("The answer was not valid HTTP")
+    MAIL_REFUSED = "mail_refused", gettext_lazy("The mail server refused this mail permanently")
+    MAIL_FAILED = "mail_failed", gettext_lazy("The mail server could not take the mail now")
+    CANCELED = "canceled", gettext_lazy("Canceled before it was sent")
+    INTERNAL_ERROR = "internal_error", gettext_lazy("A fault on our side")
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
@@ -65,9 +66,9 @@ class Webhook(models.Model):
     class Status(models.TextChoices):
         """A page named a pending webhook: nothing is sent to it until an owner or admin activates it."""
 
-        ACTIVE = "active", "Active"
-        PENDING = "pending", "Pending"
-        DISABLED = "disabled", "Disabled"
+        ACTIVE = "active", gettext_lazy("Active")
+        PENDING = "pending", gettext_lazy("Pending")
+        DISABLED = "disabled", gettext_lazy("Disabled")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     form = models.ForeignKey(
@@ -141,12 +142,17 @@ class Webhook(models.Model):
 
     @property
     def scope(self) -> str:
-        """The name of its form, or "All forms"."""
-        return ALL_FORMS if self.form is None else self.form.name
+        """The name of its form, or "All forms" in the reader's language."""
+        return gettext(ALL_FORMS) if self.form is None else self.form.name
+
+    @property
+    def shown_reason(self) -> str:
+        """The reason why it is disabled, in the reader's language; "" without one."""
+        return gettext(self.disabled_reason)
 
     @property
     def subject(self) -> str:
-        """Its name in the audit trail."""
+        """Its name in the audit trail, which is English."""
         return f"{self.url} of {self.form or ALL_FORMS.lower()}"
 
     def secrets_at(self, moment: dt.datetime) -> list[str]:
@@ -231,11 +237,11 @@ class Delivery(models.Model):
     class Status(models.TextChoices):
         """Held deliveries wait for a pending webhook; canceled ones were spam, or their webhook was disabled."""
 
-        PENDING = "pending", "Pending"
-        HELD = "held", "Held"
-        DELIVERED = "delivered", "Delivered"
-        FAILED = "failed", "Failed"
-        CANCELED = "canceled", "Canceled"
+        PENDING = "pending", gettext_lazy("Pending")
+        HELD = "held", gettext_lazy("Held")
+        DELIVERED = "delivered", gettext_lazy("Delivered")
+        FAILED = "failed", gettext_lazy("Failed")
+        CANCELED = "canceled", gettext_lazy("Canceled")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(
@@ -270,6 +276,7 @@ class Delivery(models.Model):
     objects = DeliveryQuerySet.as_manager()
     # Not columns: the mail channel looks them up after the claim, because rendering makes no query.
     is_to_member = False
+    language = ""  # of the recipient; empty for the form's
     is_stopped = False
 
     class Meta:

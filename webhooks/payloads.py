@@ -7,7 +7,7 @@ from config.ids import new_id
 from config.times import format_time, now
 from forms_app.models import Form
 from forms_app.snippets import test_values
-from keys.models import Notice as StoredNotice
+from keys.notices import ENGLISH
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from submissions.serializers import submission_record
@@ -37,10 +37,11 @@ def test_message(form: Form) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A mail from us to a user: subject and plain text."""
+    """A mail from us to a user: subject and plain text, in this language."""
 
     subject: str
     text: str
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ def rendered_message(mail: RenderedMail) -> str:
     return dump_json({"subject": mail.subject, "text": mail.text, "html": mail.html})
 
 
-def notice_message(notice: Notice | StoredNotice) -> str:
-    """Return the body of a notice: `{subject, text}`."""
-    return dump_json({"subject": notice.subject, "text": notice.text})
+def notice_message(notice: Notice) -> str:
+    """Return the body of a notice: `{subject, text, language}`."""
+    return dump_json({"subject": notice.subject, "text": notice.text, "language": notice.language})
 
 
 EMPTY_META = {"ip": None, "userAgent": None, "origin": None, "referer": None}

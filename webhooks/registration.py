@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, Max, OuterRef
 from django.db.models.functions import Now
+from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, invalid
 from config.api.ratelimit import take_share
@@ -27,7 +28,7 @@ from webhooks.signing import new_secret
 
 MAX_WEBHOOKS = 100  # of one form, those of all forms counted; each of them receives every submission
 ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign until then
-DISABLED_BY_HAND = "Disabled by hand."
+DISABLED_BY_HAND = gettext_noop("Disabled by hand.")
 RECORDED = ("url", "events", "status", "form_id")  # in the audit trail; the secret is not
 ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webhook.Status.DISABLED
 
@@ -47,7 +48,7 @@ def check_new_webhook(form: Form | None, url: str) -> None:
     Resolving the host takes up to 5 seconds: call it outside any transaction.
     """
     if form is not None and form.status == Form.Status.ARCHIVED:
-        raise Conflict("This form is archived and takes no more submissions. Choose another form.")
+        raise Conflict(gettext("This form is archived and takes no more submissions. Choose another form."))
     _check_url(url)
 
 
@@ -87,15 +88,19 @@ def _refuse_same_url(webhook: Webhook) -> None:
         wide = Webhook.objects.filter(all_forms_of=webhook.organization_id, url=webhook.url).first()
         if wide is not None:
             raise Conflict(
-                f"A webhook of all forms has this URL already: {wide.public_id}. It receives the submissions of this "
-                "form too. Change that one instead."
+                gettext(
+                    "A webhook of all forms has this URL already: %(webhook)s. It receives the submissions of this "
+                    "form too. Change that one instead."
+                )
+                % {"webhook": wide.public_id}
             )
         return
     narrow = Webhook.objects.filter(form__organization=webhook.organization_id, url=webhook.url)
     found = narrow.select_related("form").order_by("id").first()
     if found is not None:
         raise Conflict(
-            f"The form “{found.scope}” has a webhook with this URL already: {found.public_id}. Delete that one first."
+            gettext("The form “%(form)s” has a webhook with this URL already: %(webhook)s. Delete that one first.")
+            % {"form": found.scope, "webhook": found.public_id}
         )
 
 
@@ -109,7 +114,10 @@ def _refuse_too_many(webhook: Webhook) -> None:
         fullest = by_form.annotate(total=Count("pk")).aggregate(most=Max("total"))["most"] or 0
         total = counted.filter(all_forms_of=webhook.organization_id).count() + fullest
     if total > MAX_WEBHOOKS:
-        raise Conflict(f"A form has at most {MAX_WEBHOOKS} webhooks, those of all forms counted. Delete one first.")
+        raise Conflict(
+            gettext("A form has at most %(most)s webhooks, those of all forms counted. Delete one first.")
+            % {"most": MAX_WEBHOOKS}
+        )
 
 
 def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
@@ -189,7 +197,7 @@ def undo_disabling(webhook: Webhook, since: dt.datetime) -> int:
     with transaction.atomic():
         webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
         if webhook.disabled_reason != DISABLED_BY_HAND:
-            raise Conflict("The webhook was changed in the meantime. Nothing was undone.")
+            raise Conflict(gettext("The webhook was changed in the meantime. Nothing was undone."))
         before = values_of(webhook, *RECORDED)
         webhook.status, webhook.disabled_reason = ACTIVE, ""
         webhook.save(update_fields=["status", "disabled_reason"])
@@ -251,8 +259,10 @@ def send_test(webhook: Webhook) -> Delivery:
 
 def refuse_inactive(webhook: Webhook) -> None:
     """Raise Conflict for a webhook that is pending or disabled."""
+    if webhook.status == PENDING:
+        raise Conflict(gettext("This webhook is pending. Activate it first."))
     if webhook.status != ACTIVE:
-        raise Conflict(f"This webhook is {webhook.status}. Activate it first.")
+        raise Conflict(gettext("This webhook is disabled. Activate it first."))
 
 
 def _check_url(url: str) -> None:
@@ -264,5 +274,5 @@ def _check_url(url: str) -> None:
 
 def _same_url(form: Form | None) -> Conflict:
     if form is None:
-        return Conflict("A webhook of all forms has this URL already. Change that one instead.")
-    return Conflict("This form has a webhook with this URL already. Change that one instead.")
+        return Conflict(gettext("A webhook of all forms has this URL already. Change that one instead."))
+    return Conflict(gettext("This form has a webhook with this URL already. Change that one instead."))

@@ -5,10 +5,12 @@ import time
 from typing import Any
 
 from django.conf import settings
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict, RateLimited
 from config.api.ratelimit import HOUR, take_share
@@ -45,15 +47,15 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     if delivery.webhook is not None:
         refuse_inactive(delivery.webhook)
     if delivery.submission is not None and delivery.submission.spam:
-        raise Conflict("This submission is marked as spam. Mark it as not spam first.")
+        raise Conflict(gettext("This submission is marked as spam. Mark it as not spam first."))
     if is_secret(delivery.event):
-        raise Conflict("This mail had a code or a link, which is not kept. Request or send a new one.")
+        raise Conflict(gettext("This mail had a code or a link, which is not kept. Request or send a new one."))
     if channel_of(delivery).gate(delivery) != Delivery.Status.PENDING:
-        raise Conflict("This delivery cannot be sent now. Activate its destination first.")
+        raise Conflict(gettext("This delivery cannot be sent now. Activate its destination first."))
     refuse_replays(delivery.organization, 1)
     host = host_of(delivery.webhook.url) if delivery.webhook is not None else delivery.host
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
-        raise Conflict("This delivery is being sent now. Wait for its result first.")
+        raise Conflict(gettext("This delivery is being sent now. Wait for its result first."))
     transaction.on_commit(lambda: nudge(DELIVER))
     return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=delivery.pk)
 
@@ -70,10 +72,10 @@ def refuse_replays(organization: Organization | None, count: int) -> None:
     key = f"replayed-{organization.pk}-{hour}"
     most, before = REPLAYED_TIMES * organization.hourly_limit, int(cache.get(key, 0))
     if before + count > most:
-        message = (
-            f"At most {most:,} deliveries can be sent again in an hour, and {before:,} were. "
+        message = gettext(
+            "At most %(most)s deliveries can be sent again in an hour, and %(before)s were. "
             "Choose fewer days, or try again later."
-        )
+        ) % {"most": intcomma(most), "before": intcomma(before)}
         raise RateLimited(message, headers={"Retry-After": str(HOUR - seconds)})
     cache.set(key, before + count, HOUR)
 

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict
 from config.api.ratelimit import count_burst
@@ -20,9 +21,9 @@ def send_test_mail(form: Form, recipient: str, *, request: HttpRequest) -> Deliv
     Raises Conflict for any other address, and RateLimited after an organization's TEST_MAILS.
     """
     if recipient not in form.notification_recipients:
-        raise Conflict("Save the address first: test mails go only to a form's recipients.")
+        raise Conflict(gettext("Save the address first: test mails go only to a form's recipients."))
     if recipient not in mailable([form]).get(form.pk, []):
-        raise Conflict("This recipient has not confirmed the address, or has stopped the mails.")
+        raise Conflict(gettext("This recipient has not confirmed the address, or has stopped the mails."))
     usage = count_burst(request, "test-mail", str(form.organization_id), settings.TEST_MAILS)
     if usage.is_over:
         raise usage.refusal()

@@ -5,10 +5,13 @@ import sys
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 from django.views.csrf import csrf_failure as djangos_csrf_failure
 
 from config.api import errors
 from config.database import is_away
+from config.pages.visitors_language import visitors_language
 
 PAGES = ("/dashboard", "/account", "/admin")  # for people; every other path is for programs and other sites
 
@@ -47,7 +50,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def nothing_here(request: HttpRequest) -> HttpResponse:
     """Return the 404 of an unknown address: to a browser a page, without links."""
-    return render(None, "errors/nothing.html", status=404) if _is_browser(request) else errors.not_found()
+    if not _is_browser(request):
+        return errors.not_found()
+    with translation.override(visitors_language(request)):
+        response = render(None, "errors/nothing.html", status=404)
+    patch_vary_headers(response, ["Accept-Language"])
+    return response
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

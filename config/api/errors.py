@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.translation import gettext, gettext_noop
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -54,13 +55,13 @@ class ApiError(Exception):
 
     status = 500
     code = "internal_error"
-    message = "Something went wrong."
+    message = gettext_noop("Something went wrong.")  # of a class: marked here, translated when it is raised
     reason = ""  # distinguishes causes that share a code, for the dashboard; never sent
     is_logged = False  # whether `as_api_error` has written a line about it
 
     def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message or self.message)
-        self.message = message or self.message
+        self.message = message or gettext(self.message)
+        super().__init__(self.message)
         self.headers = dict(headers or {})
         self.details: list[Detail] = []
 
@@ -78,7 +79,7 @@ class ApiError(Exception):
 
 
 class InvalidJson(ApiError):
-    status, code, message = 400, "invalid_json", "The body must be one JSON object."
+    status, code, message = 400, "invalid_json", gettext_noop("The body must be one JSON object.")
 
 
 class ValidationFailed(ApiError):
@@ -94,27 +95,29 @@ class ValidationFailed(ApiError):
 
 class EmptySubmission(ApiError):
     status, code = 400, "empty_submission"
-    message = "The submission has no values. Send at least one field besides the control fields."
+    message = gettext_noop("The submission has no values. Send at least one field besides the control fields.")
 
 
 class InvalidAccessKey(ApiError):
-    status, code, message = 401, "invalid_access_key", "Invalid or missing access key"
+    status, code, message = 401, "invalid_access_key", gettext_noop("Invalid or missing access key")
 
     def __init__(self) -> None:
         super().__init__(headers={"WWW-Authenticate": "AccessKey"})
 
 
 class Forbidden(ApiError):
-    status, code, message = 403, "forbidden", "Forbidden"
+    status, code, message = 403, "forbidden", gettext_noop("Forbidden")
 
 
 class Unauthorized(ApiError):
-    status, code, message = 403, "unauthorized", "Unauthorized"
+    status, code, message = 403, "unauthorized", gettext_noop("Unauthorized")
 
 
 class Suspended(ApiError):
     status, code = 403, "suspended"
-    message = "The operator of this service has suspended this organization. Its dashboard shows the reason."
+    message = gettext_noop(
+        "The operator of this service has suspended this organization. Its dashboard shows the reason."
+    )
 
 
 class PlanRequired(ApiError):
@@ -123,15 +126,23 @@ class PlanRequired(ApiError):
 
 class FormNotPublished(ApiError):
     status, code = 403, "form_not_published"
-    message = "This form does not take submissions now. Publish it first."
+    message = gettext_noop("This form does not take submissions now. Publish it first.")
 
 
 class OriginNotAllowed(ApiError):
     status, code = 403, "origin_not_allowed"
+    page = ""  # its origin, if the message names one
+
+    @classmethod
+    def of_page(cls, origin: str) -> "OriginNotAllowed":
+        """Return the error for a page of this origin."""
+        failure = cls(f"This form does not take submissions from {origin}.")
+        failure.page = origin
+        return failure
 
 
 class NotFound(ApiError):
-    status, code, message = 404, "not_found", "There is nothing here. Check the path and the id."
+    status, code, message = 404, "not_found", gettext_noop("There is nothing here. Check the path and the id.")
 
 
 class MethodNotAllowed(ApiError):
@@ -144,17 +155,19 @@ class Conflict(ApiError):
 
 class PayloadTooLarge(ApiError):
     status, code = 413, "payload_too_large"
-    message = "The body is larger than 256 KiB. Send less."
+    message = gettext_noop("The body is larger than 256 KiB. Send less.")
 
 
 class QuotaExceeded(ApiError):
     status, code = 413, "quota_exceeded"
-    message = "The stored bytes of the plan are used up. Delete submissions or change the plan, then send again."
+    message = gettext_noop(
+        "The stored bytes of the plan are used up. Delete submissions or change the plan, then send again."
+    )
 
 
 class UnsupportedMediaType(ApiError):
     status, code = 415, "unsupported_media_type"
-    message = "Send the body as JSON, with the header Content-Type: application/json."
+    message = gettext_noop("Send the body as JSON, with the header Content-Type: application/json.")
 
 
 class RateLimited(ApiError):
@@ -165,13 +178,16 @@ class InternalError(ApiError):
     """A bug. The message has the request id and no internal detail."""
 
     def __init__(self) -> None:
-        super().__init__(f"Internal server error. If it persists, report this request id: {current_request_id()}.")
+        text = gettext("Internal server error. If it persists, report this request id: %(id)s.")
+        super().__init__(text % {"id": current_request_id()})
 
 
 class ServiceUnavailable(ApiError):
     status, code = 503, "service_unavailable"
     # True as well of a failed COMMIT, which may have stored the request.
-    message = "The service is busy or restarting. Try again in a moment; an Idempotency-Key prevents storing it twice."
+    message = gettext_noop(
+        "The service is busy or restarting. Try again in a moment; an Idempotency-Key prevents storing it twice."
+    )
 
     def __init__(self) -> None:
         super().__init__(headers={"Retry-After": str(RETRY_AFTER_SECONDS)})

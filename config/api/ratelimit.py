@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.translation import gettext, gettext_noop
 from django_ratelimit.core import get_usage
 
 from config.api.errors import RateLimited
@@ -32,7 +33,9 @@ HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 MARKS = (80, 90, 100)  # percent of the plan's hour; from 90 on, browser submissions wait
 PAGES_PERCENT = 90
 MOST_NOTED = 10_000  # organizations whose marks this process remembers
-BUSY = "This form is busy right now. Try again later."  # for visitors: without numbers, names of headers or codes
+BUSY = gettext_noop(
+    "This form is busy right now. Try again later."
+)  # for visitors: without numbers, names of headers or codes
 logger = logging.getLogger(__name__)
 
 
@@ -73,7 +76,8 @@ class Usage:
     def refusal(self) -> RateLimited:
         """Return the 429, with the seconds to wait."""
         wait = max(1, self.reset - int(time.time()))
-        message = f"The limit of {self.limit:,} requests is used up. Try again in {wait} seconds."
+        text = gettext("The limit of %(limit)s requests is used up. Try again in %(wait)s seconds.")
+        message = text % {"limit": f"{self.limit:,}", "wait": wait}
         refusal = RateLimited(message, headers={"Retry-After": str(wait)})
         refusal.reason = self.kind
         return refusal

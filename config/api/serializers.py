@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
@@ -30,7 +31,7 @@ MAX_DETAILS = 50  # enough to correct a form; ten thousand unknown names are one
 class TextField(serializers.CharField):
     """A JSON string, cleaned of characters that PostgreSQL cannot store."""
 
-    default_error_messages = {"invalid": "Must be a string."}
+    default_error_messages = {"invalid": gettext_lazy("Must be a string.")}
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Clean first: DRF checks for blank text before `to_internal_value`, and a lone U+0000 must count as blank."""
@@ -59,7 +60,7 @@ class NameField(TextField):
 class FlagField(serializers.BooleanField):
     """A JSON boolean; not "true", not 1."""
 
-    default_error_messages = {"invalid": "Must be true or false."}
+    default_error_messages = {"invalid": gettext_lazy("Must be true or false.")}
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -70,7 +71,7 @@ class FlagField(serializers.BooleanField):
 class DateField(serializers.DateField):
     """A date `YYYY-MM-DD`."""
 
-    default_error_messages = {"invalid": "Must be a date in the form YYYY-MM-DD."}
+    default_error_messages = {"invalid": gettext_lazy("Must be a date in the form YYYY-MM-DD.")}
 
     def to_internal_value(self, value: Any) -> dt.date:
         day = parse_date(value) if isinstance(value, str) else None
@@ -97,7 +98,7 @@ class PeriodField(serializers.Field[Period, Any, str, Any]):
 class WholeNumberField(serializers.IntegerField):
     """A JSON integer; not "5", not 5.0, not true."""
 
-    default_error_messages = {"invalid": "Must be a whole number."}
+    default_error_messages = {"invalid": gettext_lazy("Must be a whole number.")}
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
@@ -108,7 +109,7 @@ class WholeNumberField(serializers.IntegerField):
 class QueryNumberField(serializers.IntegerField):
     """A whole number in a query: only digits, while int() also accepts `1_0` and blanks."""
 
-    default_error_messages = {"invalid": "Must be a whole number."}
+    default_error_messages = {"invalid": gettext_lazy("Must be a whole number.")}
 
     def to_internal_value(self, data: Any) -> int:
         text = str(data)
@@ -139,7 +140,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="invalid")
+            raise serializers.ValidationError({"non_field_errors": [gettext("Must be an object.")]}, code="invalid")
         unknown = [name for name in data if name not in self.fields]
         errors: dict[str, Any] = {
             name: [ErrorDetail(f"{self.unknown_message}: {clean_text(name)[:128]}", self.unknown_code)]

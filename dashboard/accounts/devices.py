@@ -5,12 +5,14 @@ import re
 from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
+from django.utils import translation
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
 
 from config.client_address import client_network
 from config.times import now
 from keys.models import User
-from keys.notices import notify_account
+from keys.notices import mail_language, notify_account
 
 COOKIE = "__Host-device" if settings.IS_HTTPS else "fieldpost_device"
 SALT = "fieldpost.device"
@@ -29,9 +31,11 @@ SYSTEMS = {
 
 def device_name(user_agent: str) -> str:
     """Return a name such as `Firefox on Windows`; unknown parts are left out."""
-    browser = _first(BROWSERS, user_agent, r"(?:{})/") or "A browser"
+    browser = _first(BROWSERS, user_agent, r"(?:{})/") or gettext("A browser")
     system = _first(SYSTEMS, user_agent, "{}")
-    return f"{browser} on {system}" if system else browser
+    if not system:
+        return browser
+    return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system}
 
 
 def is_known(request: HttpRequest, user: User) -> bool:
@@ -54,16 +58,25 @@ def remember_device(request: HttpRequest, response: HttpResponseBase, user: User
 
 def tell_of_new_device(request: HttpRequest, user: User) -> None:
     """Mail the account's owner that an unknown browser has logged in, at most once a day for a device and address."""
-    device, network = device_name(request.headers.get("User-Agent", "")), client_network(request)
+    agent, network = request.headers.get("User-Agent", ""), client_network(request)
     moment = now()
-    text = (
-        f"Your account was used to log in from a device that we have not seen before.\n\n"
-        f"Device: {device}\nAddress: {network}\nTime: {moment:%Y-%m-%d %H:%M} UTC\n\n"
-        "If that was you, there is nothing to do. If not, set a new password, which ends all other sessions: "
-        f"{settings.PUBLIC_URL}/account/password/reset/"
-    )
+    with translation.override(settings.LANGUAGE_CODE):
+        device = device_name(agent)
     once = f"device {user.pk} {salted_hmac(SALT, f'{device} {network}').hexdigest()[:16]} {moment:%Y-%m-%d}"
-    notify_account(user, "account.new_device", subject="New device logged in to your account", text=text, once=once)
+    with translation.override(mail_language([user])):
+        subject = gettext("New device logged in to your account")
+        text = gettext(
+            "Your account was used to log in from a device that we have not seen before.\n\n"
+            "Device: %(device)s\nAddress: %(address)s\nTime: %(time)s UTC\n\n"
+            "If that was you, there is nothing to do. If not, set a new password, which ends all other sessions: "
+            "%(url)s"
+        ) % {
+            "device": device_name(agent),
+            "address": network,
+            "time": f"{moment:%Y-%m-%d %H:%M}",
+            "url": f"{settings.PUBLIC_URL}/account/password/reset/",
+        }
+    notify_account(user, "account.new_device", subject=subject, text=text, once=once)
 
 
 def _first(names: dict[str, str], text: str, pattern: str) -> str:

@@ -6,7 +6,7 @@ hosted pages, which speak the language of their form.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -54,4 +54,4 @@ def choose_language(user: User, language: str) -> None:
 
 def language_now() -> str:
     """Return the language in which this runs."""
-    return cast(str, translation.get_language() or settings.LANGUAGE_CODE)
+    return translation.get_language() or settings.LANGUAGE_CODE

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from zxcvbn import zxcvbn
 
 from keys.models import Organization, User
@@ -20,7 +21,24 @@ LONGEST = 72  # characters that are judged: the estimate's time grows with their
 SHORTEST_WORD, MOST_WORDS = 3, 40  # of the words that belong to a person
 # Signs that replace letters. The estimator would try all their combinations, which takes seconds for 72 of them.
 SIGNS = str.maketrans("@({[<|!$+%", "acccciistx")
-ADVICE = "Use four or more unrelated words, or a password manager."
+ADVICE = gettext_lazy("Use four or more unrelated words, or a password manager.")
+# Those of the library, to be translated.
+WARNINGS = (
+    gettext_noop("Straight rows of keys are easy to guess."),
+    gettext_noop("Short keyboard patterns are easy to guess."),
+    gettext_noop('Repeats like "aaa" are easy to guess.'),
+    gettext_noop('Repeats like "abcabcabc" are only slightly harder to guess than "abc".'),
+    gettext_noop('Sequences like "abc" or "6543" are easy to guess.'),
+    gettext_noop("Recent years are easy to guess."),
+    gettext_noop("Dates are often easy to guess."),
+    gettext_noop("This is a top-10 common password."),
+    gettext_noop("This is a top-100 common password."),
+    gettext_noop("This is a very common password."),
+    gettext_noop("This is similar to a commonly used password."),
+    gettext_noop("A word by itself is easy to guess."),
+    gettext_noop("Names and surnames by themselves are easy to guess."),
+    gettext_noop("Common names and surnames are easy to guess."),
+)
 _one_at_a_time = Lock()  # the library keeps a person's words in a global
 
 
@@ -33,7 +51,7 @@ class StrengthValidator:
 
     def get_help_text(self) -> str:
         """Return what a new password must be."""
-        return f"Your password must be hard to guess. {ADVICE}"
+        return f"{gettext('Your password must be hard to guess.')} {ADVICE}"
 
 
 def refuse_weak(password: str, texts: Iterable[str]) -> None:
@@ -44,10 +62,12 @@ def refuse_weak(password: str, texts: Iterable[str]) -> None:
     if judged["guesses"] >= MIN_GUESSES:
         return
     if any(part.get("dictionary_name") == "user_inputs" for part in judged["sequence"]):
-        reason = "It contains your name or address, or the name of your organization or of this service."
+        reason = gettext("It contains your name or address, or the name of your organization or of this service.")
     else:
-        reason = judged["feedback"]["warning"] or "It is short, or made of common parts."
-    raise ValidationError(f"This password is too easy to guess. {reason} {ADVICE}", code="password_too_weak")
+        warning = judged["feedback"]["warning"]
+        reason = gettext(warning) if warning else gettext("It is short, or made of common parts.")
+    refusal = gettext("This password is too easy to guess.")
+    raise ValidationError(f"{refusal} {reason} {ADVICE}", code="password_too_weak")
 
 
 def words_of(user: User) -> list[str]:

@@ -14,6 +14,7 @@ from django.contrib.admin import AdminSite
 from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 
 LAST_COUNTER = "last_counter"  # member of an authenticator app's data: the half minute of its last accepted code
 AdminView = Callable[..., HttpResponseBase]
@@ -51,7 +52,8 @@ def require_second_step(site: AdminSite) -> None:
         @wraps(inner)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if site.has_permission(request) and not is_mfa_enabled(request.user):
-                messages.warning(request, "Operators need a passkey or an authenticator app. Add one, then come back.")
+                text = gettext("Operators need a passkey or an authenticator app. Add one, then come back.")
+                messages.warning(request, text)
                 return redirect("mfa_index")
             return inner(request, *args, **kwargs)
 

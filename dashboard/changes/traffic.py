@@ -3,8 +3,9 @@
 import dataclasses
 import datetime as dt
 
-from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.contrib.humanize.templatetags.humanize import intcomma, naturaltime
 from django.db.models import Sum
+from django.utils.translation import gettext, ngettext
 
 from config.times import now
 from forms_app.models import Form
@@ -24,12 +25,15 @@ class FormTraffic:
 
     def __str__(self) -> str:
         if self.last_at is None:
-            return "It has not received a submission yet."
+            return gettext("It has not received a submission yet.")
         last = naturaltime(self.last_at)
         if not self.recent:
-            return f"It received its last submission {last}."
-        plural = "" if self.recent == 1 else "s"
-        return f"It received {self.recent:,} submission{plural} in the last {DAYS} days, the last one {last}."
+            return gettext("It received its last submission %(last)s.") % {"last": last}
+        return ngettext(
+            "It received %(count)s submission in the last %(days)s days, the last one %(last)s.",
+            "It received %(count)s submissions in the last %(days)s days, the last one %(last)s.",
+            self.recent,
+        ) % {"count": intcomma(self.recent), "days": DAYS, "last": last}
 
 
 def traffic_of_form(form: Form) -> FormTraffic:
@@ -50,17 +54,29 @@ class LogSize:
 
     def __str__(self) -> str:
         if self.last_at is None:
-            return "Nothing was sent to it yet."
-        plural = "y" if self.deliveries == 1 else "ies"
-        return f"Its log has {_counted(self.deliveries)} deliver{plural}, the last one {naturaltime(self.last_at)}."
+            return gettext("Nothing was sent to it yet.")
+        if self.deliveries > COUNTED_TO:
+            text = gettext("Its log has more than %(count)s deliveries, the last one %(last)s.")
+        else:
+            text = ngettext(
+                "Its log has %(count)s delivery, the last one %(last)s.",
+                "Its log has %(count)s deliveries, the last one %(last)s.",
+                self.deliveries,
+            )
+        return text % {"count": _counted(self.deliveries), "last": naturaltime(self.last_at)}
 
     @property
     def waiting(self) -> str:
         """A sentence about the deliveries that are canceled with the webhook; "" without any."""
         if not self.unsent:
             return ""
-        plural = "y is" if self.unsent == 1 else "ies are"
-        return f"{_counted(self.unsent, capital=True)} waiting deliver{plural} canceled."
+        if self.unsent > COUNTED_TO:
+            text = gettext("More than %(count)s waiting deliveries are canceled.")
+        else:
+            text = ngettext(
+                "%(count)s waiting delivery is canceled.", "%(count)s waiting deliveries are canceled.", self.unsent
+            )
+        return text % {"count": _counted(self.unsent)}
 
 
 def log_size(webhook: Webhook) -> LogSize:
@@ -71,7 +87,5 @@ def log_size(webhook: Webhook) -> LogSize:
     return LogSize(log[: COUNTED_TO + 1].count(), unsent[: COUNTED_TO + 1].count(), last)
 
 
-def _counted(count: int, *, capital: bool = False) -> str:
-    if count <= COUNTED_TO:
-        return f"{count:,}"
-    return f"{'More' if capital else 'more'} than {COUNTED_TO:,}"
+def _counted(count: int) -> str:
+    return intcomma(min(count, COUNTED_TO))

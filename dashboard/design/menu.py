@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Final
 
+from django.utils.translation import gettext, pgettext
+
 MAIN: Final = "main"
 SETTINGS: Final = "settings"
 
@@ -25,35 +27,60 @@ class MenuPage:
     for_managers: bool = False
 
 
-PAGES = (
-    MenuPage("overview", "Overview", "house", MAIN, words="home chart"),
-    MenuPage("forms", "Forms", "list-checks", MAIN, ("form*",)),
-    MenuPage("form-new", "New form", "plus", words="create add"),
-    MenuPage("submissions", "Submissions", "inbox", MAIN, ("submission*", "exports"), "spam search"),
-    MenuPage("exports", "Export", "inbox", words="csv json download"),
-    MenuPage("webhooks", "Webhooks", "webhook", MAIN, ("webhook*", "deliver*")),
-    MenuPage("webhook-new", "New webhook", "plus", words="create add", for_managers=True),
-    MenuPage("deliveries", "Deliveries", "webhook", words="log mails attempts"),
-    MenuPage("refused", "Refused", "shield-alert", MAIN, words="errors why post"),
-    MenuPage("keys", "Access Keys", "key-round", SETTINGS, ("key-*",), "api token secret", for_managers=True),
-    MenuPage("key-new", "Generate New Key", "plus", words="create add api token", for_managers=True),
-    MenuPage("members", "Members", "users", SETTINGS, ("member-*",), "invite people team"),
-    MenuPage("plan", "Plan", "gauge", SETTINGS, words="limits usage storage"),
-    MenuPage("audit", "Audit trail", "scroll-text", SETTINGS, words="history log", for_managers=True),
-    MenuPage(
-        "organization-brand",
-        "Branding",
-        "building-2",
-        words="logo accent color hosted pages mails look",
-        for_managers=True,
-    ),
-    MenuPage(
-        *("organization", "Organization", "building-2", SETTINGS, ("organization-*",), "settings rename delete"),
-        for_managers=True,
-    ),
-)
-
-
 def pages_for(*, may_manage: bool) -> list[MenuPage]:
-    """Return the pages that a member may open."""
-    return [page for page in PAGES if may_manage or not page.for_managers]
+    """Return the pages that a member may open, in the reader's language."""
+    return [page for page in (*_daily_pages(), *_settings_pages()) if may_manage or not page.for_managers]
+
+
+def _daily_pages() -> list[MenuPage]:
+    submissions = pgettext("words to search for", "spam search")
+    creates = pgettext("words to search for", "create add")
+    return [
+        MenuPage("overview", gettext("Overview"), "house", MAIN, words=pgettext("words to search for", "home chart")),
+        MenuPage("forms", gettext("Forms"), "list-checks", MAIN, ("form*",)),
+        MenuPage("form-new", gettext("New form"), "plus", words=creates),
+        MenuPage("submissions", gettext("Submissions"), "inbox", MAIN, ("submission*", "exports"), submissions),
+        MenuPage(
+            *("exports", pgettext("a page", "Export"), "inbox"),
+            words=pgettext("words to search for", "csv json download"),
+        ),
+        MenuPage("webhooks", gettext("Webhooks"), "webhook", MAIN, ("webhook*", "deliver*")),
+        MenuPage("webhook-new", gettext("New webhook"), "plus", words=creates, for_managers=True),
+        MenuPage(
+            *("deliveries", gettext("Deliveries"), "webhook"),
+            words=pgettext("words to search for", "log mails attempts"),
+        ),
+        MenuPage(
+            *("refused", pgettext("a page", "Refused"), "shield-alert", MAIN),
+            words=pgettext("words to search for", "errors why post"),
+        ),
+    ]
+
+
+def _settings_pages() -> list[MenuPage]:
+    keys = pgettext("words to search for", "api token secret")
+    new_key = pgettext("words to search for", "create add api token")
+    brand = pgettext("words to search for", "logo accent color hosted pages mails look")
+    organization = pgettext("words to search for", "settings rename delete")
+    return [
+        MenuPage("keys", gettext("Access Keys"), "key-round", SETTINGS, ("key-*",), keys, for_managers=True),
+        MenuPage("key-new", gettext("Generate New Key"), "plus", words=new_key, for_managers=True),
+        MenuPage(
+            *("members", gettext("Members"), "users", SETTINGS, ("member-*",)),
+            words=pgettext("words to search for", "invite people team"),
+        ),
+        MenuPage(
+            *("plan", pgettext("a page", "Plan"), "gauge", SETTINGS),
+            words=pgettext("words to search for", "limits usage storage"),
+        ),
+        MenuPage(
+            *("audit", gettext("Audit trail"), "scroll-text", SETTINGS),
+            words=pgettext("words to search for", "history log"),
+            for_managers=True,
+        ),
+        MenuPage("organization-brand", gettext("Branding"), "building-2", words=brand, for_managers=True),
+        MenuPage(
+            *("organization", gettext("Organization"), "building-2", SETTINGS, ("organization-*",), organization),
+            for_managers=True,
+        ),
+    ]

@@ -4,7 +4,7 @@ Labels and help of allauth's forms. Their behavior is allauth's, except where a 
 https://docs.allauth.org/en/latest/account/forms.html
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from allauth.account import forms as account
 from allauth.account.models import EmailAddress
@@ -18,6 +18,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 
 from config.text import refuse_web_address
 from dashboard.accounts.login_proof import MAIL_CODE, has_proof, mail_code, needs_proof
@@ -26,16 +27,19 @@ from dashboard.accounts.second_steps import use_code
 from dashboard.opened_invitation import opened_invitation
 from keys.models import Invitation, User
 
-PASSWORD_HELP = "10 characters or more, and hard to guess: four unrelated words, for example."  # noqa: S105  # a help text
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+PASSWORD_HELP = gettext_lazy("10 characters or more, and hard to guess: four unrelated words, for example.")
 MAX_PERSON_NAME = 200
-CODE_HELP = "From your authenticator app, or one of your recovery codes."
+CODE_HELP = gettext_lazy("From your authenticator app, or one of your recovery codes.")
 
 
 class Labeled:
     """Sets `labels` and `help_texts` by the name of the field."""
 
-    labels: dict[str, str] = {}
-    help_texts: dict[str, str] = {}
+    labels: "dict[str, StrOrPromise]" = {}
+    help_texts: "dict[str, StrOrPromise]" = {}
     fields: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -48,7 +52,7 @@ class Labeled:
 class LoginForm(Labeled, account.LoginForm):
     """Asks for a proof, besides the password, after many wrong ones."""
 
-    labels = {"remember": "Keep me logged in here"}
+    labels = {"remember": gettext_lazy("Keep me logged in here")}
     needs_proof = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -76,10 +80,15 @@ class LoginForm(Labeled, account.LoginForm):
     def _require_proof(self, email: str) -> None:
         if MAIL_CODE in self.data:
             mail_code(self.request, email)
-            raise ValidationError("If there is such an account, a code is on its way. Enter it with your password.")
+            raise ValidationError(
+                gettext("If there is such an account, a code is on its way. Enter it with your password.")
+            )
         if not has_proof(self.data, email):
             raise ValidationError(
-                "Too many tries. Enter your password again: this time your browser first proves that it is not a robot."
+                gettext(
+                    "Too many tries. Enter your password again: this time your browser first proves that it is not a "
+                    "robot."
+                )
             )
 
 
@@ -108,11 +117,13 @@ class SignupForm(Labeled, account.SignupForm):
 class JoinForm(forms.Form):
     """The account of an invited person, on the page of the invitation's link. The address is the invited one."""
 
-    email = forms.EmailField(label="Email", disabled=True, required=False)
+    email = forms.EmailField(label=gettext_lazy("Email"), disabled=True, required=False)
     name = forms.CharField(
-        max_length=MAX_PERSON_NAME, label="Your name", widget=forms.TextInput(attrs={"autocomplete": "name"})
+        max_length=MAX_PERSON_NAME,
+        label=gettext_lazy("Your name"),
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
-    password1 = account.SetPasswordField(label="Password", help_text=PASSWORD_HELP)
+    password1 = account.SetPasswordField(label=gettext_lazy("Password"), help_text=PASSWORD_HELP)
 
     def __init__(self, *args: Any, invitation: Invitation, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -153,25 +164,29 @@ class ResetPasswordForm(account.ResetPasswordForm):
 
 
 class AddEmailForm(Labeled, account.AddEmailForm):
-    labels = {"email": "New address"}
+    labels = {"email": gettext_lazy("New address")}
 
 
 class SetPasswordForm(Labeled, account.SetPasswordForm):
     """The first password of a user without one."""
 
-    labels = {"password1": "Password", "password2": "Password, again"}
+    labels = {"password1": gettext_lazy("Password"), "password2": gettext_lazy("Password, again")}
     help_texts = {"password1": PASSWORD_HELP}
 
 
 class ChangePasswordForm(Labeled, account.ChangePasswordForm):
-    labels = {"oldpassword": "Current password", "password1": "New password", "password2": "New password, again"}
+    labels = {
+        "oldpassword": gettext_lazy("Current password"),
+        "password1": gettext_lazy("New password"),
+        "password2": gettext_lazy("New password, again"),
+    }
     help_texts = {"password1": PASSWORD_HELP}
 
 
 class ResetPasswordKeyForm(Labeled, account.ResetPasswordKeyForm):
     """The new password, after the mailed code."""
 
-    labels = {"password1": "New password", "password2": "New password, again"}
+    labels = {"password1": gettext_lazy("New password"), "password2": gettext_lazy("New password, again")}
     help_texts = {"password1": PASSWORD_HELP}
 
 
@@ -202,16 +217,18 @@ class ReauthenticateCodeForm(WorksOnce, Labeled, second_step.ReauthenticateForm)
 class ActivateTOTPForm(Labeled, DefaultActivateTOTPForm):
     """The first code of an authenticator app."""
 
-    labels = {"code": "Code from the app"}
+    labels = {"code": gettext_lazy("Code from the app")}
 
 
 class AddWebAuthnForm(Labeled, DefaultAddWebAuthnForm):
     """A passkey, or a security key that only serves as a second step."""
 
-    labels = {"name": "Name", "passwordless": "Log in with it instead of my password"}
+    labels = {"name": gettext_lazy("Name"), "passwordless": gettext_lazy("Log in with it instead of my password")}
     help_texts = {
-        "name": "For example, your device.",
-        "passwordless": "It asks for your fingerprint, face or PIN. Otherwise it is a second step after the password.",
+        "name": gettext_lazy("For example, your device."),
+        "passwordless": gettext_lazy(
+            "It asks for your fingerprint, face or PIN. Otherwise it is a second step after the password."
+        ),
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

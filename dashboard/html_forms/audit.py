@@ -5,9 +5,11 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.translation import gettext, gettext_lazy, pgettext
 
+from dashboard.html_forms.day_input import DayInput
 from keys.models import AuditEvent, Organization
-from keys.trail.actions import Kind
+from keys.trail.actions import ITSELF, VISITOR, Kind
 from keys.trail.reading import OPERATOR, events_of, narrow
 
 MAX_ACTORS = 500  # in the list to choose from
@@ -16,17 +18,21 @@ MAX_ACTORS = 500  # in the list to choose from
 class AuditFilterForm(forms.Form):
     """Filters by UTC days (inclusive), person or key, and kind. Wrong values get an error and are ignored."""
 
-    kind = forms.ChoiceField(required=False, choices=[("", "Everything"), *Kind.choices])
+    kind = forms.ChoiceField(required=False, choices=[("", gettext_lazy("Everything")), *Kind.choices])
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.events = events_of(organization)
         actors = self.events.exclude(actor="").order_by("actor").values_list("actor", flat=True).distinct()[:MAX_ACTORS]
-        people = [("", "Everybody"), (OPERATOR, "Operators"), *((actor, actor) for actor in actors)]
-        self.fields["actor"] = forms.ChoiceField(required=False, label="Person or key", choices=people)
-        for name, label in (("from", "From"), ("to", "To")):  # `from` is a keyword
+        people = [
+            ("", gettext("Everybody")),
+            (OPERATOR, gettext("Operators")),
+            *((actor, gettext(actor) if actor in (ITSELF, VISITOR) else actor) for actor in actors),
+        ]
+        self.fields["actor"] = forms.ChoiceField(required=False, label=gettext("Person or key"), choices=people)
+        for name, label in (("from", pgettext("days", "From")), ("to", pgettext("days", "To"))):  # `from` is a keyword
             day = forms.DateField(required=False, label=label, input_formats=["%Y-%m-%d"])
-            day.widget = forms.DateInput(attrs={"type": "date"})
+            day.widget = DayInput()
             self.fields[name] = day
 
     def narrow(self) -> QuerySet[AuditEvent]:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
@@ -20,26 +22,34 @@ class PageForm(forms.Form):
 
     description = forms.CharField(
         required=False,
-        label="Description",
+        label=gettext_lazy("Description"),
         max_length=LONGEST["description"],
-        help_text="Shown above the fields. Line breaks are kept.",
+        help_text=gettext_lazy("Shown above the fields. Line breaks are kept."),
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     button_label = forms.CharField(
         required=False,
-        label="Text of the button",
+        label=gettext_lazy("Text of the button"),
         max_length=LONGEST["button_label"],
-        help_text="A verb and its object, such as “Reserve a table”. Empty: “Send”.",
-        widget=forms.TextInput(attrs={"placeholder": "Send", "autocomplete": "off"}),
+        help_text=gettext_lazy("A verb and its object, such as “Reserve a table”. Empty: “Send”."),
+        widget=forms.TextInput(attrs={"placeholder": gettext_lazy("Send"), "autocomplete": "off"}),
     )
     return_url = forms.CharField(
         required=False,
-        label="Link back from the thank-you page",
+        label=gettext_lazy("Link back from the thank-you page"),
         max_length=LONGEST["return_url"],
-        help_text="Empty: the page that the visitor came from, if it is one of the form's allowed origins.",
+        help_text=gettext_lazy(
+            "Empty: the page that the visitor came from, if it is one of the form's allowed origins."
+        ),
         widget=forms.URLInput(attrs={"placeholder": "https://example.com"}),
     )
-    names = {name: name for name in LONGEST}
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language of the page"),
+        required=False,  # left out: it stays
+        choices=settings.LANGUAGES,
+        help_text=gettext_lazy("For the texts of ours on it, such as errors. Your own texts stay as you wrote them."),
+    )
+    names = {name: name for name in (*LONGEST, "language")}
 
     @classmethod
     def showing(cls, form: Form) -> "PageForm":
@@ -48,7 +58,9 @@ class PageForm(forms.Form):
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
-        return validate(PageChanges(data={name: self.cleaned_data[name] for name in self.names}))
+        return validate(
+            PageChanges(data={name: value for name, value in self.cleaned_data.items() if name != "language" or value})
+        )
 
     def show(self, failure: ValidationFailed) -> None:
         """Add each error to its input."""
@@ -61,8 +73,10 @@ class AccentForm(forms.Form):
     accent = forms.CharField(
         required=False,
         max_length=20,
-        label="Accent color",
-        help_text="For the button of your pages and mails, as six hexadecimal digits. Empty: Fieldpost's green.",
+        label=gettext_lazy("Accent color"),
+        help_text=gettext_lazy(
+            "For the button of your pages and mails, as six hexadecimal digits. Empty: Fieldpost's green."
+        ),
         widget=forms.TextInput(attrs={"placeholder": "#2563eb", "autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -71,10 +85,12 @@ class LogoForm(forms.Form):
     """The file of a logo."""
 
     logo = forms.FileField(
-        label="Logo",
+        label=gettext_lazy("Logo"),
         required=False,  # a missing or empty file is refused with a better message
         allow_empty_file=True,
-        help_text="A PNG, JPEG, WebP or GIF picture, up to 1 MB. It is stored as a PNG of at most 480 by 160 pixels.",
+        help_text=gettext_lazy(
+            "A PNG, JPEG, WebP or GIF picture, up to 1 MB. It is stored as a PNG of at most 480 by 160 pixels."
+        ),
         widget=forms.FileInput(attrs={"accept": ACCEPTED}),
     )
 
@@ -82,5 +98,5 @@ class LogoForm(forms.Form):
         """Return the bytes of the file. Raises UnfitLogo without one."""
         file = self.cleaned_data["logo"]
         if file is None:
-            raise UnfitLogo("Choose a picture first.")
+            raise UnfitLogo(gettext("Choose a picture first."))
         return bytes(file.read())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext, ngettext
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
@@ -108,8 +109,9 @@ def change_rows(rows: list[FieldRow], act: str, new_type: str) -> str:
     verb, _, key = act.partition(":")
     if verb == "add":
         kind = find_kind(new_type) or kind_of(FieldType.TEXT)
-        rows.append(FieldRow(key=_new_key(), label=kind.new_label, type=kind.name))
-        return f"{rows[-1].label} added as field {len(kept(rows))}."
+        rows.append(FieldRow(key=_new_key(), label=str(kind.new_label), type=kind.name))
+        values = {"label": rows[-1].label, "place": len(kept(rows))}
+        return gettext("%(label)s added as field %(place)s.") % values
     row = next((row for row in rows if row.key == key), None)
     change = CHANGES.get(verb)
     return change(rows, row) if row is not None and change is not None else ""
@@ -131,24 +133,33 @@ def _move(rows: list[FieldRow], row: FieldRow, steps: int) -> str:
 
 def _where(rows: list[FieldRow], row: FieldRow) -> str:
     others = kept(rows)
-    return f"{row.label}, now {others.index(row) + 1} of {len(others)}." if row in others else ""
+    if row not in others:
+        return ""
+    values = {"label": row.label, "place": others.index(row) + 1, "count": len(others)}
+    return gettext("%(label)s, now %(place)s of %(count)s.") % values
 
 
 def _copy(rows: list[FieldRow], row: FieldRow) -> str:
-    label = f"{row.label[: MAX_LABEL - 5]} copy"
+    named = gettext("%(label)s copy")
+    label = named % {"label": row.label[: MAX_LABEL - len(named % {"label": ""})]}
     copy = dataclasses.replace(row, key=_new_key(), name="", label=label, is_removed=False, errors={})
     rows.insert(rows.index(row) + 1, copy)
-    return f"{row.label} duplicated. {_where(rows, copy)}"
+    return f"{gettext('%(label)s duplicated.') % {'label': row.label}} {_where(rows, copy)}"
 
 
 def _remove(rows: list[FieldRow], row: FieldRow) -> str:
     row.is_removed = True
-    return f"{row.label} removed. {len(kept(rows))} fields left. Undo is in its place."
+    count = len(kept(rows))
+    return ngettext(
+        "%(label)s removed. %(count)s fields left. Undo is in its place.",
+        "%(label)s removed. %(count)s fields left. Undo is in its place.",
+        count,
+    ) % {"label": row.label, "count": count}
 
 
 def _restore(rows: list[FieldRow], row: FieldRow) -> str:
     row.is_removed = False
-    return f"{row.label} is back. {_where(rows, row)}"
+    return f"{gettext('%(label)s is back.') % {'label': row.label}} {_where(rows, row)}"
 
 
 CHANGES: Mapping[str, Callable[[list[FieldRow], FieldRow], str]] = {

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
@@ -15,29 +17,34 @@ from forms_app.serializers import FormChanges
 class SettingsForm(forms.Form):
     """Name, allowed origins, texts for visitors, and retention."""
 
-    name = forms.CharField(max_length=200, label="Name")
+    name = forms.CharField(max_length=200, label=gettext_lazy("Name"))
     allowed_origins = forms.CharField(
         required=False,
-        label="Allowed origins",
-        help_text="One per line, such as https://example.com or https://*.example.com. Empty: every site can send.",
+        label=gettext_lazy("Allowed origins"),
+        help_text=gettext_lazy(
+            "One per line, such as https://example.com or https://*.example.com. Empty: every site can send."
+        ),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "https://example.com"}),
     )
     success_message = forms.CharField(
-        required=False, max_length=1000, label="Message after sending", help_text="Empty: “Submission received.”"
+        required=False,
+        max_length=1000,
+        label=gettext_lazy("Message after sending"),
+        help_text=gettext_lazy("Empty: “Submission received.”"),
     )
     redirect_url = forms.CharField(
         required=False,
         max_length=2048,
-        label="Redirect after sending",
-        help_text="For plain HTML forms and the form's page. Empty: a thank-you page.",
+        label=gettext_lazy("Redirect after sending"),
+        help_text=gettext_lazy("For plain HTML forms and the form's page. Empty: a thank-you page."),
         widget=forms.URLInput(attrs={"placeholder": "https://example.com/thanks"}),
     )
     retention_days = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=3650,
-        label="Keep submissions for (days)",
-        help_text="Older submissions are deleted permanently, once an hour. Empty: they are kept.",
+        label=gettext_lazy("Keep submissions for (days)"),
+        help_text=gettext_lazy("Older submissions are deleted permanently, once an hour. Empty: they are kept."),
         widget=forms.NumberInput(attrs={"class": "short"}),
     )
     names = {
@@ -70,8 +77,11 @@ class RecipientsForm(forms.Form):
 
     recipients = forms.CharField(
         required=False,
-        label="Mail each submission to",
-        help_text=f"One address per line, at most {MAX_RECIPIENTS}. A reply to the mail goes to the submitter.",
+        label=gettext_lazy("Mail each submission to"),
+        help_text=format_lazy(
+            gettext_lazy("One address per line, at most {most}. A reply to the mail goes to the submitter."),
+            most=MAX_RECIPIENTS,
+        ),
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "placeholder": "you@example.com"}),
     )
 
@@ -84,7 +94,9 @@ class ErasureForm(forms.Form):
     """Asks for the form's name, so that nobody erases a form by mistake."""
 
     typed = forms.CharField(
-        required=False, label="Type the name of the form", widget=forms.TextInput(attrs={"autocomplete": "off"})
+        required=False,
+        label=gettext_lazy("Type the name of the form"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
     def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
@@ -93,7 +105,7 @@ class ErasureForm(forms.Form):
 
     def clean_typed(self) -> str:
         if self.cleaned_data["typed"].strip() != self.name.strip():
-            raise forms.ValidationError("That is not the name of the form. Nothing was erased.")
+            raise forms.ValidationError(gettext("That is not the name of the form. Nothing was erased."))
         return str(self.cleaned_data["typed"])
 
 

@@ -4,16 +4,23 @@ import datetime as dt
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 
+from dashboard.html_forms.day_input import DayInput
 from keys.access_keys import ALL_PERMISSIONS, MAX_NAME
+from keys.choices import within_sentence
 from keys.models import AccessKey, Permission
 from keys.plans import Terms
 
 KINDS = [
-    (AccessKey.Kind.SECRET, "Secret: for servers. Reads and writes as its permissions allow."),
-    (AccessKey.Kind.PUBLISHABLE, "Publishable: for web pages. Can only submit."),
+    (AccessKey.Kind.SECRET, gettext_lazy("Secret: for servers. Reads and writes as its permissions allow.")),
+    (AccessKey.Kind.PUBLISHABLE, gettext_lazy("Publishable: for web pages. Can only submit.")),
 ]
 CHECK = {"class": "form-check-input"}
+
+
+def _permissions() -> list[tuple[str, str]]:
+    return [(value, f"{value}: {within_sentence(label)}") for value, label in Permission.choices]
 
 
 class NewKeyForm(forms.Form):
@@ -21,30 +28,34 @@ class NewKeyForm(forms.Form):
 
     name = forms.CharField(
         max_length=MAX_NAME,
-        label="Name",
-        help_text="Where you use it, such as “Website” or “Import script”. Create one key for each place.",
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy(
+            "Where you use it, such as “Website” or “Import script”. Create one key for each place."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
     )
     kind = forms.ChoiceField(
-        choices=KINDS, initial=AccessKey.Kind.SECRET, label="Kind", widget=forms.RadioSelect(attrs=CHECK)
+        choices=KINDS, initial=AccessKey.Kind.SECRET, label=gettext_lazy("Kind"), widget=forms.RadioSelect(attrs=CHECK)
     )
     permissions = forms.MultipleChoiceField(
-        choices=[(value, f"{value}: {label.lower()}") for value, label in Permission.choices],
+        choices=_permissions,
         initial=ALL_PERMISSIONS,
         required=False,
-        label="Permissions of a secret key",
+        label=gettext_lazy("Permissions of a secret key"),
         widget=forms.CheckboxSelectMultiple(attrs=CHECK),
     )
     admin = forms.BooleanField(
         required=False,
-        label="Administrative",
-        help_text="Can also list, create, regenerate and revoke keys through the API. Few keys need that.",
+        label=gettext_lazy("Administrative"),
+        help_text=gettext_lazy(
+            "Can also list, create, regenerate and revoke keys through the API. Few keys need that."
+        ),
     )
     expires_on = forms.DateField(
         required=False,
-        label="Last day",
-        help_text="The key stops working after this day (UTC). Empty: it works until you revoke it.",
-        widget=forms.DateInput(attrs={"type": "date"}),
+        label=gettext_lazy("Last day"),
+        help_text=gettext_lazy("The key stops working after this day (UTC). Empty: it works until you revoke it."),
+        widget=DayInput(),
     )
 
     def __init__(self, *args: Any, terms: Terms, **kwargs: Any) -> None:
@@ -53,9 +64,9 @@ class NewKeyForm(forms.Form):
         if not terms.scoped_keys:
             for name in ("permissions", "expires_on"):
                 self.fields[name].disabled = True  # Django then ignores the posted value and uses the initial one
-            self.fields["permissions"].help_text = "All six. Scoped keys are part of the Enterprise plan."
-            self.fields["expires_on"].help_text = "Keys that expire are part of the Enterprise plan."
-            self.fields["admin"].help_text = (
+            self.fields["permissions"].help_text = gettext("All six. Scoped keys are part of the Enterprise plan.")
+            self.fields["expires_on"].help_text = gettext("Keys that expire are part of the Enterprise plan.")
+            self.fields["admin"].help_text = gettext(
                 "Can also list, regenerate and revoke keys through the API. Creating keys through the API is part of "
                 "the Enterprise plan."
             )

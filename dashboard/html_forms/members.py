@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 
 from dashboard.access import Member
 from forms_app.organizations import MAX_NAME
@@ -10,15 +11,15 @@ from keys.members import may_give
 from keys.models import Organization, Role
 
 ROLE_DESCRIPTIONS = {
-    Role.MEMBER: "Member: reads submissions, edits forms",
-    Role.ADMIN: "Admin: also manages keys, webhooks, members, settings",
-    Role.OWNER: "Owner: everything, including erasing",
+    Role.MEMBER: gettext_lazy("Member: reads submissions, edits forms"),
+    Role.ADMIN: gettext_lazy("Admin: also manages keys, webhooks, members, settings"),
+    Role.OWNER: gettext_lazy("Owner: everything, including erasing"),
 }
 
 
 def roles_for(inviter: Member) -> list[tuple[str, str]]:
     """Return the roles that this user can give to others."""
-    return [(role.value, text) for role, text in ROLE_DESCRIPTIONS.items() if may_give(inviter.role, role)]
+    return [(role.value, str(text)) for role, text in ROLE_DESCRIPTIONS.items() if may_give(inviter.role, role)]
 
 
 class InviteForm(forms.Form):
@@ -26,43 +27,47 @@ class InviteForm(forms.Form):
 
     email = forms.EmailField(
         max_length=254,
-        label="Email",
+        label=gettext_lazy("Email"),
         widget=forms.EmailInput(attrs={"autocomplete": "off", "placeholder": "ada@example.com"}),
     )
 
     def __init__(self, *args: Any, inviter: Member, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"] = forms.ChoiceField(label="Role", choices=roles_for(inviter))
+        self.fields["role"] = forms.ChoiceField(label=gettext("Role"), choices=roles_for(inviter))
 
 
 class OrganizationForm(forms.Form):
     """The name of an organization."""
 
     name = forms.CharField(
-        max_length=MAX_NAME, label="Name", widget=forms.TextInput(attrs={"autocomplete": "organization"})
+        max_length=MAX_NAME, label=gettext_lazy("Name"), widget=forms.TextInput(attrs={"autocomplete": "organization"})
     )
 
 
 class DeleteAccountForm(forms.Form):
     """Asks for the email address, and a tick for every organization that is erased with the account."""
 
-    typed = forms.CharField(label="Type your email address", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    typed = forms.CharField(
+        label=gettext_lazy("Type your email address"), widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
 
     def __init__(self, *args: Any, email: str, alone: list[Organization], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.email = email
         if alone:
             self.fields["organizations"] = forms.MultipleChoiceField(
-                label="You are the only member of these organizations. They are erased with all forms and submissions",
+                label=gettext(
+                    "You are the only member of these organizations. They are erased with all forms and submissions"
+                ),
                 choices=[(one.slug, one.name) for one in alone],
                 widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
-                error_messages={"required": "Tick them, or make another user their owner first."},
+                error_messages={"required": gettext("Tick them, or make another user their owner first.")},
             )
             self.order_fields(["organizations", "typed"])
 
     def clean_typed(self) -> str:
         if self.cleaned_data["typed"].strip().lower() != self.email.lower():
-            raise forms.ValidationError("That is not your address. Nothing was deleted.")
+            raise forms.ValidationError(gettext("That is not your address. Nothing was deleted."))
         return str(self.cleaned_data["typed"])
 
 
@@ -78,5 +83,5 @@ class TypedNameForm(forms.Form):
 
     def clean_typed(self) -> str:
         if self.cleaned_data["typed"].strip() != self.expected.strip():
-            raise forms.ValidationError("That is not correct. Nothing was changed.")
+            raise forms.ValidationError(gettext("That is not correct. Nothing was changed."))
         return str(self.cleaned_data["typed"])

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from forms_app.models import Form
 from keys.models import Organization
@@ -17,8 +18,8 @@ class OwnFormField(forms.TypedChoiceField):
     def __init__(self, offered: dict[str, Form], **kwargs: Any) -> None:
         self.count = len(offered)
         everything = EVERY_FORM if kwargs.get("required", True) else ""
-        choices = [(everything, ALL_FORMS), *((public_id, form.name) for public_id, form in offered.items())]
-        super().__init__(label="Form", choices=choices, coerce=offered.get, empty_value=None, **kwargs)
+        choices = [(everything, gettext(ALL_FORMS)), *((public_id, form.name) for public_id, form in offered.items())]
+        super().__init__(label=gettext("Form"), choices=choices, coerce=offered.get, empty_value=None, **kwargs)
 
     @classmethod
     def of_all(cls, organization: Organization, **kwargs: Any) -> "OwnFormField":

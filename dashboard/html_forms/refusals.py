@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from dashboard.html_forms.own_form_field import OwnFormField
 from keys.models import AccessKey, Organization
@@ -16,10 +17,10 @@ class RefusalsFilterForm(forms.Form):
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         keys = {key.public_id: key for key in AccessKey.objects.filter(organization=organization).order_by("name")}
-        choices = [("", "All keys"), *((public_id, str(key)) for public_id, key in keys.items())]
+        choices = [("", gettext("All keys")), *((public_id, str(key)) for public_id, key in keys.items())]
         self.fields["form"] = OwnFormField.of_all(organization)
         self.fields["key"] = forms.TypedChoiceField(
-            required=False, label="Key", choices=choices, coerce=keys.get, empty_value=None
+            required=False, label=gettext("Key"), choices=choices, coerce=keys.get, empty_value=None
         )
 
     def narrow(self, rows: QuerySet[Refusal]) -> QuerySet[Refusal]:

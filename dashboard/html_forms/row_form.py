@@ -5,11 +5,24 @@ from typing import Any
 
 from django import forms
 from django.forms.utils import ErrorDict
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from forms_app.field_definitions import MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
-from forms_app.field_kinds import KINDS
+from forms_app.field_kinds import KINDS, FieldType
 
-TYPES = [(name, name) for name in KINDS]
+TYPE_LABELS = {
+    FieldType.TEXT: pgettext_lazy("a type of field", "Text"),
+    FieldType.EMAIL: pgettext_lazy("a type of field", "Email"),
+    FieldType.TEXTAREA: pgettext_lazy("a type of field", "Textarea"),
+    FieldType.NUMBER: pgettext_lazy("a type of field", "Number"),
+    FieldType.PHONE: pgettext_lazy("a type of field", "Phone"),
+    FieldType.URL: pgettext_lazy("a type of field", "URL"),
+    FieldType.DATE: pgettext_lazy("a type of field", "Date"),
+    FieldType.SELECT: pgettext_lazy("a type of field", "Select"),
+    FieldType.CHECKBOX: pgettext_lazy("a type of field", "Checkbox"),
+    FieldType.HIDDEN: pgettext_lazy("a type of field", "Hidden"),
+}
+TYPES = [(name, TYPE_LABELS[FieldType(name)]) for name in KINDS]
 
 
 class RowForm(forms.Form):
@@ -18,14 +31,18 @@ class RowForm(forms.Form):
     label = forms.CharField(max_length=MAX_LABEL)
     type = forms.ChoiceField(choices=TYPES)
     required = forms.BooleanField()
-    options = forms.CharField(label="Options, one per line", widget=forms.Textarea(attrs={"rows": 3}))
+    options = forms.CharField(label=gettext_lazy("Options, one per line"), widget=forms.Textarea(attrs={"rows": 3}))
     placeholder = forms.CharField(max_length=MAX_PLACEHOLDER)
-    help = forms.CharField(max_length=MAX_HELP, help_text="A sentence below the label on the form's page.")
+    help = forms.CharField(
+        max_length=MAX_HELP, help_text=gettext_lazy("A sentence below the label on the form's page.")
+    )
     name = forms.CharField(
         max_length=MAX_NAME,
-        label="Name in the data",
-        help_text="Leave empty to make it from the label. The inputs of your page and the API use it. "
-        "Existing submissions keep the old name.",
+        label=gettext_lazy("Name in the data"),
+        help_text=gettext_lazy(
+            "Leave empty to make it from the label. The inputs of your page and the API use it. "
+            "Existing submissions keep the old name."
+        ),
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
     )
 
@@ -53,4 +70,4 @@ class RowForm(forms.Form):
 class NewFieldForm(forms.Form):
     """The type of a field to add."""
 
-    type = forms.ChoiceField(label="New field", choices=TYPES)
+    type = forms.ChoiceField(label=gettext_lazy("New field"), choices=TYPES)

@@ -11,6 +11,7 @@ from typing import Any
 from allauth.core import context
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 
 from config.text import refuse_web_address
 from dashboard.accounts.languages import choose_language, language_now
@@ -24,8 +25,8 @@ class OrganizationSignupForm(forms.Form):
 
     organization = forms.CharField(
         max_length=MAX_NAME,
-        label="Organization",
-        help_text="Your company, project or site. You can invite others later.",
+        label=gettext_lazy("Organization"),
+        help_text=gettext_lazy("Your company, project or site. You can invite others later."),
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
     field_order = ["organization", "email", "password1"]
@@ -50,7 +51,11 @@ class OrganizationSignupForm(forms.Form):
         """Require the invited address: the invitation is for nobody else."""
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if self.invitation is not None and values.get("email", "").lower() != self.invitation.email:
-            self.add_error("email", f"The invitation is for {self.invitation.email}. Sign up with that address.")
+            self.add_error(
+                "email",
+                gettext("The invitation is for %(email)s. Sign up with that address.")
+                % {"email": self.invitation.email},
+            )
         return values
 
     def signup(self, request: HttpRequest, user: User) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 
 from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
 
@@ -16,40 +17,45 @@ class SpamProtectionForm(forms.Form):
     minimum_seconds = forms.IntegerField(
         min_value=0,
         max_value=MAX_SECONDS,
-        label="Minimum seconds on the hosted page",
+        label=gettext_lazy("Minimum seconds on the hosted page"),
         widget=forms.NumberInput(attrs={"class": "short"}),
-        help_text="A submission that is sent faster counts as spam. 0 turns the check off.",
+        help_text=gettext_lazy("A submission that is sent faster counts as spam. 0 turns the check off."),
     )
     max_links = forms.IntegerField(
         min_value=0,
         max_value=1000,
         required=False,
-        label="Maximum links",
-        help_text="Empty: any number of links.",
+        label=gettext_lazy("Maximum links"),
+        help_text=gettext_lazy("Empty: any number of links."),
         widget=forms.NumberInput(attrs={"class": "short"}),
     )
     blocked_words = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        label="Blocked words and phrases",
-        help_text="One per line. Upper and lower case are the same.",
+        label=gettext_lazy("Blocked words and phrases"),
+        help_text=gettext_lazy("One per line. Upper and lower case are the same."),
     )
     proof_of_work = forms.BooleanField(
         required=False,
-        label="Proof of work",
-        help_text="The visitor's browser computes for a moment before it sends. Plain HTML forms without "
-        "JavaScript stop working.",
+        label=gettext_lazy("Proof of work"),
+        help_text=gettext_lazy(
+            "The visitor's browser computes for a moment before it sends. Plain HTML forms without "
+            "JavaScript stop working."
+        ),
     )
     captcha = forms.ChoiceField(
-        choices=Captcha.choices, required=False, label="Captcha", help_text="Loads code of that company into the page."
+        choices=Captcha.choices,
+        required=False,
+        label=gettext_lazy("Captcha"),
+        help_text=gettext_lazy("Loads code of that company into the page."),
     )
-    captcha_site_key = forms.CharField(max_length=200, required=False, label="Captcha site key")
+    captcha_site_key = forms.CharField(max_length=200, required=False, label=gettext_lazy("Captcha site key"))
     captcha_secret = forms.CharField(
         max_length=200,
         required=False,
-        label="Captcha secret",
+        label=gettext_lazy("Captcha secret"),
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Leave empty to keep the stored one.",
+        help_text=gettext_lazy("Leave empty to keep the stored one."),
     )
 
     def __init__(self, *args: Any, protection: SpamProtection, **kwargs: Any) -> None:
@@ -69,9 +75,11 @@ class SpamProtectionForm(forms.Form):
         words = tuple(dict.fromkeys(line.strip() for line in self.cleaned_data["blocked_words"].splitlines()))
         words = tuple(word for word in words if word)
         if len(words) > MAX_WORDS:
-            raise forms.ValidationError(f"Enter at most {MAX_WORDS} words or phrases.")
+            raise forms.ValidationError(gettext("Enter at most %(most)s words or phrases.") % {"most": MAX_WORDS})
         if any(len(word) > MAX_WORD for word in words):
-            raise forms.ValidationError(f"A word or phrase has at most {MAX_WORD} characters.")
+            raise forms.ValidationError(
+                gettext("A word or phrase has at most %(most)s characters.") % {"most": MAX_WORD}
+            )
         return words
 
     def clean(self) -> dict[str, Any]:
@@ -81,7 +89,7 @@ class SpamProtectionForm(forms.Form):
             values["captcha_secret"] = values.get("captcha_secret") or self.protection.captcha_secret
             for name in ("captcha_site_key", "captcha_secret"):
                 if not values.get(name):
-                    self.add_error(name, "A captcha needs its site key and its secret.")
+                    self.add_error(name, gettext("A captcha needs its site key and its secret."))
         return values
 
     def as_protection(self) -> SpamProtection:

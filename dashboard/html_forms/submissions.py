@@ -9,11 +9,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext, pgettext_lazy
 
 from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.time_zones import own_day
+from dashboard.html_forms.day_input import DayInput
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
@@ -99,21 +102,21 @@ class SubmissionsFilterForm(forms.Form):
         min_length=MIN_QUERY,
         max_length=MAX_QUERY,
         strip=True,
-        label="Search",
-        error_messages={"min_length": f"Search for {MIN_QUERY} characters or more."},
-        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Search values, or an ID"}),
+        label=gettext_lazy("Search"),
+        error_messages={
+            "min_length": format_lazy(gettext_lazy("Search for {least} characters or more."), least=MIN_QUERY)
+        },
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": gettext_lazy("Search values, or an ID")}),
     )
-    to = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+    to = forms.DateField(required=False, label=pgettext_lazy("days", "To"), widget=DayInput())
     spam = forms.ChoiceField(required=False, choices=[(value, value) for value in SPAM], widget=forms.HiddenInput)
     unread = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    undelivered = forms.BooleanField(required=False, label="Only undelivered")
-    held = forms.BooleanField(required=False, label="Only held")
+    undelivered = forms.BooleanField(required=False, label=gettext_lazy("Only undelivered"))
+    held = forms.BooleanField(required=False, label=gettext_lazy("Only held"))
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["from"] = forms.DateField(
-            required=False, label="From", widget=forms.DateInput(attrs={"type": "date"})
-        )
+        self.fields["from"] = forms.DateField(required=False, label=pgettext("days", "From"), widget=DayInput())
         self.fields["form"] = OwnFormField.of_all(organization)
         self.order_fields(["q", "form", "from", "to", "undelivered", "held", "spam", "unread"])
 
@@ -121,14 +124,14 @@ class SubmissionsFilterForm(forms.Form):
         """Refuse more words than a search looks for."""
         text: str = self.cleaned_data["q"]
         if len(_WORD.findall(text)) > MAX_WORDS:
-            raise forms.ValidationError(f"Search for {MAX_WORDS} words or fewer.")
+            raise forms.ValidationError(gettext("Search for %(most)s words or fewer.") % {"most": MAX_WORDS})
         return text
 
     def clean(self) -> dict[str, Any]:
         """Refuse dates in the wrong order, at the first one only."""
         values = super().clean() or {}
         if values.get("from") and values.get("to") and values["from"] > values["to"]:
-            self.add_error("from", "This date is after the other one. Swap them.")
+            self.add_error("from", gettext("This date is after the other one. Swap them."))
             values.pop("to")
         return values
 
@@ -162,10 +165,10 @@ class SubmissionsFilterForm(forms.Form):
         found = self.narrowing()
         for name, label, is_used in (
             ("q", f"“{found.text}”", found.text),
-            ("from", f"From {found.since}", found.since),
-            ("to", f"To {found.until}", found.until),
-            ("undelivered", "Undelivered", found.undelivered),
-            ("held", "Held", found.held),
+            ("from", gettext("From %(day)s") % {"day": found.since}, found.since),
+            ("to", gettext("To %(day)s") % {"day": found.until}, found.until),
+            ("undelivered", gettext("Undelivered"), found.undelivered),
+            ("held", gettext("Held"), found.held),
         ):
             if is_used:
                 yield Chip(label, self.query(**{name: ""}))

@@ -3,6 +3,7 @@
 from itertools import groupby
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from dashboard.accounts.time_zones import UTC, zone_names
 
@@ -17,4 +18,4 @@ def _choices() -> list[tuple[str, str | list[tuple[str, str]]]]:
 class TimeZoneForm(forms.Form):
     """One of the zones that this machine knows."""
 
-    zone = forms.ChoiceField(label="Time zone", choices=_choices)
+    zone = forms.ChoiceField(label=gettext_lazy("Time zone"), choices=_choices)

@@ -1,11 +1,13 @@
 """HTML forms for webhooks and for the log of deliveries."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext, gettext_lazy, pgettext, pgettext_lazy
 
+from dashboard.html_forms.day_input import DayInput
 from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
@@ -15,14 +17,20 @@ from webhooks.log_queries import UNDELIVERED, by_channel
 from webhooks.models import MAX_URL, Delivery
 from webhooks.serializers import UNDELIVERED as REPLAY_UNDELIVERED
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 UNDELIVERED_CHOICE = "undelivered"
-STATUSES = [("", "All"), (UNDELIVERED_CHOICE, "Undelivered"), *Delivery.Status.choices]
-DATE = {"type": "date"}
+STATUSES = [
+    ("", pgettext_lazy("deliveries", "All")),
+    (UNDELIVERED_CHOICE, gettext_lazy("Undelivered")),
+    *Delivery.Status.choices,
+]
 SUBMITS_ON_CHANGE = {"data-submits": True}
 
 
-def _channels() -> list[tuple[str, str]]:
-    return [("", "All channels"), *((channel.name, channel.label) for channel in CHANNELS.values())]
+def _channels() -> "list[tuple[str, StrOrPromise]]":
+    return [("", gettext("All channels")), *((channel.name, channel.label) for channel in CHANNELS.values())]
 
 
 class WebhookForm(forms.Form):
@@ -32,8 +40,9 @@ class WebhookForm(forms.Form):
         max_length=MAX_URL,
         label="URL",
         help_text=(
-            f"An {'http or https' if settings.WEBHOOK_ALLOW_HTTP else 'https'} address of your server that accepts "
-            "POST requests with JSON."
+            gettext_lazy("An http or https address of your server that accepts POST requests with JSON.")
+            if settings.WEBHOOK_ALLOW_HTTP
+            else gettext_lazy("An https address of your server that accepts POST requests with JSON.")
         ),
         widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks/fieldpost", "autocomplete": "off"}),
     )
@@ -42,13 +51,13 @@ class WebhookForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["form"] = OwnFormField.of_active(
             organization,
-            help_text="It receives the submissions to this form, or to all forms, later ones too.",
+            help_text=gettext("It receives the submissions to this form, or to all forms, later ones too."),
         )
         self.order_fields(["form", "url"])
         if len(public_events()) > 1:
             names = [name for name, _ in public_events()]
             self.fields["events"] = forms.MultipleChoiceField(
-                label="Events", choices=public_events(), initial=names, widget=forms.CheckboxSelectMultiple
+                label=gettext("Events"), choices=public_events(), initial=names, widget=forms.CheckboxSelectMultiple
             )
 
     def chosen_events(self) -> list[str]:
@@ -66,21 +75,29 @@ class ReplayForm(forms.Form):
     """The deliveries to send again, by status and by the UTC days of their submissions."""
 
     status = forms.ChoiceField(
-        label="Which",
+        label=pgettext_lazy("deliveries", "Which"),
         choices=[
-            (REPLAY_UNDELIVERED, "Undelivered: failed or canceled"),
-            ("failed", "Failed"),
-            ("canceled", "Canceled"),
-            ("delivered", "Delivered: send a duplicate"),
-            ("all", "All of these"),
+            (REPLAY_UNDELIVERED, gettext_lazy("Undelivered: failed or canceled")),
+            ("failed", gettext_lazy("Failed")),
+            ("canceled", gettext_lazy("Canceled")),
+            ("delivered", gettext_lazy("Delivered: send a duplicate")),
+            ("all", pgettext_lazy("deliveries", "All of these")),
         ],
     )
-    to = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs=DATE), help_text="Empty: until now.")
+    to = forms.DateField(
+        required=False,
+        label=pgettext_lazy("days", "To"),
+        widget=DayInput(),
+        help_text=gettext_lazy("Empty: until now."),
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["from"] = forms.DateField(
-            required=False, label="From", widget=forms.DateInput(attrs=DATE), help_text="Empty: from the beginning."
+            required=False,
+            label=pgettext("days", "From"),
+            widget=DayInput(),
+            help_text=gettext("Empty: from the beginning."),
         )
         self.order_fields(["from", "to", "status"])
 
@@ -88,7 +105,7 @@ class ReplayForm(forms.Form):
         """Refuse dates in the wrong order: they would match nothing."""
         values = super().clean() or {}
         if values.get("from") and values.get("to") and values["from"] > values["to"]:
-            self.add_error("from", "This date is after the other one. Swap them.")
+            self.add_error("from", gettext("This date is after the other one. Swap them."))
         return values
 
 
@@ -96,7 +113,7 @@ class LogFilterForm(forms.Form):
     """The filter of a webhook's log. Unknown values are ignored."""
 
     status = forms.ChoiceField(
-        required=False, choices=STATUSES, label="Status", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
+        required=False, choices=STATUSES, label=gettext_lazy("Status"), widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
     )
 
     def narrow(self, rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
@@ -116,7 +133,7 @@ class DeliveriesFilterForm(LogFilterForm):
     """The filters of an organization's log."""
 
     channel = forms.ChoiceField(
-        required=False, choices=_channels, label="Channel", widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
+        required=False, choices=_channels, label=gettext_lazy("Channel"), widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
     )
 
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:

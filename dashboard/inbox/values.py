@@ -14,6 +14,7 @@ LONG_LINES = 12  # of a text that is folded
 SHOWN = 280  # characters of a folded one
 LEAST_DIGITS = 3  # of a phone number
 _NUMBER = re.compile(r"\+?[0-9 ().\-/]{5,30}")
+_NO_DIGIT = re.compile(r"[^0-9+]")
 _INTERNATIONAL = re.compile(r"\+[1-9][0-9 ().\-/]{5,28}")
 
 
@@ -58,7 +59,7 @@ def _link(text: str, kind: str) -> str:
     if is_web_address(text):
         return text
     pattern = _NUMBER if kind == FieldType.PHONE else _INTERNATIONAL
-    digits = re.sub(r"[^0-9+]", "", text)
+    digits = _NO_DIGIT.sub("", text)
     return f"tel:{digits}" if pattern.fullmatch(text) and len(digits) >= LEAST_DIGITS else ""
 
 

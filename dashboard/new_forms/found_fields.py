@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from django.utils.translation import gettext, gettext_lazy
+
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.new_forms.pasted_html import FoundInput, PastedPage, words_of
@@ -36,7 +38,10 @@ GROUPS = {
     "checkbox": FieldType.CHECKBOX,
     "select-multiple": FieldType.CHECKBOX,
 }
-NEVER = {"file": "Forms have no file fields.", "password": "A form must not ask for passwords."}
+NEVER = {
+    "file": gettext_lazy("Forms have no file fields."),
+    "password": gettext_lazy("A form must not ask for passwords."),
+}
 SECRETS = ("cc-", "one-time-code")  # autocomplete; forms.js never sends them (docs/pages.md)
 MAX_SHOWN = 50  # inputs that are left out
 
@@ -74,17 +79,18 @@ def fields_from(page: PastedPage, *, taken: Collection[str] = (), may_require: b
 
     `taken`: the names that the form has. `may_require`: whether its fields can be required.
     """
-    found = FoundFields(left_out=[Reason(name, "A custom element: add its field by hand.") for name in page.custom])
+    by_hand = gettext("A custom element: add its field by hand.")
+    found = FoundFields(left_out=[Reason(name, by_hand) for name in page.custom])
     for name, inputs in _by_name(page.inputs).items():
         reason = _reason_against(name, inputs, taken)
         if not reason and len(taken) + len(found.fields) >= MAX_FIELDS:
-            reason = f"A form has at most {MAX_FIELDS} fields."
+            reason = gettext("A form has at most %(number)s fields.") % {"number": MAX_FIELDS}
         if reason:
             found.left_out.append(Reason(name[:MAX_NAME], reason))
         else:
             _add(found, name, inputs, may_require=may_require)
     nameless = [one.label or one.type for one in page.inputs if not one.name]
-    found.left_out += [Reason(label, "Without a name, browsers do not send it.") for label in nameless]
+    found.left_out += [Reason(label, gettext("Without a name, browsers do not send it.")) for label in nameless]
     return found
 
 
@@ -99,15 +105,16 @@ def _by_name(inputs: Sequence[FoundInput]) -> dict[str, list[FoundInput]]:
 def _reason_against(name: str, inputs: Sequence[FoundInput], taken: Collection[str]) -> str:
     """Return why inputs become no field; "" if they may."""
     first = inputs[0]
-    reasons = {
-        NEVER.get(first.type, ""): first.type in NEVER,
-        "Disabled inputs are not sent.": all(one.disabled for one in inputs),
-        "Card numbers and one-time codes are never sent.": first.autocomplete.startswith(SECRETS),
-        "A control field: it is used, and not stored.": name in PAGE_CONTROL_FIELDS or name in CAPTCHA_FIELDS,
-        "A token of a framework.": is_framework_field(name),
-        "The form has a field with this name.": name in taken,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+    is_control = name in PAGE_CONTROL_FIELDS or name in CAPTCHA_FIELDS
+    reasons = [
+        (str(NEVER.get(first.type, "")), first.type in NEVER),
+        (gettext("Disabled inputs are not sent."), all(one.disabled for one in inputs)),
+        (gettext("Card numbers and one-time codes are never sent."), first.autocomplete.startswith(SECRETS)),
+        (gettext("A control field: it is used, and not stored."), is_control),
+        (gettext("A token of a framework."), is_framework_field(name)),
+        (gettext("The form has a field with this name."), name in taken),
+    ]
+    return next((reason for reason, holds in reasons if holds), "")
 
 
 def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_require: bool) -> None:
@@ -115,7 +122,8 @@ def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_req
     field, remark = _choice(name, inputs) if first.type in GROUPS else _single(name, first)
     field["required"] = any(one.required for one in inputs)
     if field["required"] and not may_require:
-        field["required"], remark = False, "Optional, because the default form cannot require a field."
+        field["required"] = False
+        remark = gettext("Optional, because the default form cannot require a field.")
     try:
         found.fields.append(dict(validate(FieldDefinitionSerializer(data=field))))
     except ValidationFailed as failure:
@@ -132,7 +140,9 @@ def _single(name: str, one: FoundInput) -> tuple[dict[str, Any], str]:
     field = {"name": name, "label": one.label or words_of(name) or name, "type": (kind or FieldType.TEXT).value}
     if one.placeholder and one.placeholder != one.label and kind_of(field["type"]).control in ("input", "textarea"):
         field["placeholder"] = one.placeholder[:MAX_PLACEHOLDER]
-    return field, "" if kind else f"Text, because there is no field type for “{one.type[:30]}”."
+    if kind:
+        return field, ""
+    return field, gettext("Text, because there is no field type for “%(type)s”.") % {"type": one.type[:30]}
 
 
 def _choice(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:
@@ -147,12 +157,13 @@ def _choice(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], st
     options = list(dict.fromkeys(value for value, _ in pairs if value))
     field: dict[str, Any] = {"name": name, "label": label or name, "type": kind.value}
     if len(options) > MAX_OPTIONS:
-        remark = f"Text, because it has {len(options)} options and a {kind.value} has at most {MAX_OPTIONS}."
-        return {**field, "type": FieldType.TEXT.value}, remark
+        remark = gettext("Text, because it has %(number)s options and a %(type)s has at most %(most)s.")
+        numbers = {"number": len(options), "type": kind.value, "most": MAX_OPTIONS}
+        return {**field, "type": FieldType.TEXT.value}, remark % numbers
     if options:
         field["options"] = options
     blank = next((text for value, text in pairs if not value and text), "")
     if blank and kind is FieldType.SELECT and is_select:
         field["placeholder"] = blank[:MAX_PLACEHOLDER]
     differ = any(value and text and value != text for value, text in pairs)
-    return field, "Its options are the values that your page sends, not their texts." if differ else ""
+    return field, gettext("Its options are the values that your page sends, not their texts.") if differ else ""

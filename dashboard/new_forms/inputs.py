@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.serializers import validate
 from dashboard.new_forms.pasted_html import MAX_BYTES
@@ -17,28 +18,30 @@ class NewFormForm(forms.Form):
     name = forms.CharField(
         required=False,
         max_length=MAX_FORM_NAME,
-        label="Name",
-        help_text="Visitors see it on the form's page. Empty: the name of what you start with.",
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("Visitors see it on the form's page. Empty: the name of what you start with."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     start = forms.ChoiceField(
         choices=[(key, one.label) for key, one in STARTER_FORMS.items()],
-        error_messages={"required": "Choose what to start with."},
+        error_messages={"required": gettext_lazy("Choose what to start with.")},
     )
 
     def values(self) -> dict[str, Any]:
         """Return the arguments of `create_form`. Raises ValidationFailed."""
         starter = STARTER_FORMS[self.cleaned_data["start"]]
-        fields = [dict(field) for field in starter.fields]
-        return validate(NewForm(data={"name": self.cleaned_data["name"] or starter.name, "fields": fields}))
+        name = self.cleaned_data["name"] or str(starter.name)
+        return validate(NewForm(data={"name": name, "fields": starter.fields}))
 
 
 class PastedHtmlForm(forms.Form):
     """The HTML of a page or of a part of one."""
 
     html = forms.CharField(
-        label="HTML of your form",
-        help_text="From <form> to </form>, or the whole page. Scripts and styles are ignored, and nothing is loaded.",
+        label=gettext_lazy("HTML of your form"),
+        help_text=gettext_lazy(
+            "From <form> to </form>, or the whole page. Scripts and styles are ignored, and nothing is loaded."
+        ),
         strip=False,
         widget=forms.Textarea(
             attrs={"rows": 14, "spellcheck": "false", "autocomplete": "off", "class": "code", "wrap": "off"}
@@ -49,7 +52,8 @@ class PastedHtmlForm(forms.Form):
         """Refuse more than the reader takes."""
         html = str(self.cleaned_data["html"])
         if len(html.encode("utf-8", "replace")) > MAX_BYTES:
-            raise forms.ValidationError(f"At most {MAX_BYTES // 1000} kB. Paste only the part with the form.")
+            refusal = gettext("At most %(size)s kB. Paste only the part with the form.")
+            raise forms.ValidationError(refusal % {"size": MAX_BYTES // 1000})
         return html
 
 
@@ -59,8 +63,8 @@ class NewFromHtmlForm(PastedHtmlForm):
     name = forms.CharField(
         required=False,
         max_length=MAX_FORM_NAME,
-        label="Name",
-        help_text="Visitors see it on the form's page. Empty: the heading in the HTML.",
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("Visitors see it on the form's page. Empty: the heading in the HTML."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     field_order = ["name", "html"]

@@ -21,6 +21,8 @@ MAX_OF_A_GROUP = 50  # inputs of one fieldset that are looked at
 MAX_STEPS = 1_000  # through the elements of one label
 INPUTS = ("input", "select", "textarea")
 BUTTONS = frozenset({"button", "image", "reset", "submit"})
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NO_LETTER = re.compile(r"[^\w]|_")
 HEADINGS = ("h1", "h2", "h3")
 NOT_TEXT = frozenset({"button", "noscript", "script", "select", "style", "template", "textarea"})
 
@@ -223,6 +225,6 @@ def _short(text: str) -> str:
 
 def words_of(name: str) -> str:
     """Return a name in words: `first_name`, `firstName` and `user[first-name]` have the same style."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:MAX_LABEL])
-    words = " ".join(re.sub(r"[^\w]|_", " ", parted).split()).lower()
+    parted = _INNER_CAPITAL.sub(" ", name[:MAX_LABEL])
+    words = " ".join(_NO_LETTER.sub(" ", parted).split()).lower()
     return words[:1].upper() + words[1:]

@@ -2,120 +2,164 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from forms_app.field_definitions import FieldDefinition
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
 from forms_app.field_kinds import FieldType
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StarterForm:
-    """`label` and `help` as the page for a new form shows them, the name of the form, and its fields."""
+    """`label` and `help` as the page for a new form shows them, the name of the form, and definitions of its fields."""
 
-    label: str
-    help: str
-    name: str
-    fields: Sequence[FieldDefinition]
+    label: "StrOrPromise"
+    help: "StrOrPromise"
+    name: "StrOrPromise"
+    definitions: Sequence[dict[str, Any]]
+
+    @property
+    def fields(self) -> list[dict[str, Any]]:
+        """The fields as they are stored: in the language of the person who creates the form."""
+        return [{name: _in_language(value) for name, value in one.items()} for one in self.definitions]
 
 
-def _field(name: str, label: str, kind: FieldType, *, required: bool = False, **more: object) -> FieldDefinition:
-    return {"name": name, "label": label, "type": kind.value, "required": required, **more}  # type: ignore[typeddict-item]  # `more`: optional keys
+def _in_language(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in_language(one) for one in value]
+    return str(value) if isinstance(value, Promise) else value
 
 
-NAME = _field("name", "Name", FieldType.TEXT, required=True)
-EMAIL = _field("email", "Email", FieldType.EMAIL, required=True)
-PHONE = _field("phone", "Phone", FieldType.PHONE)
+def _field(
+    name: str, label: "StrOrPromise", kind: FieldType, *, required: bool = False, **more: object
+) -> dict[str, Any]:
+    return {"name": name, "label": label, "type": kind.value, "required": required, **more}
+
+
+NAME = _field("name", gettext_lazy("Name"), FieldType.TEXT, required=True)
+EMAIL = _field("email", gettext_lazy("Email"), FieldType.EMAIL, required=True)
+PHONE = _field("phone", gettext_lazy("Phone"), FieldType.PHONE)
 STARTER_FORMS = {
-    "blank": StarterForm("Blank", "Add your own fields. Without fields it accepts any values.", "Untitled form", []),
+    "blank": StarterForm(
+        gettext_lazy("Blank"),
+        gettext_lazy("Add your own fields. Without fields it accepts any values."),
+        gettext_lazy("Untitled form"),
+        [],
+    ),
     "contact": StarterForm(
-        "Contact",
-        "Questions and requests to your team.",
-        "Contact",
-        [NAME, EMAIL, _field("message", "Message", FieldType.TEXTAREA, required=True)],
+        gettext_lazy("Contact"),
+        gettext_lazy("Questions and requests to your team."),
+        gettext_lazy("Contact"),
+        [NAME, EMAIL, _field("message", gettext_lazy("Message"), FieldType.TEXTAREA, required=True)],
     ),
     "newsletter": StarterForm(
-        "Newsletter",
-        "An email address, and consent.",
-        "Newsletter",
-        [EMAIL, _field("consent", "I want to get your newsletter", FieldType.CHECKBOX, required=True)],
+        gettext_lazy("Newsletter"),
+        gettext_lazy("An email address, and consent."),
+        gettext_lazy("Newsletter"),
+        [EMAIL, _field("consent", gettext_lazy("I want to get your newsletter"), FieldType.CHECKBOX, required=True)],
     ),
     "feedback": StarterForm(
-        "Feedback",
-        "How it was, and why.",
-        "Feedback",
+        gettext_lazy("Feedback"),
+        gettext_lazy("How it was, and why."),
+        gettext_lazy("Feedback"),
         [
-            _field("rating", "How was it?", FieldType.SELECT, required=True, options=["Great", "Good", "Fair", "Poor"]),
-            _field("comment", "What should we know?", FieldType.TEXTAREA),
-            _field("email", "Email, if we may answer", FieldType.EMAIL),
+            _field(
+                "rating",
+                gettext_lazy("How was it?"),
+                FieldType.SELECT,
+                required=True,
+                options=[gettext_lazy("Great"), gettext_lazy("Good"), gettext_lazy("Fair"), gettext_lazy("Poor")],
+            ),
+            _field("comment", gettext_lazy("What should we know?"), FieldType.TEXTAREA),
+            _field("email", gettext_lazy("Email, if we may answer"), FieldType.EMAIL),
         ],
     ),
     "registration": StarterForm(
-        "Event registration",
-        "Who comes, to which session, and their diet.",
-        "Event registration",
+        gettext_lazy("Event registration"),
+        gettext_lazy("Who comes, to which session, and their diet."),
+        gettext_lazy("Event registration"),
         [
             NAME,
             EMAIL,
-            _field("organization", "Organization", FieldType.TEXT),
+            _field("organization", gettext_lazy("Organization"), FieldType.TEXT),
             _field(
-                "session", "Session", FieldType.SELECT, required=True, options=["Morning", "Afternoon", "Whole day"]
+                "session",
+                gettext_lazy("Session"),
+                FieldType.SELECT,
+                required=True,
+                options=[gettext_lazy("Morning"), gettext_lazy("Afternoon"), gettext_lazy("Whole day")],
             ),
-            _field("diet", "Diet", FieldType.CHECKBOX, options=["Vegetarian", "Vegan", "Gluten-free"]),
-            _field("notes", "Anything else?", FieldType.TEXTAREA),
+            _field(
+                "diet",
+                gettext_lazy("Diet"),
+                FieldType.CHECKBOX,
+                options=[gettext_lazy("Vegetarian"), gettext_lazy("Vegan"), gettext_lazy("Gluten-free")],
+            ),
+            _field("notes", gettext_lazy("Anything else?"), FieldType.TEXTAREA),
         ],
     ),
     "rsvp": StarterForm(
-        "RSVP",
-        "Yes or no, and how many.",
-        "RSVP",
+        gettext_lazy("RSVP"),
+        gettext_lazy("Yes or no, and how many."),
+        gettext_lazy("RSVP"),
         [
             NAME,
             _field(
                 "attending",
-                "Will you come?",
+                gettext_lazy("Will you come?"),
                 FieldType.SELECT,
                 required=True,
-                options=["Yes", "No", "Not sure yet"],
+                options=[gettext_lazy("Yes"), gettext_lazy("No"), gettext_lazy("Not sure yet")],
             ),
-            _field("guests", "How many are you?", FieldType.NUMBER, placeholder="2"),
-            _field("message", "Message to the host", FieldType.TEXTAREA),
+            _field("guests", gettext_lazy("How many are you?"), FieldType.NUMBER, placeholder="2"),
+            _field("message", gettext_lazy("Message to the host"), FieldType.TEXTAREA),
         ],
     ),
     "order": StarterForm(
-        "Order or quote",
-        "A product, how many, and by when.",
-        "Request a quote",
+        gettext_lazy("Order or quote"),
+        gettext_lazy("A product, how many, and by when."),
+        gettext_lazy("Request a quote"),
         [
             NAME,
             EMAIL,
             PHONE,
-            _field("product", "Product", FieldType.TEXT, required=True),
-            _field("quantity", "Quantity", FieldType.NUMBER, required=True),
-            _field("date", "Needed by", FieldType.DATE),
-            _field("details", "Details", FieldType.TEXTAREA),
+            _field("product", gettext_lazy("Product"), FieldType.TEXT, required=True),
+            _field("quantity", gettext_lazy("Quantity"), FieldType.NUMBER, required=True),
+            _field("date", gettext_lazy("Needed by"), FieldType.DATE),
+            _field("details", gettext_lazy("Details"), FieldType.TEXTAREA),
         ],
     ),
     "application": StarterForm(
-        "Job application",
-        "Who, when, and links to work.",
-        "Job application",
+        gettext_lazy("Job application"),
+        gettext_lazy("Who, when, and links to work."),
+        gettext_lazy("Job application"),
         [
             NAME,
             EMAIL,
             PHONE,
-            _field("profile", "Link to your profile or work", FieldType.URL),
-            _field("start", "When could you start?", FieldType.DATE),
-            _field("about", "About you", FieldType.TEXTAREA, required=True),
+            _field("profile", gettext_lazy("Link to your profile or work"), FieldType.URL),
+            _field("start", gettext_lazy("When could you start?"), FieldType.DATE),
+            _field("about", gettext_lazy("About you"), FieldType.TEXTAREA, required=True),
         ],
     ),
     "bug": StarterForm(
-        "Bug report",
-        "What happened, where, and how bad it is.",
-        "Bug report",
+        gettext_lazy("Bug report"),
+        gettext_lazy("What happened, where, and how bad it is."),
+        gettext_lazy("Bug report"),
         [
-            _field("summary", "What happened?", FieldType.TEXT, required=True),
-            _field("steps", "How can we see it too?", FieldType.TEXTAREA, required=True),
-            _field("severity", "How bad is it?", FieldType.SELECT, options=["I cannot work", "Annoying", "Cosmetic"]),
-            _field("page", "Address of the page", FieldType.URL),
+            _field("summary", gettext_lazy("What happened?"), FieldType.TEXT, required=True),
+            _field("steps", gettext_lazy("How can we see it too?"), FieldType.TEXTAREA, required=True),
+            _field(
+                "severity",
+                gettext_lazy("How bad is it?"),
+                FieldType.SELECT,
+                options=[gettext_lazy("I cannot work"), gettext_lazy("Annoying"), gettext_lazy("Cosmetic")],
+            ),
+            _field("page", gettext_lazy("Address of the page"), FieldType.URL),
             EMAIL,
         ],
     ),

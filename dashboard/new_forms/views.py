@@ -8,12 +8,14 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
 from config.api.serializers import validate
 from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
+from dashboard.accounts.languages import language_now
 from dashboard.new_forms.found_fields import FoundFields, fields_from
 from dashboard.new_forms.inputs import NewFormForm, NewFromHtmlForm, PastedHtmlForm
 from dashboard.new_forms.pasted_html import PastedPage, read_html
@@ -25,8 +27,6 @@ from forms_app.serializers import FormChanges, NewForm
 from submissions.hosted.controls import Control, controls_of
 from webhooks.models import Webhook
 
-UNNAMED = "Imported form"
-
 
 @in_organization()
 def new_form(request: MemberRequest) -> HttpResponse:
@@ -34,11 +34,11 @@ def new_form(request: MemberRequest) -> HttpResponse:
     entered = NewFormForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:
-            form = create_form(organization=request.member.organization, **entered.values())
+            form = create_form(organization=request.member.organization, language=language_now(), **entered.values())
         except ApiError as error:
             entered.add_error("name", error.field_message)
         else:
-            messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
+            messages.success(request, gettext("The form is created, as a draft. Review its fields, then publish it."))
             return _to_builder(request, form)
     starters = [(key, one, _controls(key, one.fields)) for key, one in STARTER_FORMS.items()]
     context = {"entered": entered, "starters": starters}
@@ -59,14 +59,14 @@ def new_from_html(request: MemberRequest) -> HttpResponse:
     pasted = _read(request, entered)
     if not pasted.may_add:
         return _show(request, None, entered, pasted)
-    name = entered.cleaned_data["name"] or pasted.page.title or UNNAMED
+    name = entered.cleaned_data["name"] or pasted.page.title or gettext("Imported form")
     try:
         values = validate(NewForm(data={"name": name, "fields": pasted.found.fields}))
-        form = create_form(organization=request.member.organization, **values)
+        form = create_form(organization=request.member.organization, language=language_now(), **values)
     except ApiError as error:
         entered.add_error(None, error.field_message)
         return _show(request, None, entered, pasted)
-    messages.success(request, "The form is created, as a draft. Review its fields, then publish it.")
+    messages.success(request, gettext("The form is created, as a draft. Review its fields, then publish it."))
     return _to_builder(request, form)
 
 
@@ -86,7 +86,7 @@ def add_from_html(request: MemberRequest, form_id: str) -> HttpResponse:
     except ApiError as error:
         entered.add_error(None, error.field_message)
         return _show(request, form, entered, pasted)
-    messages.success(request, "The fields are added and saved.")
+    messages.success(request, gettext("The fields are added and saved."))
     return _to_builder(request, form)
 
 
@@ -143,17 +143,22 @@ def duplicate(request: MemberRequest, form_id: str) -> HttpResponse:
     except ApiError as error:
         messages.error(request, error.message)
         return redirect("dashboard:form", request.member.organization.slug, form.public_id)
-    messages.success(request, f"“{copy.name}” is a draft with the same fields and settings.")
+    said = gettext("“%(name)s” is a draft with the same fields and settings.") % {"name": copy.name}
+    messages.success(request, said)
     _say_not_copied(request, form, copy)
     return _to_builder(request, copy)
 
 
 def _say_not_copied(request: MemberRequest, form: Form, copy: Form) -> None:
     if Webhook.objects.filter(form=form).exists():
-        messages.warning(request, "Its webhooks are not copied. Create new ones for this form if it needs them.")
+        said = gettext("Its webhooks are not copied. Create new ones for this form if it needs them.")
+        messages.warning(request, said)
     if len(copy.notification_recipients) < len(form.notification_recipients):
-        said = "Only recipients who are members are copied. Others agreed to the mails of the first form only."
-        messages.warning(request, f"{said} Add them under Notifications, and they are asked.")
+        said = gettext(
+            "Only recipients who are members are copied. Others agreed to the mails of the first form only. "
+            "Add them under Notifications, and they are asked."
+        )
+        messages.warning(request, said)
 
 
 def _to_builder(request: MemberRequest, form: Form) -> HttpResponse:

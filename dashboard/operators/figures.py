@@ -127,7 +127,7 @@ def failures() -> Failures:
     newest = Attempt.objects.filter(started_at__gte=now() - dt.timedelta(days=1)).order_by("-started_at")
     rows = list(newest.values_list("error", "started_at")[:ATTEMPTS_READ])
     labels = dict(ErrorClass.choices)
-    by_class = Counter(labels.get(error, error) for error, _ in rows if error)
+    by_class = Counter(str(labels.get(error, error)) for error, _ in rows if error)
     failed = by_class.total()
     return Failures(len(rows), failed, rows[-1][1] if rows else None, _shares(by_class.most_common(), failed))
 

@@ -6,14 +6,15 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dashboard.operators.figures import overview
 
 GROUPS = (
-    ("Organizations", ("Organization", "UsageDay", "FormReport")),
-    ("Submissions and deliveries", ("Submission", "Delivery")),
-    ("People and keys", ("User", "Authenticator", "AccessKey", "AuditEvent")),
+    (gettext_lazy("Organizations"), ("Organization", "UsageDay", "FormReport")),
+    (gettext_lazy("Submissions and deliveries"), ("Submission", "Delivery")),
+    (gettext_lazy("People and keys"), ("User", "Authenticator", "AccessKey", "AuditEvent")),
 )
 
 

@@ -9,6 +9,10 @@ import dataclasses
 import datetime as dt
 from collections.abc import Sequence
 
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext, pgettext
+
 from submissions.reading.days import DayCount
 
 RANGES = (7, 30, 90)
@@ -75,7 +79,7 @@ def draw_chart(counts: Sequence[DayCount]) -> Chart:
     """Return the chart of these days, one of RANGES in number."""
     step = _step_of(max(count.received for count in counts))
     top = step * max(1, -(-max(count.received for count in counts) // step))
-    lines = [Label(_percent(100 - 100 * n / top), f"{n:,}") for n in range(0, top + 1, step)]
+    lines = [Label(_percent(100 - 100 * n / top), intcomma(n)) for n in range(0, top + 1, step)]
     return Chart(_bars(counts, top, BAR_SHARES[len(counts)]), lines, _day_labels([count.day for count in counts]))
 
 
@@ -121,9 +125,11 @@ def _day_labels(days: Sequence[dt.date]) -> list[Label]:
     is_week = len(days) == RANGES[0]
     labels = []
     for place in range(last - LABEL_EVERY[len(days)], -1, -LABEL_EVERY[len(days)]):
-        text = f"{days[place]:%a}" if is_week else f"{days[place]:%b} {days[place].day}"
+        text = date_format(days[place], "D" if is_week else pgettext("the format of a day, such as Jan 31", "M j"))
         labels.append(Label(_percent(slot * (place + 0.5)), text))
-    today = Label(_percent(slot * (last + 0.5) if is_week else 100), "Today", "middle" if is_week else "end", True)
+    today = Label(
+        _percent(slot * (last + 0.5) if is_week else 100), gettext("Today"), "middle" if is_week else "end", True
+    )
     return [*reversed(labels), today]
 
 

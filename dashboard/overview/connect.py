@@ -2,12 +2,18 @@
 
 import dataclasses
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext, gettext_lazy
 
 from forms_app import snippets
 from forms_app.models import Form
 from forms_app.react_snippet import react_component
 from forms_app.spam_protection import SpamProtection
 from keys.models import Organization
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,8 +34,8 @@ class Way:
     """
 
     name: str
-    label: str
-    advice: str
+    label: "StrOrPromise"
+    advice: "StrOrPromise"
     codes: Callable[[Form, str], list[Code]]
     needs_key: bool = True
     proves: bool = False
@@ -37,24 +43,26 @@ class Way:
 
 
 def _script(form: Form, key: str) -> list[Code]:
-    html = "A form of your page. Keep yours if it has one, or paste this one and change it as you like."
-    tag = "Once on the page, before </body>. It sends every form of the page."
+    html = gettext("A form of your page. Keep yours if it has one, or paste this one and change it as you like.")
+    tag = gettext("Once on the page, before </body>. It sends every form of the page.")
     return [
-        Code("The form", html, snippets.scripted_html(form)),
-        Code("Script tag", tag, snippets.script_tag(form, key)),
+        Code(gettext("The form"), html, snippets.scripted_html(form)),
+        Code(gettext("Script tag"), tag, snippets.script_tag(form, key)),
     ]
 
 
 def _pinned(form: Form, key: str) -> Code:
-    advice = "Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one."
-    return Code("Script tag, pinned", advice, snippets.script_tag(form, key, pinned=True))
+    advice = gettext("Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one.")
+    return Code(gettext("Script tag, pinned"), advice, snippets.script_tag(form, key, pinned=True))
 
 
 WAYS = (
     Way(
         "script",
-        "Script tag",
-        "Visitors stay on your page, see messages at the fields, and nothing is lost on a bad connection.",
+        gettext_lazy("Script tag"),
+        gettext_lazy(
+            "Visitors stay on your page, see messages at the fields, and nothing is lost on a bad connection."
+        ),
         _script,
         proves=True,
         more=_pinned,
@@ -62,29 +70,33 @@ WAYS = (
     Way(
         "html",
         "HTML",
-        "Works without any script. Visitors go to a thank-you page, or to the address in the settings of the form.",
-        lambda form, _key: [Code("Plain HTML", "Paste it into your page.", snippets.plain_html(form))],
+        gettext_lazy(
+            "Works without any script. Visitors go to a thank-you page, or to the address in the settings of the form."
+        ),
+        lambda form, _key: [
+            Code(gettext("Plain HTML"), gettext("Paste it into your page."), snippets.plain_html(form))
+        ],
         needs_key=False,
         proves=True,
     ),
     Way(
         "react",
         "React",
-        "A component without a package of ours. Before its script has loaded it works as plain HTML.",
-        lambda form, _key: [Code("React component", "Save it as Form.jsx.", react_component(form))],
+        gettext_lazy("A component without a package of ours. Before its script has loaded it works as plain HTML."),
+        lambda form, _key: [Code(gettext("React component"), gettext("Save it as Form.jsx."), react_component(form))],
         needs_key=False,
     ),
     Way(
         "fetch",
         "fetch",
-        "From your own JavaScript.",
-        lambda form, key: [Code("fetch", "Replace the example values.", snippets.fetch_call(form, key))],
+        gettext_lazy("From your own JavaScript."),
+        lambda form, key: [Code("fetch", gettext("Replace the example values."), snippets.fetch_call(form, key))],
     ),
     Way(
         "curl",
         "curl",
-        "From a shell, to see an answer of the API.",
-        lambda form, key: [Code("curl", "Replace the example values.", snippets.curl_command(form, key))],
+        gettext_lazy("From a shell, to see an answer of the API."),
+        lambda form, key: [Code("curl", gettext("Replace the example values."), snippets.curl_command(form, key))],
     ),
 )
 

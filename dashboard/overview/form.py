@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
@@ -111,7 +112,7 @@ def delete_test(request: MemberRequest, form_id: str, submission_id: str) -> Htt
     found = find_form(request, form_id)
     submission = _find_test(request, found, submission_id)
     delete_many([submission.pk], organization_id=request.member.organization.pk)
-    messages.success(request, "The test submission is deleted.")
+    messages.success(request, gettext("The test submission is deleted."))
     return redirect("dashboard:form", request.member.organization.slug, found.public_id)
 
 

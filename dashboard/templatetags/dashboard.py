@@ -10,8 +10,9 @@ from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext_lazy
 
 from dashboard.access import Member
 from dashboard.accounts.devices import device_name
@@ -22,6 +23,7 @@ from dashboard.delivery_story import target_of
 from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.menu import pages_for
 from dashboard.design.surroundings import Surroundings, surroundings_of
+from dashboard.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
 from dashboard.laptop_mails.mailbox import has_mailbox
 
@@ -34,6 +36,23 @@ LOOKS = {
     "held": "warn", "canceled": "warn", "archived": "warn",
     "pending": "calm", "draft": "calm",
 }  # fmt: skip
+WORDS = {
+    "published": pgettext_lazy("a state", "Published"),
+    "delivered": pgettext_lazy("a state", "Delivered"),
+    "active": pgettext_lazy("a state", "Active"),
+    "accepted": pgettext_lazy("a state", "Accepted"),
+    "failed": pgettext_lazy("a state", "Failed"),
+    "disabled": pgettext_lazy("a state", "Disabled"),
+    "revoked": pgettext_lazy("a state", "Revoked"),
+    "expired": pgettext_lazy("a state", "Expired"),
+    "spam": pgettext_lazy("a state", "Spam"),
+    "refused": pgettext_lazy("a state", "Refused"),
+    "held": pgettext_lazy("a state", "Held"),
+    "canceled": pgettext_lazy("a state", "Canceled"),
+    "archived": pgettext_lazy("a state", "Archived"),
+    "pending": pgettext_lazy("a state", "Pending"),
+    "draft": pgettext_lazy("a state", "Draft"),
+}
 CLASSES = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}
 
 
@@ -82,10 +101,10 @@ def is_group(field: BoundField) -> bool:
 
 
 @register.simple_tag
-def when(moment: dt.datetime | None, otherwise: str = "never") -> SafeString:
-    """Show a time relative to now, with the full time and its zone on hover; `otherwise` for None."""
+def when(moment: dt.datetime | None, otherwise: str = "") -> SafeString:
+    """Show a time relative to now, with the full time and its zone on hover; `otherwise`, or "never", for None."""
     if moment is None:
-        return format_html('<span class="quiet">{}</span>', otherwise)
+        return format_html('<span class="quiet">{}</span>', otherwise or gettext("never"))
     stamp = moment.astimezone(dt.UTC).isoformat()
     return format_html('<time datetime="{}" title="{}">{}</time>', stamp, exact(moment), naturaltime(moment))
 
@@ -93,7 +112,7 @@ def when(moment: dt.datetime | None, otherwise: str = "never") -> SafeString:
 @register.inclusion_tag("dashboard/parts/state.html")
 def state(value: str, label: str = "") -> dict[str, str]:
     """Show a state as a colored word."""
-    return {"look": LOOKS.get(value, ""), "label": label or value.capitalize()}
+    return {"look": LOOKS.get(value, ""), "label": str(label or WORDS.get(value, value.capitalize()))}
 
 
 @register.inclusion_tag("dashboard/parts/columns.html")
@@ -115,6 +134,18 @@ def icon(name: str) -> SafeString:
         msg = f"{name!r} is not in dashboard/design/icons.py"
         raise template.TemplateSyntaxError(msg)
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static(SPRITE), name)
+
+
+@register.simple_tag
+def script_words() -> SafeString:
+    """Give the scripts of every page their texts, as JSON."""
+    return json_script(words_of_scripts(), "words")
+
+
+@register.simple_tag
+def passkey_words() -> SafeString:
+    """Give the script of passkeys its texts, as JSON."""
+    return json_script(words_on_passkeys(), "passkey-words")
 
 
 @register.simple_tag(takes_context=True)

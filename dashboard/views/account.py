@@ -55,7 +55,7 @@ def time_zone(request: HttpRequest) -> HttpResponse:
     entered = TimeZoneForm(request.POST or None, initial={"zone": user.time_zone or UTC})
     if request.method == "POST" and entered.is_valid():
         choose_zone(user, entered.cleaned_data["zone"])
-        messages.success(request, "Saved. Times are shown in your time zone.")
+        messages.success(request, gettext("Saved. Times are shown in your time zone."))
         return redirect("dashboard:account")
     context = {"form": entered}
     return render(request, "dashboard/account_time_zone.html", context, status=400 if entered.errors else 200)
@@ -89,7 +89,7 @@ def delete(request: HttpRequest) -> HttpResponse:
             entered.add_error(None, error.message)
         else:
             logout(request)
-            messages.success(request, "Your account is deleted.")
+            messages.success(request, gettext("Your account is deleted."))
             return redirect("account_login")
     context = {"form": entered, "alone": alone, "orphaned": orphaned}
     return render(request, "dashboard/account_delete.html", context, status=400 if entered.errors else 200)

@@ -19,8 +19,8 @@ from dashboard.html_forms.audit import AuditFilterForm
 from dashboard.views.exports import too_many
 from keys.audit import record_event
 from keys.models import AuditEvent, Role
-from keys.trail.changes import changes
-from keys.trail.reading import COLUMNS, record, sentence, who
+from keys.trail.changes import changes, shown
+from keys.trail.reading import COLUMNS, record, sentence, shown_actor
 from submissions.exporting.csv_lines import BOM, LineWriter
 from submissions.exporting.places import take_place
 from submissions.exporting.producer_thread import BackgroundParts
@@ -54,11 +54,11 @@ def _described(event: AuditEvent) -> dict[str, Any]:
     """Return the actor, the action, the values and the time. The trail keeps the names of deleted users and keys."""
     words, subject = sentence(event)
     return {
-        "who": who(event),
+        "who": shown_actor(event),
         "is_key": event.access_key is not None,
         "words": words,
         "subject": subject,
-        "changes": [(name, old, new) for name, (old, new) in (event.changes or {}).items()],
+        "changes": [(name, shown(old), shown(new)) for name, (old, new) in (event.changes or {}).items()],
         "address": event.address,
         "moment": event.created_at,
     }

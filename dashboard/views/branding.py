@@ -3,10 +3,12 @@
 from contextlib import suppress
 
 from csp.decorators import csp_update
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
@@ -40,7 +42,7 @@ def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
-            messages.success(request, "Saved. The form's page shows it now.")
+            messages.success(request, gettext("Saved. The form's page shows it now."))
             return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_look.html", context, status=400 if entered.errors else 200)
@@ -55,6 +57,8 @@ def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     for name, longest in LONGEST.items():
         if name in request.GET:
             setattr(form, name, request.GET[name].replace("\0", "")[:longest])
+    if request.GET.get("language") in dict(settings.LANGUAGES):
+        form.language = request.GET["language"]
     with suppress(KeyError, UnfitColor):  # it is shown with the saved one
         form.organization.accent = check_accent(request.GET["accent"])
     return pages.preview(request, form, is_thanks=request.GET.get("show") == "thanks")
@@ -72,7 +76,7 @@ def brand(request: MemberRequest) -> HttpResponse:
         except UnfitColor as error:
             entered.add_error("accent", str(error))
             return _show(request, accent=entered, suggestion=error.suggestion, status=400)
-        messages.success(request, "Saved. Pages and mails show it now.")
+        messages.success(request, gettext("Saved. Pages and mails show it now."))
         return redirect("dashboard:organization-brand", own.slug)
     return _show(request, accent=entered, status=400 if entered.errors else 200)
 
@@ -85,18 +89,18 @@ def logo(request: MemberRequest) -> HttpResponse:
     own = request.member.organization
     if request.POST.get("do") == "remove":
         remove_logo(own, by=request.member.user)
-        messages.success(request, "The logo is removed.")
+        messages.success(request, gettext("The logo is removed."))
         return redirect("dashboard:organization-brand", own.slug)
     entered = LogoForm(request.POST, request.FILES)
     entered.full_clean()
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LARGE_BODY_BYTES:  # the web server has cut the file
-            raise UnfitLogo(TOO_LARGE)
+            raise UnfitLogo(gettext(TOO_LARGE))
         set_logo(own, entered.content(), by=request.member.user)
     except UnfitLogo as error:
         entered.add_error("logo", str(error))
         return _show(request, logo=entered, status=400)
-    messages.success(request, "Saved. Pages and mails show it now.")
+    messages.success(request, gettext("Saved. Pages and mails show it now."))
     return redirect("dashboard:organization-brand", own.slug)
 
 

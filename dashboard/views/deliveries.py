@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.ids import Prefix
@@ -106,7 +107,7 @@ def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
     """Send one delivery again, now, and return to the page of the button."""
     rows = Delivery.objects.select_related("webhook", "submission")
     found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.member.organization)
-    with reporting(request, "It is being sent again."):
+    with reporting(request, gettext("It is being sent again.")):
         retry_delivery(found)
     return redirect(_back(request, found))
 

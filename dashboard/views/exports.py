@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import path
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import RateLimited
@@ -25,10 +26,10 @@ FORMATS = [
     (
         "csv",
         "CSV",
-        "For spreadsheets. Names become columns; cells that would run as a formula are escaped.",
+        gettext_lazy("For spreadsheets. Names become columns; cells that would run as a formula are escaped."),
     ),
-    ("json", "JSON", "One array of records, in the format of the API."),
-    ("ndjson", "NDJSON", "One record per line, for programs that process a stream."),
+    ("json", "JSON", gettext_lazy("One array of records, in the format of the API.")),
+    ("ndjson", "NDJSON", gettext_lazy("One record per line, for programs that process a stream.")),
 ]
 RECORDED = [name for name in NAMES if name != "q"]  # filters in the audit trail; a text may be somebody's name
 REMEMBERED = 3600  # seconds that the progress of an export is kept after its last row

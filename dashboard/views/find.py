@@ -11,6 +11,7 @@ from django import forms
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from config.api.errors import ApiError
@@ -40,7 +41,7 @@ class Found:
 class FindForm(forms.Form):
     """The text to find."""
 
-    q = forms.CharField(required=False, max_length=MAX_QUERY, label="Search")
+    q = forms.CharField(required=False, max_length=MAX_QUERY, label=gettext_lazy("Search"))
 
 
 @in_organization()
@@ -62,10 +63,10 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
         return reverse(f"dashboard:{name}", args=[slug, *ids])
 
     yield (
-        "Submissions",
+        gettext("Submissions"),
         [
             Found(
-                f"Submission of {exact(one.created_at, 'minute')}",
+                gettext("Submission of %(moment)s") % {"moment": exact(one.created_at, "minute")},
                 page("submission", one.public_id),
                 "inbox",
                 one.form.name,
@@ -75,7 +76,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     )
     words = text.lower().split()
     yield (
-        "Pages",
+        gettext("Pages"),
         [
             Found(one.label, page(one.name), one.icon)
             for one in pages_for(may_manage=member.may_manage)
@@ -83,7 +84,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
         ],
     )
     yield (
-        "Forms",
+        gettext("Forms"),
         [
             Found(form.name, page("form", form.public_id), "list-checks", form.get_status_display())
             for form in Form.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
@@ -92,7 +93,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     if not text:
         return
     yield (
-        "Webhooks",
+        gettext("Webhooks"),
         [
             Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.scope)
             for webhook in Webhook.objects.of_organization(member.organization.pk)
@@ -103,7 +104,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     )
     if member.may_manage:
         yield (
-            "Access keys",
+            gettext("Access keys"),
             [
                 Found(key.name, page("keys"), "key-round", key.hint)
                 for key in AccessKey.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]

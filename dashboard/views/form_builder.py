@@ -7,6 +7,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
@@ -19,7 +20,9 @@ from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
 
-CONFLICT = "Another user saved this form while you were editing. Save again to replace their fields with yours."
+CONFLICT = gettext_noop(
+    "Another user saved this form while you were editing. Save again to replace their fields with yours."
+)
 
 
 @in_organization()
@@ -37,7 +40,7 @@ def build(request: MemberRequest, form_id: str) -> HttpResponse:
 
 def _save(request: MemberRequest, form: Form, rows: list[FieldRow], *, publishing: bool) -> HttpResponse:
     if request.POST.get("seen") != format_time(form.updated_at):
-        return _show(request, form, rows, problem=CONFLICT, status=409, is_changed=True)
+        return _show(request, form, rows, problem=gettext(CONFLICT), status=409, is_changed=True)
     try:
         with transaction.atomic():  # refused edits publish nothing
             change_form(form, fields=definitions(rows))
@@ -45,16 +48,21 @@ def _save(request: MemberRequest, form: Form, rows: list[FieldRow], *, publishin
                 publish_form(form)
     except ValidationFailed as failure:
         placed = any(row.errors for row in rows)
-        unmet = f"Not {'published' if publishing else 'saved'} yet: correct the marked fields below."
-        problem = unmet if placed else failure.message
+        problem = _unmet(publishing) if placed else failure.message
         return _show(request, form, rows, problem=problem, status=400, is_changed=True)
     except ApiError as error:
         return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
     if publishing:
-        messages.success(request, "Saved and published. It accepts submissions now: add it to a page.")
+        messages.success(request, gettext("Saved and published. It accepts submissions now: add it to a page."))
         return redirect("dashboard:form", request.member.organization.slug, form.public_id)
-    messages.success(request, "Saved. The form's page and the snippets show the new fields now.")
+    messages.success(request, gettext("Saved. The form's page and the snippets show the new fields now."))
     return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
+
+
+def _unmet(publishing: bool) -> str:
+    if publishing:
+        return gettext("Not published yet: correct the marked fields below.")
+    return gettext("Not saved yet: correct the marked fields below.")
 
 
 def _show(

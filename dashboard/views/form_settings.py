@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
@@ -37,7 +38,7 @@ def settings(request: MemberRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
-            messages.success(request, "Saved. It applies from the next submission on.")
+            messages.success(request, gettext("Saved. It applies from the next submission on."))
             return redirect("dashboard:form-settings", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_settings.html", context, status=400 if entered.errors else 200)
@@ -54,7 +55,7 @@ def spam(request: MemberRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
-            messages.success(request, "Saved. It applies from the next submission on.")
+            messages.success(request, gettext("Saved. It applies from the next submission on."))
             return redirect("dashboard:form-spam", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_spam.html", context, status=400 if entered.errors else 200)
@@ -91,9 +92,12 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
 
 def _saved(asked: int) -> str:
     if not asked:
-        return "Saved. They get a mail for each new submission."
-    addresses = "1 address gets" if asked == 1 else f"{asked} addresses get"
-    return f"Saved. {addresses} a mail with a link to confirm, and nothing else before that."
+        return gettext("Saved. They get a mail for each new submission.")
+    return ngettext(
+        "Saved. %(count)s address gets a mail with a link to confirm, and nothing else before that.",
+        "Saved. %(count)s addresses get a mail with a link to confirm, and nothing else before that.",
+        asked,
+    ) % {"count": asked}
 
 
 @in_organization(Role.ADMIN)
@@ -102,7 +106,9 @@ def ask_recipient(request: MemberRequest, form_id: str) -> HttpResponse:
     """Mail a recipient another link to confirm the address."""
     form = find_form(request, form_id)
     address = request.POST.get("recipient", "")
-    with reporting(request, f"A mail with a link to confirm is on its way to {address}."):
+    with reporting(
+        request, gettext("A mail with a link to confirm is on its way to %(address)s.") % {"address": address}
+    ):
         ask(form, address)
     return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 
@@ -113,7 +119,10 @@ def test_mail(request: MemberRequest, form_id: str) -> HttpResponse:
     """Send a test mail to one recipient."""
     form = find_form(request, form_id)
     recipient = request.POST.get("recipient", "")
-    with reporting(request, f"A test mail to {recipient} is on its way. The result is shown below."):
+    with reporting(
+        request,
+        gettext("A test mail to %(recipient)s is on its way. The result is shown below.") % {"recipient": recipient},
+    ):
         send_test_mail(form, recipient, request=request)
     return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 

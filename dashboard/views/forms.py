@@ -5,6 +5,7 @@ from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
@@ -43,7 +44,11 @@ def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Publish a form, so that it accepts submissions."""
     found = find_form(request, form_id)
     is_undone = undone(request) is not None
-    done = "The form is published again." if is_undone else "Published. It accepts submissions now: add it to a page."
+    done = (
+        gettext("The form is published again.")
+        if is_undone
+        else gettext("Published. It accepts submissions now: add it to a page.")
+    )
     with reporting(request, done):
         publish_form(found, again=is_undone)
     return redirect("dashboard:form", request.member.organization.slug, found.public_id)
@@ -60,8 +65,10 @@ def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
     except ApiError as error:
         messages.error(request, error.message)
     else:
-        text = f"The form is a draft again and refuses submissions. {traffic_of_form(found)}"
-        offer_undo(request, text, address=reverse("dashboard:form-publish", args=place), later="Publish", kept="")
+        text = " ".join([gettext("The form is a draft again and refuses submissions."), str(traffic_of_form(found))])
+        offer_undo(
+            request, text, address=reverse("dashboard:form-publish", args=place), later=gettext("Publish"), kept=""
+        )
     return redirect("dashboard:form", *place)
 
 
@@ -72,7 +79,9 @@ def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     if request.method != "POST":
         context = {"form": found, "traffic": traffic_of_form(found)}
         return render(request, "dashboard/form_archive.html", context)
-    with reporting(request, f"“{found.name}” is archived. Its submissions are kept, under Archived."):
+    with reporting(
+        request, gettext("“%(name)s” is archived. Its submissions are kept, under Archived.") % {"name": found.name}
+    ):
         archive_form(found)
     return redirect("dashboard:forms", request.member.organization.slug)
 
@@ -89,8 +98,11 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             messages.error(request, error.message)
             return redirect("dashboard:form", request.member.organization.slug, found.public_id)
-        when = "is erased permanently" if is_gone else "is being erased. It is large, so this takes up to an hour"
-        messages.success(request, f"“{found.name}” {when}.")
+        if is_gone:
+            said = gettext("“%(form)s” is erased permanently.")
+        else:
+            said = gettext("“%(form)s” is being erased. It is large, so this takes up to an hour.")
+        messages.success(request, said % {"form": found.name})
         return redirect("dashboard:forms", request.member.organization.slug)
     context = {"form": found, "entered": entered}
     return render(request, "dashboard/form_erase.html", context, status=400 if entered.errors else 200)

@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -34,14 +35,14 @@ def invitations(request: HttpRequest) -> HttpResponse:
     number = request.POST.get("invitation", "")
     found = invitations_to(user).filter(pk=int(number)).first() if number.isdecimal() and len(number) < 19 else None
     if found is None:
-        messages.warning(request, "This invitation was taken back or has expired.")
+        messages.warning(request, gettext("This invitation was taken back or has expired."))
         return redirect("dashboard:home")
     if request.POST.get("do") == "join":
         return _join(request, found, user, back="dashboard:home")
     if request.POST.get("do") != "decline":
         raise Http404
     decline_invitation(found, user)
-    messages.success(request, f"You declined the invitation to {found.organization.name}.")
+    messages.success(request, gettext("You declined the invitation to %(name)s.") % {"name": found.organization.name})
     return redirect("dashboard:home")
 
 
@@ -52,7 +53,7 @@ def _join(request: HttpRequest, found: Invitation, user: User, *, back: str) -> 
         messages.error(request, error.message)
         return redirect(back)
     forget_invitation(request)
-    messages.success(request, f"Welcome to {found.organization.name}.")
+    messages.success(request, gettext("Welcome to %(name)s.") % {"name": found.organization.name})
     return redirect("dashboard:overview", found.organization.slug)
 
 
@@ -85,7 +86,7 @@ def _join_as_new_person(request: HttpRequest, found: Invitation) -> HttpResponse
             messages.error(request, error.message)
             return redirect(request.path)
         forget_invitation(request)
-        messages.success(request, f"Welcome to {found.organization.name}.")
+        messages.success(request, gettext("Welcome to %(name)s.") % {"name": found.organization.name})
         there = reverse("dashboard:overview", args=[found.organization.slug])
         response: HttpResponse = complete_signup(request, user, None, there)
         return response

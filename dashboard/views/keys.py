@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_variables
 
 from config.api.errors import ApiError
@@ -60,7 +61,7 @@ def new_key(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
             messages.warning(
-                request, "That form was already sent. The key is in the list; its secret is not shown again."
+                request, gettext("That form was already sent. The key is in the list; its secret is not shown again.")
             )
             return redirect("dashboard:keys", organization.slug)
         values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
@@ -70,7 +71,7 @@ def new_key(request: MemberRequest) -> HttpResponse:
             form.add_error(None, error.message)
         else:
             request.session.pop(ONCE, None)
-            return _show_secret(request, key, token, "Access key generated")
+            return _show_secret(request, key, token, gettext("Access key generated"))
     request.session[ONCE] = secrets.token_urlsafe(12)  # reloading the response must not create another key
     context = {"form": form, "once": request.session[ONCE], "terms": organization.terms}
     return render(request, "dashboard/key_new.html", context, status=400 if form.errors else 200)
@@ -90,7 +91,7 @@ def regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
         messages.error(request, error.message)
         return redirect("dashboard:keys", request.member.organization.slug)
     key.refresh_from_db()
-    return _show_secret(request, key, token, "Access key regenerated")
+    return _show_secret(request, key, token, gettext("Access key regenerated"))
 
 
 @in_organization(Role.ADMIN)
@@ -99,7 +100,9 @@ def revoke(request: MemberRequest, key_id: str) -> HttpResponse:
     key = _find_key(request, key_id)
     if request.method != "POST":
         return render(request, "dashboard/key_confirm.html", {"key": key, "act": "revoke"})
-    with reporting(request, f"“{key.name}” is revoked. Requests that still use it get 401 from now on."):
+    with reporting(
+        request, gettext("“%(name)s” is revoked. Requests that still use it get 401 from now on.") % {"name": key.name}
+    ):
         revoke_key(key, by=request.member.user)
     return redirect("dashboard:keys", request.member.organization.slug)
 

@@ -6,6 +6,7 @@ from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
@@ -13,6 +14,7 @@ from dashboard.access import MemberRequest, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import InviteForm, roles_for
 from dashboard.invitation_mail import invite_by_mail
+from keys.choices import within_sentence
 from keys.invitations import revoke_invitation
 from keys.members import change_role, leave_organization, may_change, may_give, remove_member
 from keys.models import Invitation, Membership, Role
@@ -26,7 +28,9 @@ def members(request: MemberRequest) -> HttpResponse:
     entered = InviteForm(request.POST or None, inviter=member)
     if request.method == "POST":
         if not member.may_manage:
-            return render(request, "dashboard/not_allowed.html", {"needed": "admin"}, status=403)
+            return render(
+                request, "dashboard/not_allowed.html", {"needed": within_sentence(Role.ADMIN.label)}, status=403
+            )
         if entered.is_valid():
             try:
                 _invite(request, entered.cleaned_data["email"], Role(entered.cleaned_data["role"]))
@@ -53,7 +57,10 @@ def members(request: MemberRequest) -> HttpResponse:
 
 def _invite(request: MemberRequest, email: str, role: Role) -> None:
     invitation = invite_by_mail(request.member.organization, email, role, by=request.member.user)
-    messages.success(request, f"An invitation is on its way to {invitation.email}. It is valid for 7 days.")
+    messages.success(
+        request,
+        gettext("An invitation is on its way to %(email)s. It is valid for 7 days.") % {"email": invitation.email},
+    )
 
 
 @in_organization(Role.ADMIN)
@@ -65,7 +72,7 @@ def change(request: MemberRequest, member_id: int) -> HttpResponse:
     role = request.POST.get("role", "")
     if role not in Role.values:
         raise Http404
-    with reporting(request, f"{membership.user.email} is now {Role(role).label.lower()}."):
+    with reporting(request, _now(membership, Role(role))):
         change_role(membership, Role(role), by=request.member.user)
     return redirect("dashboard:members", request.member.organization.slug)
 
@@ -77,7 +84,11 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     membership = _find(request, member_id)
     if request.method != "POST":
         return render(request, "dashboard/member_remove.html", {"membership": membership})
-    with reporting(request, f"{membership.user.email} is no longer a member, starting with their next request."):
+    with reporting(
+        request,
+        gettext("%(email)s is no longer a member, starting with their next request.")
+        % {"email": membership.user.email},
+    ):
         remove_member(membership, by=request.member.user)
     return redirect("dashboard:members", request.member.organization.slug)
 
@@ -92,7 +103,7 @@ def leave(request: MemberRequest) -> HttpResponse:
     except ApiError as error:
         messages.error(request, error.message)
         return redirect("dashboard:members", request.member.organization.slug)
-    messages.success(request, f"You have left {request.member.organization.name}.")
+    messages.success(request, gettext("You have left %(name)s.") % {"name": request.member.organization.name})
     return redirect("dashboard:home")
 
 
@@ -114,9 +125,14 @@ def resend(request: MemberRequest, invitation_id: int) -> HttpResponse:
 def take_back(request: MemberRequest, invitation_id: int) -> HttpResponse:
     """Revoke an invitation."""
     found = _find_invitation(request, invitation_id)
-    with reporting(request, f"The invitation of {found.email} is taken back."):
+    with reporting(request, gettext("The invitation of %(email)s is taken back.") % {"email": found.email}):
         revoke_invitation(found, by=request.member.user)
     return redirect("dashboard:members", request.member.organization.slug)
+
+
+def _now(membership: Membership, role: Role) -> str:
+    values = {"email": membership.user.email, "role": within_sentence(role.label)}
+    return gettext("%(email)s is now %(role)s.") % values
 
 
 def _find(request: MemberRequest, member_id: int) -> Membership:

@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
@@ -29,7 +30,7 @@ def organization(request: MemberRequest) -> HttpResponse:
         except ValueError as error:
             entered.add_error("name", str(error))
         else:
-            messages.success(request, "Saved.")
+            messages.success(request, gettext("Saved."))
             return redirect("dashboard:organization", own.slug)
     context = {"form": entered}
     return render(request, "dashboard/organization.html", context, status=400 if entered.errors else 200)
@@ -41,7 +42,11 @@ def organization(request: MemberRequest) -> HttpResponse:
 def second_step(request: MemberRequest) -> HttpResponse:
     """Demand a second step of the members, or stop demanding it."""
     own, demanded = request.member.organization, request.POST.get("demanded") == "1"
-    done = "Members enter with a second step only." if demanded else "Members may enter without a second step."
+    done = (
+        gettext("Members enter with a second step only.")
+        if demanded
+        else gettext("Members may enter without a second step.")
+    )
     with reporting(request, done):
         demand_second_step(own, demanded, by=request.member.user)
     return redirect("dashboard:organization", own.slug)
@@ -52,14 +57,14 @@ def second_step(request: MemberRequest) -> HttpResponse:
 def end(request: MemberRequest) -> HttpResponse:
     """Ask for the name of the organization, then delete it with everything in it."""
     own = request.member.organization
-    entered = TypedNameForm(request.POST or None, expected=own.name, label="Type the name of the organization")
+    entered = TypedNameForm(request.POST or None, expected=own.name, label=gettext("Type the name of the organization"))
     if request.method == "POST" and entered.is_valid():
         try:
             end_organization(own, by=request.member.user)
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
-            messages.success(request, f"{own.name} and everything in it is erased.")
+            messages.success(request, gettext("%(name)s and everything in it is erased.") % {"name": own.name})
             return redirect("dashboard:home")
     return render(request, "dashboard/organization_end.html", {"form": entered}, status=400 if entered.errors else 200)
 
@@ -75,7 +80,7 @@ def new_organization(request: HttpRequest) -> HttpResponse:
         except ValueError as error:
             entered.add_error("name", str(error))
         else:
-            messages.success(request, f"{made.name} is created. You are its owner.")
+            messages.success(request, gettext("%(name)s is created. You are its owner.") % {"name": made.name})
             return redirect("dashboard:overview", made.slug)
     context = {"form": entered, "invitations": invitations_to(user)}
     return render(request, "dashboard/organization_new.html", context, status=400 if entered.errors else 200)

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError, ValidationFailed
@@ -40,7 +41,9 @@ def allow_origin(request: MemberRequest, form_id: str) -> HttpResponse:
     """Add a refused origin to the allowed origins of the form."""
     form = find_form(request, form_id)
     if not form.allowed_origins:  # a list of one would exclude all other sites
-        messages.success(request, f"“{form.name}” already accepts submissions from every site.")
+        messages.success(
+            request, gettext("“%(name)s” already accepts submissions from every site.") % {"name": form.name}
+        )
         return redirect("dashboard:refused", request.member.organization.slug)
     origins = [*form.allowed_origins, request.POST.get("origin", "")]
     try:
@@ -50,7 +53,11 @@ def allow_origin(request: MemberRequest, form_id: str) -> HttpResponse:
     except ApiError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, f"Pages of {origins[-1]} can send to “{form.name}” from now on.")
+        messages.success(
+            request,
+            gettext("Pages of %(origin)s can send to “%(name)s” from now on.")
+            % {"origin": origins[-1], "name": form.name},
+        )
     return redirect("dashboard:refused", request.member.organization.slug)
 
 

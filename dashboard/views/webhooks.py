@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, F, OuterRef, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
@@ -84,7 +86,8 @@ def new_webhook(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and entered.is_valid():
         if request.session.get(ONCE) != request.POST.get("once"):
             messages.warning(
-                request, "The webhook was created already and is in the list. Rotate its secret to see a secret."
+                request,
+                gettext("The webhook was created already and is in the list. Rotate its secret to see a secret."),
             )
             return redirect("dashboard:webhooks", organization.slug)
         form = entered.cleaned_data["form"]
@@ -99,7 +102,7 @@ def new_webhook(request: MemberRequest) -> HttpResponse:
             entered.add_error("url", error.field_message)
         else:
             request.session.pop(ONCE, None)
-            return _show_secret(request, made, "Webhook created")
+            return _show_secret(request, made, gettext("Webhook created"))
     request.session[ONCE] = secrets.token_urlsafe(12)
     context = {"form": entered, "once": request.session[ONCE]}
     return render(request, "dashboard/webhook_new.html", context, status=400 if entered.errors else 200)
@@ -147,7 +150,7 @@ def change_url(request: MemberRequest, webhook_id: str) -> HttpResponse:
         except ApiError as error:
             entered.add_error("url", error.field_message)
         else:
-            messages.success(request, "Saved. The next delivery goes to the new URL.")
+            messages.success(request, gettext("Saved. The next delivery goes to the new URL."))
             return _to(request, found)
     return _show(request, found, entered)
 
@@ -164,7 +167,7 @@ def activate(request: MemberRequest, webhook_id: str) -> HttpResponse:
             _activate(request, found)
         else:
             restored = undo_disabling(found, dt.datetime.fromisoformat(since))
-            messages.success(request, f"The webhook is active again.{_sent_now(restored)}")
+            messages.success(request, _active_again(restored))
     except ApiError as error:
         messages.error(request, error.message)
     return _to(request, found)
@@ -176,27 +179,36 @@ def _activate(request: MemberRequest, found: Webhook) -> None:
     found = change_webhook(found, {"status": STATUS.ACTIVE.value})
     missed = replay(found, since=None, until=None, statuses=[Delivery.Status.CANCELED.value], dry_run=True)[0]
     if was == STATUS.PENDING and held:
-        sent = "1 held delivery is" if held == 1 else f"{held:,} held deliveries are"
-        messages.success(request, f"The webhook is active. {sent} being sent.")
+        sent = ngettext(
+            "The webhook is active. %(count)s held delivery is being sent.",
+            "The webhook is active. %(count)s held deliveries are being sent.",
+            held,
+        )
+        messages.success(request, sent % {"count": intcomma(held)})
     else:
-        messages.success(request, "The webhook is active. New submissions are sent to it.")
+        messages.success(request, gettext("The webhook is active. New submissions are sent to it."))
     if missed:
         messages.warning(request, _offer_of_replay(request, found, missed))
 
 
-def _sent_now(restored: int) -> str:
+def _active_again(restored: int) -> str:
     if not restored:
-        return ""
-    return f" {restored:,} deliver{'y that waits is' if restored == 1 else 'ies that wait are'} being sent."
+        return gettext("The webhook is active again.")
+    return ngettext(
+        "The webhook is active again. %(count)s delivery that waits is being sent.",
+        "The webhook is active again. %(count)s deliveries that wait are being sent.",
+        restored,
+    ) % {"count": intcomma(restored)}
 
 
 def _offer_of_replay(request: MemberRequest, found: Webhook, missed: int) -> str:
     page = reverse("dashboard:webhook-replay", args=[request.member.organization.slug, found.public_id])
-    return format_html(
-        'Canceled deliveries are not sent automatically: {}. <a href="{}?status=canceled">Replay them</a>',
-        f"{missed:,} {'is' if missed == 1 else 'are'} in the log",
-        page,
+    text = ngettext(
+        'Canceled deliveries are not sent automatically: {count} is in the log. <a href="{url}">Replay them</a>',
+        'Canceled deliveries are not sent automatically: {count} are in the log. <a href="{url}">Replay them</a>',
+        missed,
     )
+    return format_html(text, count=intcomma(missed), url=f"{page}?status=canceled")
 
 
 @in_organization(Role.ADMIN)
@@ -210,9 +222,9 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     except ApiError as error:
         messages.error(request, error.message)
         return _to(request, found)
-    text = " ".join(["The webhook is disabled. New submissions are not sent to it.", waiting]).strip()
+    text = " ".join([gettext("The webhook is disabled. New submissions are not sent to it."), waiting]).strip()
     address = reverse("dashboard:webhook-activate", args=[request.member.organization.slug, found.public_id])
-    offer_undo(request, text, address=address, later="Activate", kept=before.isoformat())
+    offer_undo(request, text, address=address, later=gettext("Activate"), kept=before.isoformat())
     return _to(request, found)
 
 
@@ -221,7 +233,7 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send an example submission, marked as a test."""
     found = _find(request, webhook_id)
-    with reporting(request, "The test event is queued. Its result is the first entry of the log."):
+    with reporting(request, gettext("The test event is queued. Its result is the first entry of the log.")):
         send_test(found)
     return _to(request, found)
 
@@ -237,9 +249,11 @@ def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
         context = {"webhook": found, "act": "rotate", "seen": seen, "both_sign": until is not None and until > now()}
         return render(request, "dashboard/webhook_confirm.html", context)
     if request.POST.get("seen", seen) != seen:  # a reload of the answer must not drop the secret that is still in use
-        messages.warning(request, "The secret was rotated already. Rotate it again only if you lost the new one.")
+        messages.warning(
+            request, gettext("The secret was rotated already. Rotate it again only if you lost the new one.")
+        )
         return _to(request, found)
-    return _show_secret(request, rotate_secret(found), "Secret rotated")
+    return _show_secret(request, rotate_secret(found), gettext("Secret rotated"))
 
 
 @in_organization(Role.ADMIN)
@@ -249,7 +263,7 @@ def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         context = {"webhook": found, "act": "delete", "log": log_size(found)}
         return render(request, "dashboard/webhook_confirm.html", context)
-    with reporting(request, "The webhook and its log are deleted."):
+    with reporting(request, gettext("The webhook and its log are deleted.")):
         delete_webhook(found)
     return redirect("dashboard:webhooks", request.member.organization.slug)
 
@@ -271,9 +285,10 @@ def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
             entered.add_error(None, error.message)
         else:
             if for_real:
-                messages.success(
-                    request, f"{replayed:,} deliver{'y is' if replayed == 1 else 'ies are'} being sent again."
+                said = ngettext(
+                    "%(count)s delivery is being sent again.", "%(count)s deliveries are being sent again.", replayed
                 )
+                messages.success(request, said % {"count": intcomma(replayed)})
                 return _to(request, found)
     counted = [(name, request.POST.get(name, "")) for name in entered.fields]
     context = {"webhook": found, "form": entered, "matched": matched, "counted": counted}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
 from config.ids import Prefix, decode_id
@@ -81,15 +82,15 @@ class Standing:
     @property
     def label(self) -> str:
         """The state in words."""
-        return LABELS[self.state]
+        return str(LABELS[self.state])
 
 
 LABELS = {
-    "member": "Member",
-    "confirmed": "Confirmed",
-    "waiting": "Waiting for confirmation",
-    "expired": "Not confirmed",
-    "stopped": "Stopped by the recipient",
+    "member": gettext_lazy("Member"),
+    "confirmed": gettext_lazy("Confirmed"),
+    "waiting": gettext_lazy("Waiting for confirmation"),
+    "expired": gettext_lazy("Not confirmed"),
+    "stopped": gettext_lazy("Stopped by the recipient"),
 }
 
 
@@ -133,7 +134,7 @@ def new_question(form: Form, address: str) -> str:
     has stopped the mails, and if too many mails have asked.
     """
     if address not in form.notification_recipients:
-        raise Conflict("Save the address first.")
+        raise Conflict(gettext("Save the address first."))
     Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # one after the other, so that the limits hold
     consent, _ = Recipient.objects.get_or_create(form=form, email=address.lower())
     _refuse_question(form, consent)
@@ -151,18 +152,22 @@ def _record(form: Form, action: str, email: str) -> None:
 def _refuse_question(form: Form, consent: Recipient) -> None:
     moment = now()
     if consent.stopped_at is not None:
-        raise Conflict("This recipient has stopped the mails. Only they can start them again, by the link in a mail.")
+        raise Conflict(
+            gettext("This recipient has stopped the mails. Only they can start them again, by the link in a mail.")
+        )
     if consent.confirmed_at is not None:
-        raise Conflict("This address is confirmed already.")
+        raise Conflict(gettext("This address is confirmed already."))
     if consent.asked_count >= MOST_ASKED:
-        raise Conflict(f"This address was asked {MOST_ASKED} times and has not confirmed.")
+        text = gettext("This address was asked %(count)s times and has not confirmed.")
+        raise Conflict(text % {"count": MOST_ASKED})
     if consent.asked_at is not None and consent.asked_at + ASK_AGAIN_AFTER > moment:
-        raise Conflict("This address was asked less than 10 minutes ago. Send it again later.")
+        raise Conflict(gettext("This address was asked less than 10 minutes ago. Send it again later."))
     asked_today = Recipient.objects.filter(asked_at__gt=moment - DAY)
     if asked_today.filter(email=consent.email).count() >= MOST_FOR_AN_ADDRESS:
-        raise Conflict("This address was asked to confirm too often today. Try again tomorrow.")
+        raise Conflict(gettext("This address was asked to confirm too often today. Try again tomorrow."))
     if asked_today.filter(form__organization=form.organization_id).count() >= MOST_FOR_AN_ORGANIZATION:
-        raise Conflict(f"At most {MOST_FOR_AN_ORGANIZATION} addresses are asked in a day. Try again tomorrow.")
+        text = gettext("At most %(most)s addresses are asked in a day. Try again tomorrow.")
+        raise Conflict(text % {"most": MOST_FOR_AN_ORGANIZATION})
 
 
 def digest(token: str) -> str:

@@ -4,6 +4,8 @@ import datetime as dt
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.functional import lazy
+from django.utils.translation import gettext
 
 from config.api.errors import invalid
 from config.text import clean_text
@@ -25,9 +27,14 @@ def report_form(form: Form, reason: str, *, address: str) -> FormReport:
     """
     reason = clean_text(reason).strip()
     if not reason:
-        raise invalid("reason", "required", "Say what is wrong with this form.", has_subject=True)
+        raise invalid("reason", "required", gettext("Say what is wrong with this form."), has_subject=True)
     if len(reason) > MAX_REASON:
-        raise invalid("reason", "too_long", f"At most {MAX_REASON:,} characters.", has_subject=True)
+        raise invalid(
+            "reason",
+            "too_long",
+            gettext("At most %(most)s characters.") % {"most": f"{MAX_REASON:,}"},
+            has_subject=True,
+        )
     with transaction.atomic():
         report = FormReport.objects.create(
             form=form,
@@ -41,15 +48,26 @@ def report_form(form: Form, reason: str, *, address: str) -> FormReport:
 
 
 def _notify(report: FormReport, form: Form) -> None:
-    text = (
-        f"A visitor reported the form {form.name} of {form.organization.name}: {form.url}\n\n"
-        f"{report.reason[:SHOWN_IN_A_MAIL]}\n\n"
-        f"The report: {settings.PUBLIC_URL}/admin/forms_app/formreport/{report.pk}/change/\n"
-        "More reports of this form today are only listed there."
-    )
     for user in User.objects.filter(is_superuser=True, is_active=True).order_by("pk"):
         once = f"form.reported {form.public_id} {report.created_at:%Y-%m-%d} {user.pk}"
-        notify_account(user, "form.reported", subject=f"A form was reported: {form.name}", text=text, once=once)
+        subject, text = lazy(_subject, str)(form), lazy(_text, str)(report, form)
+        notify_account(user, "form.reported", subject=subject, text=text, once=once)
+
+
+def _subject(form: Form) -> str:
+    return gettext("A form was reported: %(form)s") % {"form": form.name}
+
+
+def _text(report: FormReport, form: Form) -> str:
+    said = gettext("A visitor reported the form %(form)s of %(organization)s: %(url)s")
+    where = gettext("The report: %(url)s\nMore reports of this form today are only listed there.")
+    return "\n\n".join(
+        [
+            said % {"form": form.name, "organization": form.organization.name, "url": form.url},
+            report.reason[:SHOWN_IN_A_MAIL],
+            where % {"url": f"{settings.PUBLIC_URL}/admin/forms_app/formreport/{report.pk}/change/"},
+        ]
+    )
 
 
 def purge_reports() -> int:

@@ -7,6 +7,9 @@ Pure. Contrasts are those of WCAG 2.2: https://www.w3.org/TR/WCAG22/#dfn-contras
 import colorsys
 import re
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+
 BLACK, WHITE = "#000000", "#ffffff"
 # `card` of brand/tokens.css, which a button lies on: a test compares them.
 BACKGROUNDS = {"light": WHITE, "dark": "#16191a"}
@@ -27,7 +30,7 @@ def parse_color(text: str) -> str:
     """Return a color such as `#0b6e4f` in lower case; `0B6E4F` and `#ABC` are read too. Raises UnfitColor."""
     found = _COLOR.fullmatch(text.strip())
     if found is None:
-        raise UnfitColor("Enter a color as six hexadecimal digits, such as #2563eb.")
+        raise UnfitColor(gettext("Enter a color as six hexadecimal digits, such as #2563eb."))
     digits = found[1].lower()
     return f"#{digits if len(digits) == 6 else ''.join(digit * 2 for digit in digits)}"
 
@@ -43,13 +46,19 @@ def check_accent(text: str) -> str:
     if not too_close:
         return color
     suggestion = nearest_accent(color)
-    scheme = too_close[0]
-    message = (
-        f"{color} is too {scheme} for the {scheme} mode: a button needs a contrast of {EDGE_CONTRAST:.0f} to 1 with "
-        f"the page, and this one has {contrast(color, BACKGROUNDS[scheme]):.1f} to 1. The nearest color that fits is "
-        f"{suggestion}."
-    )
-    raise UnfitColor(message, suggestion)
+    if too_close[0] == "light":
+        message = gettext(
+            "%(color)s is too light for the light mode: a button needs a contrast of %(needed)s to 1 with the page, "
+            "and this one has %(found)s to 1. The nearest color that fits is %(suggestion)s."
+        )
+    else:
+        message = gettext(
+            "%(color)s is too dark for the dark mode: a button needs a contrast of %(needed)s to 1 with the page, and "
+            "this one has %(found)s to 1. The nearest color that fits is %(suggestion)s."
+        )
+    found = number_format(f"{contrast(color, BACKGROUNDS[too_close[0]]):.1f}")
+    values = {"color": color, "needed": f"{EDGE_CONTRAST:.0f}", "found": found, "suggestion": suggestion}
+    raise UnfitColor(message % values, suggestion)
 
 
 def nearest_accent(color: str) -> str:

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 from io import BytesIO
 
+from django.utils.translation import gettext, gettext_noop
 from PIL import Image, ImageOps
 
 from keys.branding.colors import luminance
@@ -20,8 +21,8 @@ MAX_STORED_BYTES = 100_000
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 DARK, LIGHT = "dark", "light"  # tones of transparent logos that vanish on such a page
 DARK_BELOW, LIGHT_ABOVE = 0.12, 0.45  # of the mean luminance: with 3 to 1 or less on such a page
-TOO_LARGE = "The file is larger than 1 MB. Save the logo smaller, then choose it again."
-TOO_MANY_PIXELS = "The picture has more than 4 million pixels. Save it smaller, then choose it again."
+TOO_LARGE = gettext_noop("The file is larger than 1 MB. Save the logo smaller, then choose it again.")
+TOO_MANY_PIXELS = gettext_noop("The picture has more than 4 million pixels. Save it smaller, then choose it again.")
 _SAMPLE = (48, 16)  # pixels that the tone is taken from
 _SEEN = 64  # alpha (0 to 255) from which a pixel counts as ink
 
@@ -49,7 +50,7 @@ class LogoImage:
 def read_logo(data: bytes) -> LogoImage:
     """Return a file as a logo: its first picture, upright, at most 480 x 160 pixels. Raises UnfitLogo."""
     if len(data) > MAX_UPLOAD_BYTES:
-        raise UnfitLogo(TOO_LARGE)
+        raise UnfitLogo(gettext(TOO_LARGE))
     picture = _decoded(data)
     picture.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
     return LogoImage(_as_png(picture), picture.width, picture.height, _tone(picture))
@@ -59,15 +60,15 @@ def _decoded(data: bytes) -> Image.Image:
     try:
         with Image.open(BytesIO(data), formats=FORMATS) as opened:  # reads the head only
             if opened.width * opened.height > MAX_PIXELS:
-                raise UnfitLogo(TOO_MANY_PIXELS)
+                raise UnfitLogo(gettext(TOO_MANY_PIXELS))
             upright = ImageOps.exif_transpose(opened)
             pixels = upright.convert("RGBA")
     except UnfitLogo:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # more pixels than Pillow opens at all
-        raise UnfitLogo(TOO_MANY_PIXELS) from None
+        raise UnfitLogo(gettext(TOO_MANY_PIXELS)) from None
     except Exception:  # decoders of hostile bytes raise nearly anything
-        raise UnfitLogo("The file is not a PNG, JPEG, WebP or GIF picture. Choose another one.") from None
+        raise UnfitLogo(gettext("The file is not a PNG, JPEG, WebP or GIF picture. Choose another one.")) from None
     clean = Image.new("RGBA", pixels.size)  # without the metadata that a copy would keep
     clean.paste(pixels)
     return clean

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy
 
 _PARAGRAPHS = re.compile(r"\n{2,}")
-CODE_HEADING = "Your code"  # the subject repeats it
-OPEN = "Open Fieldpost"  # the button for an address that a text gives without words
+CODE_HEADING = gettext_lazy("Your code")  # the subject repeats it
+MAX_LINK_LABEL = 60  # characters before an address that is a line of its own
+OPEN = gettext_lazy("Open Fieldpost")  # the button for an address that a text gives without words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ def html_of(subject: str, text: str, *, code: str = "") -> str:
     """Return the HTML part of a mail. `code`: drawn large where it is a paragraph."""
     parts = list(_parts(text, code))
     first = next((part.text for part in parts if part.kind == "text"), "")
-    heading = CODE_HEADING if code else subject
+    heading = str(CODE_HEADING) if code else subject
     context = {"subject": subject, "heading": heading, "parts": parts, "preheader": first}
     return render_to_string("mail/text.html", context)
 
@@ -48,7 +50,7 @@ def _parts(text: str, code: str) -> Iterator[Part]:
         links = [_link(line) for line in paragraph.split("\n")]
         if all(links):
             for label, url in filter(None, links):
-                yield Part("button" if is_first_link else "link", label or OPEN, url)
+                yield Part("button" if is_first_link else "link", label or str(OPEN), url)
                 is_first_link = False
         else:
             yield _text(paragraph)
@@ -56,11 +58,16 @@ def _parts(text: str, code: str) -> Iterator[Part]:
 
 def _link(line: str) -> tuple[str, str] | None:
     """Return `(label, address)` of a line that is only an address of ours, with words before it or not."""
-    found = re.fullmatch(rf"(?:([^:\n]{{1,60}}): )?({re.escape(settings.PUBLIC_URL)}/\S*)", line)
-    return (found[1] or "", found[2]) if found else None
+    label, _, address = line.rpartition(": ")
+    return (label, address) if _is_ours(address) and len(label) <= MAX_LINK_LABEL and ":" not in label else None
 
 
 def _text(paragraph: str) -> Part:
     """Return a paragraph; an address of ours at its end becomes a link."""
-    found = re.search(rf"(?s)\A(.*: )({re.escape(settings.PUBLIC_URL)}/\S*)\Z", paragraph)
-    return Part("text", found[1], found[2]) if found else Part("text", paragraph)
+    words, separator, address = paragraph.rpartition(": ")
+    return Part("text", words + separator, address) if separator and _is_ours(address) else Part("text", paragraph)
+
+
+def _is_ours(address: str) -> bool:
+    """Return whether this is one address of this service."""
+    return address.startswith(f"{settings.PUBLIC_URL}/") and address.split() == [address]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.db.models.functions import Lower, Now
+from django.utils.translation import gettext_lazy
 
 from config.ids import Prefix, encode_id, new_id
 from config.times import now
@@ -245,8 +246,8 @@ class AccessKey(models.Model):
     class Kind(models.TextChoices):
         """Secret keys are for servers; publishable keys are for pages and can only submit."""
 
-        SECRET = "secret", "Secret"
-        PUBLISHABLE = "publishable", "Publishable"
+        SECRET = "secret", gettext_lazy("Secret")
+        PUBLISHABLE = "publishable", gettext_lazy("Publishable")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="access_keys")

@@ -12,6 +12,7 @@ from allauth.mfa import signals as mfa_signals
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest
+from django.utils.translation import gettext_noop
 
 from config.times import now
 from keys.audit import record_event
@@ -21,9 +22,9 @@ from keys.trail.changes import changes
 LOGIN_FAILED = "account.login_failed"
 FAILED_AN_HOUR = 10  # recorded for one account: a stranger must not fill the table
 METHODS = {
-    Authenticator.Type.TOTP: "an authenticator app",
-    Authenticator.Type.WEBAUTHN: "a passkey",
-    Authenticator.Type.RECOVERY_CODES: "recovery codes",
+    Authenticator.Type.TOTP: gettext_noop("an authenticator app"),
+    Authenticator.Type.WEBAUTHN: gettext_noop("a passkey"),
+    Authenticator.Type.RECOVERY_CODES: gettext_noop("recovery codes"),
 }
 
 
@@ -57,11 +58,11 @@ def note_failed_login(credentials: dict[str, Any], request: HttpRequest | None =
     address = str(credentials.get("email") or credentials.get("username") or "")
     user = User.objects.filter(email=address.strip().lower()[:254]).first()
     if user is not None:
-        _note_failure(user, request, "wrong password")
+        _note_failure(user, request, gettext_noop("wrong password"))
 
 
 def note_failed_step(user: User, request: HttpRequest | None = None, **_: Any) -> None:
-    _note_failure(user, request, "wrong second step")
+    _note_failure(user, request, gettext_noop("wrong second step"))
 
 
 def note_sign_up(user: User, **_: Any) -> None:

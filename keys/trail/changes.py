@@ -4,9 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext, gettext_noop
+
 MAX_VALUE = 200  # characters of a text, or of the JSON of a list
 MAX_CHANGES = 50  # values of one event
 MORE = "…"
+SECRET, ANOTHER_SECRET = gettext_noop("(secret)"), gettext_noop("(another secret)")
 SECRETS = {"secret", "previous_secret", "captcha_secret", "password", "token"}
 Changes = dict[str, list[Any]]  # `{name: [old, new]}`
 
@@ -28,6 +31,11 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
     return found | ({MORE: [None, f"{len(names) - MAX_CHANGES} more"]} if len(names) > MAX_CHANGES else {})
 
 
+def shown(value: Any) -> Any:
+    """Return a stored value as the screen shows it: the words in place of a secret in the reader's language."""
+    return gettext(value) if value in (SECRET, ANOTHER_SECRET) else value
+
+
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -38,7 +46,7 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _pair(name: str, old: Any, new: Any) -> list[Any]:
     if name.rpartition(".")[2] in SECRETS:
-        return ["(secret)" if old else None, ("(another secret)" if old else "(secret)") if new else None]
+        return [SECRET if old else None, (ANOTHER_SECRET if old else SECRET) if new else None]
     return [_short(old), _short(new)]
 
 

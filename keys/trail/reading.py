@@ -4,6 +4,7 @@ import datetime as dt
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext
 
 from config.ids import Prefix, encode_id
 from config.times import day_start, format_time
@@ -12,6 +13,7 @@ from keys.trail.actions import BY_NAME, ITSELF, VISITOR, names_of, words_of
 
 PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization
 COLUMNS = ("createdAt", "actor", "actorKind", "action", "kind", "subject", "changes", "address")
+FIXED_SUBJECTS = ("account.login_failed", "account.second_step_")  # whose subjects are marked for translation
 OPERATOR = "operator"  # in filters and files: an operator's command
 
 
@@ -49,11 +51,22 @@ def who(event: AuditEvent) -> str:
     return event.user.email if event.user else event.actor
 
 
+def shown_actor(event: AuditEvent) -> str:
+    """Return `who` for the screen: an actor that is no person in the reader's language."""
+    name = who(event)
+    return gettext(name) if name in (ITSELF, VISITOR) else name
+
+
 def sentence(event: AuditEvent) -> tuple[str, str]:
-    """Return the words and the subject after a person's name: "joined", not "joined ada@example.com"."""
+    """
+    Return the words and the subject after a person's name: "joined", not "joined ada@example.com".
+
+    In the reader's language, as far as the subject is one of a fixed list.
+    """
     name = who(event)
     subject = event.subject.removeprefix(name) if name else event.subject
-    return words_of(event.action), subject.strip()
+    is_fixed = event.action.startswith(FIXED_SUBJECTS)
+    return words_of(event.action), gettext(subject.strip()) if is_fixed else subject.strip()
 
 
 def record(event: AuditEvent) -> dict[str, Any]:

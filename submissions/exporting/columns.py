@@ -2,6 +2,7 @@
 
 import csv
 
+from django.utils.translation import gettext
 from rest_framework import serializers
 
 from config.text import clean_name
@@ -26,9 +27,9 @@ def parse_columns(text: str) -> list[str]:
         raise InvalidColumns('Expected names with commas between them, such as "id,email".', "invalid") from None
     names = [clean_name(name) for line in lines for name in line]
     if not names or not all(names):
-        raise InvalidColumns("A name is empty. Leave it out, with its comma.", "blank")
+        raise InvalidColumns(gettext("A name is empty. Leave it out, with its comma."), "blank")
     if len(names) > MAX_COLUMNS:
-        raise InvalidColumns(f"Choose at most {MAX_COLUMNS:,} columns.", "too_many")
+        raise InvalidColumns(gettext("Choose at most %(most)s columns.") % {"most": f"{MAX_COLUMNS:,}"}, "too_many")
     return names
 
 

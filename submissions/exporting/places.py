@@ -10,6 +10,7 @@ import uuid
 
 from django.conf import settings
 from django.core.cache import cache
+from django.utils.translation import gettext
 
 from config.api.errors import RateLimited
 
@@ -43,12 +44,12 @@ def take_place(organization_id: uuid.UUID) -> Place:
     """Return a place. Raises RateLimited if the organization, or all together, run as many exports as they may."""
     own = _take(f"export-place:{organization_id}", settings.EXPORTS_AT_ONCE_PER_ORGANIZATION)
     if not own:
-        message = f"This organization runs {settings.EXPORTS_AT_ONCE_PER_ORGANIZATION} exports already."
-        raise _busy(f"{message} Try again when one of them has ended.")
+        text = gettext("This organization runs %(count)s exports already. Try again when one of them has ended.")
+        raise _busy(text % {"count": settings.EXPORTS_AT_ONCE_PER_ORGANIZATION})
     shared = _take("export-place", settings.EXPORTS_AT_ONCE)
     if not shared:
         Place([own]).release()
-        raise _busy("Too many exports run now. Try again in a few seconds.")
+        raise _busy(gettext("Too many exports run now. Try again in a few seconds."))
     return Place([own, shared])
 
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils.text import slugify
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from config.api.serializers import QuerySerializer
@@ -25,7 +26,7 @@ from submissions.models import Submission
 from submissions.serializers import submission_record
 
 ROWS_A_FETCH = 100
-ONLY_CSV = "Only CSV has columns. Leave `columns` out, or choose the format csv."
+ONLY_CSV = gettext_lazy("Only CSV has columns. Leave `columns` out, or choose the format csv.")
 # JSON allows these in a string; some readers end a line at them.
 LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
 CHUNK_CHARACTERS = 64 * 1024

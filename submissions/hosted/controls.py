@@ -37,6 +37,11 @@ class Control:
     autocomplete: str
 
     @property
+    def direction(self) -> str:
+        """The `dir` of an input: free text has that of its first letter, addresses and numbers are left to right."""
+        return {"text": "auto", "email": "ltr", "url": "ltr", "tel": "ltr", "number": "ltr"}.get(self.input_type, "")
+
+    @property
     def value(self) -> str:
         """The one value."""
         return self.values[0] if self.values else ""

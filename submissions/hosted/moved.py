@@ -43,7 +43,7 @@ class OtherAddress(HostedForm):
     def get(self, request: HttpRequest, form_id: str = "") -> HttpResponse:
         """Redirect to the form's page."""
         form = find_form(form_id)
-        return HttpResponseRedirect(form.url) if form else pages.closed(request)
+        return HttpResponseRedirect(form.url) if form else pages.closed(request, None)
 
 
 class FormcarryForm(OtherAddress):
@@ -130,4 +130,4 @@ def _lost(request: HttpRequest, *, example: str, has_mail_address: bool) -> Http
         return error_json(
             NotFound(f"There is no form at this address. The owner of the site must change it to {example}")
         )
-    return pages.lost(request, typed=typed, context={"example": example, "has_mail_address": has_mail_address})
+    return pages.lost(request, None, typed=typed, context={"example": example, "has_mail_address": has_mail_address})

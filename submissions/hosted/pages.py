@@ -1,12 +1,21 @@
-"""The pages of plain posts: the form, the form with its errors, thanks, "not sent", "closed" and "not available"."""
+"""
+The pages of plain posts: the form, the form with its errors, thanks, "not sent", "closed" and "not available".
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+Each is in the form's language, or in the browser's without a form.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext
 
 from config.api.errors import ApiError, Detail
+from config.pages.visitors_language import visitors_language
 from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_framework_field
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
@@ -14,9 +23,9 @@ from keys.branding.brand import brand_of
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
 from submissions.hosted.redirects import way_back
+from submissions.hosted.words import put_for_visitors
 from submissions.receiving.captchas import PROVIDERS, Provider
-from submissions.receiving.insert import message_of
-from submissions.receiving.key_and_form import submit_form_of
+from submissions.receiving.insert import DEFAULT_MESSAGE
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPARATOR, is_control
 
 NOBODY = "'none'"
@@ -25,22 +34,46 @@ CARRIED = KEPT_CONTROLS - {"_next", "_redirect"}
 # Errors that sending the form again from our page would not end, or would hide: that page is not the refused one.
 FINAL = {"origin_not_allowed", "not_found", "unauthorized", "invalid_access_key", "payload_too_large"}
 
+Given = ParamSpec("Given")
+Shown = TypeVar("Shown", bound=Form | None)
 
+
+def in_language(
+    show: Callable[Concatenate[HttpRequest, Shown, Given], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, Shown, Given], HttpResponse]:
+    """Make a page speak the language of the form that it is given, or of the browser."""
+
+    @wraps(show)
+    def speaking(request: HttpRequest, form: Shown, /, *args: Given.args, **kwargs: Given.kwargs) -> HttpResponse:
+        language = form.language if isinstance(form, Form) else visitors_language(request)
+        with translation.override(language):
+            response = show(request, form, *args, **kwargs)
+        response.headers["Content-Language"] = language
+        if form is None:
+            patch_vary_headers(response, ["Accept-Language"])
+        return response
+
+    return speaking
+
+
+@in_language
 def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> HttpResponse:
     """Show a form, filled in with `typed`."""
     action = f"?{stamps.PARAMETER}={stamps.make(form.public_id)}"
-    context = _form_context(form, form.fields or GENERAL_FIELDS, typed, [], action)
+    context = _form_context(form, form.fields or _general_fields(), typed, [], action)
     return _render(request, form, "hosted/form.html", context)
 
 
+@in_language
 def problem(
     request: HttpRequest, form: Form | None, failure: ApiError, *, typed: Mapping[str, Any], action: str
 ) -> HttpResponse:
     """
     Show the errors, and everything that was typed: in the form again, or to copy where that would not help.
 
-    `action`: where the form posts to.
+    `action`: where the form posts to. Replaces the texts of `failure` by those for visitors.
     """
+    put_for_visitors(failure, form.fields if form else [])
     fields = _fields_of(form, typed) if form else []
     if form is None or failure.code in FINAL or not (fields or data_of(typed, form)):
         return _not_sent(request, form, failure, typed)
@@ -51,9 +84,14 @@ def problem(
     return _render(request, form, "hosted/form.html", context, failure)
 
 
+def _general_fields() -> list[dict[str, Any]]:
+    """Return the fields of a form without fields, with labels in the page's language."""
+    return [{**field, "label": gettext(field["label"])} for field in GENERAL_FIELDS]
+
+
 def _fields_of(form: Form, typed: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return the fields to show again: of a form without fields only names that were sent, as its page may be any."""
-    sent = [field for field in GENERAL_FIELDS if field["name"] in typed]
+    sent = [field for field in _general_fields() if field["name"] in typed]
     return form.fields or [{**field, "required": bool(field["required"] and typed[field["name"]])} for field in sent]
 
 
@@ -63,9 +101,16 @@ def _not_sent(request: HttpRequest, form: Form | None, failure: ApiError, typed:
     return _render(request, form, "hosted/problem.html", context, failure)
 
 
-def lost(request: HttpRequest, *, typed: Mapping[str, Any], context: Mapping[str, Any]) -> HttpResponse:
+@in_language
+def lost(
+    request: HttpRequest,
+    form: Form | None,
+    *,
+    typed: Mapping[str, Any],
+    context: Mapping[str, Any],
+) -> HttpResponse:
     """Show the text of a post to an address without a form, and the address that its page needs."""
-    return _render(request, None, "hosted/lost.html", {"typed": data_of(typed, None), **context}, status=404)
+    return _render(request, form, "hosted/lost.html", {"typed": data_of(typed, form), **context}, status=404)
 
 
 def data_of(typed: Mapping[str, Any], form: Form | None) -> dict[str, list[str]]:
@@ -82,18 +127,24 @@ def _is_hidden(name: str) -> bool:
     return is_control(name, PAGE_CONTROL_FIELDS) or is_framework_field(name)
 
 
+@in_language
 def thanks(request: HttpRequest, form: Form) -> HttpResponse:
     """Show a form's success message, and a way back."""
     back = way_back(form, request.META.get("HTTP_REFERER", ""))
-    return _render(request, form, "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back})
+    return _render(request, form, "hosted/thanks.html", {"message": _success_message(form), "back": back})
 
 
+def _success_message(form: Form) -> str:
+    return form.success_message or gettext(DEFAULT_MESSAGE)
+
+
+@in_language
 def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpResponse:
     """Show a form's page, or its thank-you page, inside the dashboard: nothing in it can be sent or run."""
-    template, context = "hosted/form.html", _form_context(form, form.fields or GENERAL_FIELDS, {}, [], "")
+    template, context = "hosted/form.html", _form_context(form, form.fields or _general_fields(), {}, [], "")
     if is_thanks:
         back = way_back(form, "")
-        template, context = "hosted/thanks.html", {"message": message_of(submit_form_of(form)), "back": back}
+        template, context = "hosted/thanks.html", {"message": _success_message(form), "back": back}
     plain = {"proof_of_work": False, "captcha": None}
     response = _render(request, form, template, {**context, **plain})
     response.headers["Content-Security-Policy"] = _preview_policy(form)
@@ -110,16 +161,25 @@ def _preview_policy(form: Form) -> str:
     return "; ".join(directives)
 
 
-def closed(request: HttpRequest) -> HttpResponse:
+@in_language
+def closed(request: HttpRequest, form: Form | None) -> HttpResponse:  # noqa: ARG001  # for its language
     """Show that there is no form to fill in: a draft, an archived one, or none at all."""
     return _render(request, None, "hosted/closed.html", {}, status=404)
 
 
-def unavailable(request: HttpRequest, *, status: int = 403, typed: Mapping[str, Any] | None = None) -> HttpResponse:
+@in_language
+def unavailable(
+    request: HttpRequest,
+    form: Form | None,  # noqa: ARG001  # for its language
+    *,
+    status: int = 403,
+    typed: Mapping[str, Any] | None = None,
+) -> HttpResponse:
     """Show that the form takes nothing: its organization is suspended, or its storage is full."""
     return _render(request, None, "hosted/unavailable.html", {"typed": data_of(typed or {}, None)}, status=status)
 
 
+@in_language
 def report(
     request: HttpRequest, form: Form, *, reason: str = "", problem: str = "", is_done: bool = False, status: int = 200
 ) -> HttpResponse:

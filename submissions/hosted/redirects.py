@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urljoin, urlsplit
 
+from django.utils.translation import gettext
+
 from forms_app.models import Form
 from forms_app.origins import is_allowed, origin_of
 
@@ -88,10 +90,10 @@ def way_back(form: Form, referer: str) -> WayBack | None:
     form's hosted page. A Referer of any other page is ignored, as another site's `_next` is.
     """
     if form.return_url:
-        return WayBack(form.return_url, f"Back to {urlsplit(form.return_url).hostname}")
+        return WayBack(form.return_url, gettext("Back to %(host)s") % {"host": urlsplit(form.return_url).hostname})
     origin = origin_of(referer)
     if origin and origin == origin_of(form.url) and urlsplit(referer).path.startswith(urlsplit(form.url).path):
-        return WayBack(form.url, "Back to the form")
+        return WayBack(form.url, gettext("Back to the form"))
     if origin and is_allowed(origin, form.allowed_origins):
-        return WayBack(referer, f"Back to {urlsplit(referer).hostname}")
+        return WayBack(referer, gettext("Back to %(host)s") % {"host": urlsplit(referer).hostname})
     return None

@@ -1,6 +1,8 @@
 """`/f/{formId}/report`: a visitor reports a form to the operators. It works without scripts and sets no cookie."""
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import translation
+from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -13,7 +15,6 @@ from submissions.hosted import pages
 from submissions.hosted.find import find_form
 
 REPORTS_PER_ADDRESS = "5/h"
-LIMITED = "You have sent several reports. Try again in an hour."
 
 
 @csrf_exempt  # no cookie is read, and a page of another origin gains nothing by it
@@ -22,12 +23,18 @@ def report(request: HttpRequest, form_id: str) -> HttpResponse:
     """Ask for the reason; store it with a POST."""
     form = find_form(form_id)
     if form is None or form.status != Form.Status.PUBLISHED:
-        return pages.closed(request)
+        return pages.closed(request, form)
     if request.method != "POST":
         return pages.report(request, form)
+    with translation.override(form.language):
+        return _take(request, form)
+
+
+def _take(request: HttpRequest, form: Form) -> HttpResponse:
     reason = request.POST.get("reason", "")
     if count_burst(request, "report", client_network(request), REPORTS_PER_ADDRESS).is_over:
-        return pages.report(request, form, reason=reason, problem=LIMITED, status=429)
+        limited = gettext("You have sent several reports. Try again in an hour.")
+        return pages.report(request, form, reason=reason, problem=limited, status=429)
     try:
         report_form(form, reason, address=client_address(request))
     except ValidationFailed as failure:

@@ -44,15 +44,15 @@ def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
     """Show a form's success message: plain posts without another next page lead here."""
     form = find_form(form_id)
     if form is None:
-        return pages.closed(request)
-    return pages.unavailable(request) if form.organization.is_suspended else pages.thanks(request, form)
+        return pages.closed(request, None)
+    return pages.unavailable(request, form) if form.organization.is_suspended else pages.thanks(request, form)
 
 
 @csrf_exempt  # it stores nothing and reads no cookie
 def unknown(request: HttpRequest) -> HttpResponse:
     """Return the 404 of every other path: a page to a browser."""
     if "text/html" in request.META.get("HTTP_ACCEPT", "") and not wants_json(request):
-        return pages.closed(request)
+        return pages.closed(request, None)
     return not_found()
 
 
@@ -96,9 +96,9 @@ class HostedForm(Door, View):
         """Show the form, filled in with the values that the query has for its fields."""
         form = find_form(form_id)
         if form is not None and form.organization.is_suspended:
-            return pages.unavailable(request)
+            return pages.unavailable(request, form)
         if form is None or form.status != Form.Status.PUBLISHED:
-            return pages.closed(request)
+            return pages.closed(request, form)
         names = {field["name"] for field in form.fields}
         prefilled = {name: request.GET.getlist(name) for name in request.GET if name in names}
         return pages.form_page(request, form, typed=prefilled)
@@ -170,11 +170,11 @@ class HostedForm(Door, View):
     def refuse(self, post: Post, failure: ApiError, *, owner: Owner | None, usage: Usage | None) -> HttpResponse:
         """Return the form again, with the error and everything that was typed, or the error as JSON."""
         form = cast(PageOwner, owner).record if owner else None
-        put_for_visitors(failure, form.fields if form else [])
         if self._wants_json(post):
+            put_for_visitors(failure, form.fields if form else [])  # in English, whatever the form's language
             return error_json(failure)
         if isinstance(failure, Suspended | QuotaExceeded):
-            return pages.unavailable(post.request, status=failure.status, typed=post.fields)
+            return pages.unavailable(post.request, form, status=failure.status, typed=post.fields)
         return pages.problem(
             post.request, form, failure, typed=post.fields, action=self._action(post, form) if form else ""
         )

@@ -1,43 +1,54 @@
 """
 The texts of errors for visitors of pages: they name no header, code, field id or limit (docs/contract.md 6.9).
 
-The owner reads the original messages on the dashboard's page of refused submissions.
+They are in the language that is active: the form's for a page, English for JSON. Gates raise errors in English, as the
+owner reads them on the dashboard's page of refused submissions; here each is said again by its code.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from config.api.errors import ApiError, Detail
+from django.utils.translation import gettext, gettext_lazy
+
+from config.api.errors import ApiError, Detail, InternalError, OriginNotAllowed, current_request_id
 from forms_app.field_definitions import MAX_NAME
+from forms_app.validation import MESSAGES as VALUE_MESSAGES
 
-ASK_OWNER = "Contact the owner of the site."
-UNREADABLE = "This could not be read. Reload the page, then send it again."
-BROKEN_PAGE = f"The form on this page is not set up correctly. {ASK_OWNER}"
-ROBOT = "Your browser could not show that you are not a robot. Enable JavaScript, reload the page, then send it again."
-MESSAGES = {
-    "empty_submission": "The form arrived empty. Fill it in, then send it again.",
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+UNREADABLE = gettext_lazy("This could not be read. Reload the page, then send it again.")
+BROKEN_PAGE = gettext_lazy("The form on this page is not set up correctly. Contact the owner of the site.")
+ROBOT = gettext_lazy(
+    "Your browser could not show that you are not a robot. Enable JavaScript, reload the page, then send it again."
+)
+MESSAGES: Mapping[str, "StrOrPromise"] = {
+    "empty_submission": gettext_lazy("The form arrived empty. Fill it in, then send it again."),
     "invalid_json": UNREADABLE,
     "invalid_access_key": BROKEN_PAGE,
     "unauthorized": BROKEN_PAGE,
     "unsupported_media_type": BROKEN_PAGE,
-    "method_not_allowed": "This address takes forms. Open it in a browser.",
-    "form_not_published": f"This form does not take submissions now. {ASK_OWNER}",
-    "not_found": f"There is no form with this address. {ASK_OWNER}",
-    "conflict": "Something else was sent from this page before. Reload the page, then send it again.",
-    "payload_too_large": "This is too much to send. Go back and shorten it, then send it again.",
+    "method_not_allowed": gettext_lazy("This address takes forms. Open it in a browser."),
+    "form_not_published": gettext_lazy("This form does not take submissions now. Contact the owner of the site."),
+    "not_found": gettext_lazy("There is no form with this address. Contact the owner of the site."),
+    "conflict": gettext_lazy("Something else was sent from this page before. Reload the page, then send it again."),
+    "payload_too_large": gettext_lazy("This is too much to send. Go back and shorten it, then send it again."),
 }
-DETAILS: Mapping[str, Callable[[str], str]] = {
-    "file_not_allowed": lambda label: (
-        f"Files cannot be sent with this form. Remove the file from “{label}”, then send it again."
+# By the code of a detail, with a place for the field's label.
+DETAILS: Mapping[str, "StrOrPromise"] = {
+    **VALUE_MESSAGES,
+    "file_not_allowed": gettext_lazy(
+        "Files cannot be sent with this form. Remove the file from “%(label)s”, then send it again."
     ),
-    "too_long": lambda label: f"“{label}” is too long. Shorten it, then send it again.",
-    "too_many": lambda _label: f"The form on this page has too many fields. {ASK_OWNER}",
-    "malformed": lambda _label: UNREADABLE,
-    "invalid_type": lambda _label: UNREADABLE,
-    "invalid": lambda _label: UNREADABLE,
-    "invalid_id": lambda _label: BROKEN_PAGE,
-    "blank": lambda _label: BROKEN_PAGE,
-    "proof_of_work_required": lambda _label: ROBOT,
+    "too_long": gettext_lazy("“%(label)s” is too long. Shorten it, then send it again."),
+    "too_many": gettext_lazy("The form on this page has too many fields. Contact the owner of the site."),
+    "malformed": UNREADABLE,
+    "invalid_type": UNREADABLE,
+    "invalid": UNREADABLE,
+    "invalid_id": BROKEN_PAGE,
+    "blank": BROKEN_PAGE,
+    "proof_of_work_required": ROBOT,
+    "captcha_required": gettext_lazy("Please show that you are not a robot, then send again."),
 }
 
 
@@ -48,12 +59,25 @@ def put_for_visitors(failure: ApiError, fields: Sequence[Mapping[str, Any]]) -> 
         failure.details = [_detail(detail, labels.get(detail.field, detail.field)) for detail in failure.details]
         failure.message = failure.details[0].sentence
     else:
-        failure.message = MESSAGES.get(failure.code, failure.message)
+        failure.message = _message(failure)
+
+
+def _message(failure: ApiError) -> str:
+    if failure.code in MESSAGES:
+        return str(MESSAGES[failure.code])
+    if isinstance(failure, OriginNotAllowed) and failure.page:
+        return gettext("This form does not take submissions from %(page)s.") % {"page": failure.page}
+    if isinstance(failure, InternalError):
+        text = gettext("Internal server error. If it persists, report this request id: %(id)s.")
+        return text % {"id": current_request_id()}
+    return gettext(failure.message)  # marked where it is written
 
 
 def _detail(detail: Detail, label: str) -> Detail:
     text = DETAILS.get(detail.code)
-    if text is None:  # the check of a declared field: its message names the label
+    if text is None:
         return detail
     is_name = len(detail.field) < MAX_NAME  # a name that is too long says nothing to anybody
-    return Detail(detail.field, detail.code, text(label) if is_name else BROKEN_PAGE, has_subject=True)
+    if not is_name and detail.code not in VALUE_MESSAGES:  # those are of declared fields only
+        text = BROKEN_PAGE
+    return Detail(detail.field, detail.code, str(text).replace("%(label)s", label), has_subject=True)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Collection
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict
 from config.times import now
@@ -59,7 +60,8 @@ def refuse_suspended(organization: Organization) -> None:
     """Raise Conflict if an organization is suspended: nothing of it is deleted then."""
     if organization.is_suspended:
         raise Conflict(
-            f"{organization.name} is suspended and cannot be deleted now. Contact the operator of this service."
+            gettext("%(name)s is suspended and cannot be deleted now. Contact the operator of this service.")
+            % {"name": organization.name}
         )
 
 
@@ -68,8 +70,11 @@ def refuse_large(organization: Organization) -> None:
     held = Submission.objects.filter(organization=organization).order_by()[: ERASED_IN_REQUEST + 1].count()
     if held > ERASED_IN_REQUEST:
         raise Conflict(
-            f"{organization.name} has more than {ERASED_IN_REQUEST:,} submissions. Archive and erase its forms first; "
-            "large ones take up to an hour."
+            gettext(
+                "%(name)s has more than %(most)s submissions. Archive and erase its forms first; large ones take up "
+                "to an hour."
+            )
+            % {"name": organization.name, "most": f"{ERASED_IN_REQUEST:,}"}
         )
 
 
@@ -95,12 +100,16 @@ def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
     own, orphaned = organizations_of(user)
     if orphaned:
         names = ", ".join(organization.name for organization in orphaned)
-        raise Conflict(f"You are the only owner of {names}. Make somebody else an owner first.")
+        text = gettext("You are the only owner of %(names)s. Make somebody else an owner first.")
+        raise Conflict(text % {"names": names})
     for organization in own:
         if organization.slug not in with_organizations:
             raise Conflict(
-                f"You are the only member of {organization.name}, which would be deleted too. Confirm that, or make "
-                "somebody else its owner."
+                gettext(
+                    "You are the only member of %(name)s, which would be deleted too. Confirm that, or make somebody "
+                    "else its owner."
+                )
+                % {"name": organization.name}
             )
         refuse_suspended(organization)
         refuse_large(organization)

@@ -1,6 +1,7 @@
 """Erase a form permanently with all its submissions; the owner confirms it (docs/contract.md 4)."""
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from config.api.errors import Conflict
 from config.times import now
@@ -22,7 +23,7 @@ def erase_form(form: Form, *, by: Actor, within_request: int = ERASED_IN_REQUEST
     with transaction.atomic():
         form = Form.objects.select_for_update().get(pk=form.pk)
         if form.status != Form.Status.ARCHIVED:
-            raise Conflict("Archive the form first, so that it receives no submissions while it is erased.")
+            raise Conflict(gettext("Archive the form first, so that it receives no submissions while it is erased."))
         if form.erase_requested_at is None:
             form.erase_requested_at = now()
             form.save(update_fields=["erase_requested_at"])

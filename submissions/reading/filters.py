@@ -4,6 +4,7 @@ import uuid
 
 import django_filters
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from drf_spectacular.utils import extend_schema_field
 
 from config.api.filters import IdFilter, PeriodFilter
@@ -15,9 +16,17 @@ from submissions.models import Submission
 from submissions.reading.listing import Scope
 
 SPAM = {"false": False, "true": True, "all": None}  # False without the parameter; None: both
-SPAM_CHOICES = [("false", "Not spam"), ("true", "Spam"), ("all", "Both")]
+SPAM_CHOICES = [
+    ("false", gettext_lazy("Not spam")),
+    ("true", gettext_lazy("Spam")),
+    ("all", pgettext_lazy("a filter", "Both")),
+]
 HELD = {"true": True, "false": False, "all": None}  # None without the parameter
-HELD_CHOICES = [("true", "Held for quota"), ("false", "Not held"), ("all", "Both")]
+HELD_CHOICES = [
+    ("true", gettext_lazy("Held for quota")),
+    ("false", gettext_lazy("Not held")),
+    ("all", pgettext_lazy("a filter", "Both")),
+]
 MIN_QUERY = 3  # characters; fewer would match nearly everything and no index could help
 MAX_QUERY = 200  # characters
 

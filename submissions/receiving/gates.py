@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_noop
 
 from config.api import ratelimit
 from config.api.errors import (
@@ -44,8 +45,8 @@ from submissions.receiving.spam import spam_reasons
 from submissions.refusals.recorder import note_refusal
 
 HELD_HOURS = 10  # so many hours' requests of the plan are held at most
-NOT_AVAILABLE = "This form is not available."  # for visitors, who cannot change that
-NOT_OPEN = "This form does not take submissions now."  # likewise
+NOT_AVAILABLE = gettext_noop("This form is not available.")  # for visitors, who cannot change that
+NOT_OPEN = gettext_noop("This form does not take submissions now.")  # likewise
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 
 

@@ -16,6 +16,7 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 from config.api.errors import Conflict
 from config.database import database_id
@@ -33,7 +34,7 @@ from submissions.tally import apply_moves, key_of, new_moves
 from submissions.usage import note_usage
 
 KEPT = Submission.CountedAs.KEPT
-DEFAULT_MESSAGE = "Submission received."
+DEFAULT_MESSAGE = gettext_noop("Submission received.")  # translated on pages only
 COLUMNS = (
     "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
     "created_at", "counted_as",

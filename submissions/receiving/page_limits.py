@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext_noop
 
 from config.api import ratelimit
 from config.api.errors import ApiError, OriginNotAllowed
@@ -17,6 +18,7 @@ from keys import tokens
 from keys.authentication import META_NAME
 from submissions.receiving.key_and_form import Owner, SubmitForm
 
+HIDDEN = gettext_noop("This form does not take submissions from this page, which hides its address.")
 _FORM_ID = re.compile(r"/(frm_[^/.]*)")  # in the path of a plain post
 
 
@@ -45,8 +47,9 @@ def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -
         return None
     if is_allowed(origin, [*form.allowed_origins, *own_origins()]):
         return None
-    shown = "this page, which hides its address" if origin in ("", "null") else clean_text(origin)[:200]
-    return OriginNotAllowed(f"This form does not take submissions from {shown}.")
+    if origin in ("", "null"):
+        return OriginNotAllowed(HIDDEN)
+    return OriginNotAllowed.of_page(clean_text(origin)[:200])
 
 
 def own_origins() -> list[str]:

@@ -81,7 +81,7 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
 def name_existing(case: Case[Any]) -> None:
     """Replace most ids in path, query and body by existing ones."""
     for values, name in ((case.path_parameters, "id"), (case.query, "formId"), (case.body, "formId")):
-        if isinstance(values, dict) and name in values:
+        if isinstance(values, dict) and values.get(name) is not None:  # null: a webhook of all forms
             values[name] = existing(str(values[name]))
     ids = case.body.get("ids") if isinstance(case.body, dict) else None
     if isinstance(case.body, dict) and isinstance(ids, list):

@@ -25,6 +25,7 @@ PACKAGES = {
     "java": "default-jre-headless",
     "hugo": "hugo",
     "systemd-analyze": "systemd",
+    "xgettext": "gettext",
 }
 
 

@@ -121,6 +121,6 @@ def markup_of(answer: Answer) -> str:
 
 
 def text_of(page: Answer | str) -> str:
-    """Return what a page says, without its tags."""
+    """Return the text of a page, without its tags and its scripts' words."""
     markup = page if isinstance(page, str) else page.text
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+    return " ".join(html.unescape(re.sub(r"<script.*?</script>|<[^>]+>", " ", markup, flags=re.DOTALL)).split())

@@ -27,13 +27,14 @@ COMMON = ("a", "0", " ", ".", "-", '"', "\\", "\n", "é", "\u0301")
 NOT_SEEN = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer", "template"}  # of `re`
 HIDING = {"RegexField", "RegexValidator", "fnmatchcase", "fnmatch"}  # compile patterns themselves
 # Of short texts only: names of URLs, 300 characters of a user agent, a password and names of at most 200 characters,
-# a query of at most 100 characters in an excerpt of 200.
+# a query of at most 100 characters in an excerpt of 200, an example of the schema.
 HIDDEN = {
     ("dashboard/templatetags/dashboard.py", "fnmatchcase"),
     ("dashboard/accounts/devices.py", "search"),
     ("dashboard/accounts/password_strength.py", "sub"),
     ("dashboard/accounts/password_strength.py", "split"),
     ("dashboard/guides/search.py", "compile"),
+    ("config/api/openapi/finish.py", "search"),
 }
 
 
@@ -49,12 +50,13 @@ class Row:
 WORDS = "A harmless sentence, as people write. "
 PATTERNS = {
     "config.api.compression._ZERO": Row("fullmatch", ("q=0", "q=", ".0", "0."), "q=0.5, "),
-    "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/forms.", ".js"), "/forms.abc"),
-    "config.api.middleware.PLAIN_POSTS": Row("fullmatch", ("/f/", "/s/", "/p/", "a@", "/", "frm_", "0a"), "/f/abc"),
-    "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
     "config.api.middleware._ACCEPTABLE_ID": Row("fullmatch", ("a.", "_-"), "abc"),
     "config.api.middleware._HEADER_LIST": Row("fullmatch", ("a, ", "~|", "é"), "content-type, "),
+    "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
+    "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/forms.", ".js"), "/forms.abc"),
+    "config.api.middleware.PLAIN_POSTS": Row("fullmatch", ("/f/", "/s/", "/p/", "a@", "/", "frm_", "0a"), "/f/abc"),
     "config.api.openapi.finish.CHOICE": Row("findall", ("\n* `", "` - ", "* `a` - b", "`"), WORDS),
+    "config.api.openapi.finish.ID_PATTERN": Row("match", ("^frm_[", "^", "_", "["), "^frm_["),
     "config.api.openapi.finish.NOT_A_LETTER": Row("sub", ("_", "-"), WORDS),
     "config.api.openapi.resources.WORD": Row("findall", ("A", "aB", "a"), WORDS),
     "config.api.parsing._TOKENS": Row("findall", ('\\"', '"a', "NaNx", "\\\\", "[{"), '{"name": "value"}, '),
@@ -68,6 +70,9 @@ PATTERNS = {
     "config.text._LONE_SURROGATE": Row("findall", ("\ud800", "\udfff"), WORDS),
     "config.times._DATE": Row("fullmatch", ("2026-", "01-", "٣"), "2026-01-31"),
     "config.times._TIME": Row("fullmatch", ("2026-01-31T09:30:00.", "00", "+02:00", "Z"), "2026-01-31T09:30:00Z"),
+    "config.web_server.body.LARGE_BODIES": Row(
+        "fullmatch", ("/dashboard/o/", "/organization/logo", "/"), "/dashboard/o/a/organization/logo"
+    ),
     "dashboard.guides.rendering.ELSEWHERE": Row("match", ("https", "http:", "mailto"), "https://a.example"),
     "dashboard.guides.rendering.FENCES": Row("findall", ("\n```", "```", "\n``"), WORDS),
     "dashboard.guides.rendering.GUIDE": Row("fullmatch", ("a.md", ".md#", "a-"), "api.md#errors"),
@@ -75,8 +80,21 @@ PATTERNS = {
     "dashboard.guides.rendering.LINK": Row("findall", ("[", "[a](", "](", "[a]"), WORDS),
     "dashboard.guides.rendering.NOT_IN_ANCHORS": Row("sub", ("- ", "!"), WORDS),
     "dashboard.guides.rendering.PROMISE": Row("findall", ("**1.", "**", "1.1", "**1.1"), WORDS),
+    "dashboard.html_forms.submissions._WORD": Row("findall", ('"', '"a', '" ', 'a"'), WORDS),
+    "dashboard.inbox.values._INTERNATIONAL": Row("fullmatch", ("+1", "2 ", "(", "-"), "+49 30 123456"),
+    "dashboard.inbox.values._NO_DIGIT": Row("sub", ("+1", "2 ", "("), "+49 30 123456 "),
+    "dashboard.inbox.values._NUMBER": Row("fullmatch", ("+1", "2 ", "(", "-"), "030 123456"),
+    "dashboard.new_forms.pasted_html._INNER_CAPITAL": Row("sub", ("aB", "ab", "AB"), "firstName lastName "),
+    "dashboard.new_forms.pasted_html._NO_LETTER": Row("sub", ("_", "-_", "[a]"), "first_name "),
+    "forms_app.actions._COPY": Row("sub", (" copy", " copy 1", " copy 12345"), "Contact copy 2 "),
     "forms_app.formats._NUMBER": Row("fullmatch", ("1.", "e+", "5e", "+-"), "1"),
     "forms_app.origins._ORIGIN": Row("fullmatch", ("https://", "a.", "[::", ":1", "*."), "https://example.com"),
+    "forms_app.react_snippet._PLAIN": Row("fullmatch", ("a{", "…", "%"), WORDS),
+    "keys.branding.brand._NAME": Row(
+        "fullmatch", ("0a", "-1", "x1", "-dark"), "0123456789abcdef0123456789abcdef-64x64"
+    ),
+    "keys.branding.colors._COLOR": Row("fullmatch", ("#", "abc", "12"), "#aabbcc"),
+    "keys.branding.mail_html._PARAGRAPHS": Row("split", ("\n", "\n\n", "\n a"), WORDS),
     "keys.tokens._SHAPE": Row("fullmatch", ("pub_", "aB3"), "abc"),
     "submissions.exporting.csv_lines._FORMULA": Row("match", ("' ", "=", "\u200b", "\ufeff"), WORDS),
     "submissions.exporting.csv_lines._SPLIT_FORMULA": Row(

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -233,19 +235,23 @@ def check_url(url: str) -> None:
     except (NameNotResolved, PortRefused):
         if destination.port not in settings.WEBHOOK_ALLOWED_PORTS:
             ports = ", ".join(map(str, settings.WEBHOOK_ALLOWED_PORTS))
-            message = f"Port {destination.port} is not allowed. Use one of these: {ports}."
+            message = gettext("Port %(port)s is not allowed. Use one of these: %(ports)s.")
+            message %= {"port": destination.port, "ports": ports}
             raise UrlRefused("port_not_allowed", message) from None
     except AddressRefused:
-        message = "The host leads to a private or special address. Use one that is reachable from the internet."
+        message = gettext(
+            "The host leads to a private or special address. Use one that is reachable from the internet."
+        )
         raise UrlRefused("address_not_allowed", message) from None
 
 
 def parse_url(url: str) -> Destination:
     """Split a webhook URL and check its form, without any look-up. Raises UrlRefused."""
     if len(url.encode("utf-8", "replace")) > MAX_URL_BYTES:
-        raise UrlRefused("url_too_long", f"Shorten the URL to at most {MAX_URL_BYTES:,} characters.")
+        message = gettext("Shorten the URL to at most %(most)s characters.") % {"most": intcomma(MAX_URL_BYTES)}
+        raise UrlRefused("url_too_long", message)
     if not url.isprintable() or " " in url or "\\" in url:
-        message = "Remove blanks, backslashes and invisible characters from the URL, or percent-encode them."
+        message = gettext("Remove blanks, backslashes and invisible characters from the URL, or percent-encode them.")
         raise UrlRefused("invalid_characters", message)
     try:
         parts = urlsplit(url)
@@ -254,10 +260,10 @@ def parse_url(url: str) -> Destination:
         raise _malformed() from None
     _check_form(parts)
     if "@" in parts.netloc:
-        message = "Remove the user name and password from the URL; deliveries are signed instead."
+        message = gettext("Remove the user name and password from the URL; deliveries are signed instead.")
         raise UrlRefused("userinfo_not_allowed", message)
     if "#" in url:
-        raise UrlRefused("fragment_not_allowed", "Remove the part from # on: it is never sent to a server.")
+        raise UrlRefused("fragment_not_allowed", gettext("Remove the part from # on: it is never sent to a server."))
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Destination(parts.scheme, _ascii_host(parts), DEFAULT_PORTS[parts.scheme] if port is None else port, target)
 
@@ -265,9 +271,11 @@ def parse_url(url: str) -> Destination:
 def _check_form(parts: SplitResult) -> None:
     if not parts.scheme or not parts.netloc or parts.port == 0:
         raise _malformed()
-    schemes = ["https://", "http://"] if settings.WEBHOOK_ALLOW_HTTP else ["https://"]
-    if f"{parts.scheme}://" not in schemes:
-        raise UrlRefused("scheme_not_allowed", f"Use a URL that begins with {' or '.join(schemes)}.")
+    if parts.scheme == "https" or (parts.scheme == "http" and settings.WEBHOOK_ALLOW_HTTP):
+        return
+    if settings.WEBHOOK_ALLOW_HTTP:
+        raise UrlRefused("scheme_not_allowed", gettext("Use a URL that begins with https:// or http://."))
+    raise UrlRefused("scheme_not_allowed", gettext("Use a URL that begins with https://."))
 
 
 def _ascii_host(parts: SplitResult) -> str:
@@ -294,8 +302,10 @@ def _ipv6(host: str) -> IPv6Address:
 
 
 def _malformed() -> UrlRefused:
-    return UrlRefused("invalid_url", "Write a full URL such as https://example.com/webhook.")
+    return UrlRefused("invalid_url", gettext("Write a full URL such as https://example.com/webhook."))
 
 
 def _invalid_host() -> UrlRefused:
-    return UrlRefused("invalid_host", "Write the host in letters, digits, dots and hyphens (its xn-- form if needed).")
+    return UrlRefused(
+        "invalid_host", gettext("Write the host in letters, digits, dots and hyphens (its xn-- form if needed).")
+    )

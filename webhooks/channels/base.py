@@ -3,13 +3,16 @@
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from submissions.models import Submission
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import Target
 from webhooks.events import Event
 from webhooks.models import Delivery
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 Rendered = TypeVar("Rendered")
 Noted = tuple[Delivery, Outcome]
@@ -25,7 +28,7 @@ class Channel(ABC, Generic[Rendered]):
     """
 
     name: str
-    label: str
+    label: "StrOrPromise"
     in_flight: int | None = None
     batch = 1
     uses_body = True

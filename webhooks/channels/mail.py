@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils import translation
+from django.utils.translation import gettext_lazy
 
 from config.secrets.encryption import decrypt
 from config.times import now
 from forms_app.outsiders.recipients import mailable, stopped_among
 from keys.members import verified_members
+from keys.notices import ENGLISH, languages_of
 from keys.plans import Plan
 from submissions.models import Submission
 from webhooks.channels import smtp
@@ -29,7 +32,7 @@ class MailChannel(Channel[smtp.Mail]):
     """Mails to a form's recipients, and notices to users (docs/contract.md 7)."""
 
     name = MAIL
-    label = "Mails"
+    label = gettext_lazy("Mails")
     uses_body = False  # for a submission; test events and notices are stored with a body in any case
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
@@ -41,7 +44,11 @@ class MailChannel(Channel[smtp.Mail]):
         return {row.pk: targets.get(row.form_id, []) for row in rows}
 
     def prepare(self, deliveries: Sequence[Delivery]) -> None:
-        """Mark deliveries to members, and those whose recipient has stopped the mails since dispatch."""
+        """Mark deliveries to members, and those whose recipient has stopped the mails since; note their languages."""
+        about_forms = [one for one in deliveries if one.submission or one.event == TEST.name]
+        languages = languages_of(one.target for one in about_forms) if about_forms else {}
+        for delivery in about_forms:
+            delivery.language = languages.get(delivery.target.lower(), "")
         notified = {one: (one.submission.form_id, one.target.lower()) for one in deliveries if one.submission}
         if not notified:
             return
@@ -55,23 +62,27 @@ class MailChannel(Channel[smtp.Mail]):
         """Return the mail for a submission, a test event, or any other event as a notice."""
         message_id = smtp.message_id_for(delivery.public_id)
         if delivery.submission is not None:
+            language = delivery.language or delivery.submission.form.language
             is_paid = delivery.organization is not None and delivery.organization.plan != Plan.FREE
             uses_subject = is_paid or delivery.is_to_member
-            return render_mail(
-                delivery.submission,
-                organization=delivery.organization,
-                to=delivery.target,
-                message_id=message_id,
-                uses_subject=uses_subject,
-            )
+            with translation.override(language):
+                return render_mail(
+                    delivery.submission,
+                    organization=delivery.organization,
+                    to=delivery.target,
+                    message_id=message_id,
+                    uses_subject=uses_subject,
+                )
         if is_secret(delivery.event):
             return render_stored(
                 json.loads(decrypt(delivery.message.secret)), to=delivery.target, message_id=message_id
             )
         body = json.loads(delivery.message.body)
         if delivery.event == TEST.name:
-            return render_test(body, organization=delivery.organization, to=delivery.target, message_id=message_id)
-        return render_notice(body, to=delivery.target, message_id=message_id)
+            with translation.override(delivery.language or ENGLISH):
+                return render_test(body, organization=delivery.organization, to=delivery.target, message_id=message_id)
+        with translation.override(body.get("language", ENGLISH)):  # those of an earlier release have none
+            return render_notice(body, to=delivery.target, message_id=message_id)
 
     def logged(self, delivery: Delivery, rendered: smtp.Mail) -> str:
         """Return a mail about a submission or a test; "" for notices and codes, which concern persons."""

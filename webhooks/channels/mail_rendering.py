@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 
 from forms_app.field_kinds import FieldType
 from forms_app.outsiders.recipients import stop_url
@@ -56,7 +57,7 @@ def render_test(body: dict[str, Any], *, organization: Organization | None, to: 
         to=to,
         message_id=message_id,
         reply_to="",
-        subject=f"Test: new submission to {example['formName']}",
+        subject=gettext("Test: new submission to %(form)s") % {"form": example["formName"]},
     )
 
 
@@ -117,7 +118,7 @@ def render_submission(
     }
     return Mail(
         to=to,
-        subject=one_line(subject) or one_line(f"New submission: {form_name}"),
+        subject=one_line(subject) or one_line(gettext("New submission: %(form)s") % {"form": form_name}),
         text=render_to_string("mail/submission.txt", context),
         html=_html(context),
         reply_to=reply_to,

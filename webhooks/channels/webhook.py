@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from config.times import now
 from submissions.models import Submission
@@ -38,7 +39,7 @@ class WebhookChannel(Channel[Post]):
     """Signed POST requests to a customer's endpoints (docs/contract.md 7)."""
 
     name = WEBHOOK
-    label = "Webhooks"
+    label = gettext_lazy("Webhooks")
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
         """Return each submission's webhooks that subscribe: its form's, those of all forms, those its page named."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 from config.times import now
 from keys.models import Role, User
@@ -27,8 +28,8 @@ OPEN_AFTER_FAILURES = 10  # in a row; then the circuit is open, and there is one
 PROBE_EVERY = dt.timedelta(seconds=30)  # while it is open
 QUICK_MILLISECONDS = 500  # an answer before this doubles the limit of requests in flight
 MOST_IN_FLIGHT = 32
-GONE = "The endpoint answered 410 Gone."
-FAILING = "The endpoint failed for 5 days without a single success."
+GONE = gettext_noop("The endpoint answered 410 Gone.")
+FAILING = gettext_noop("The endpoint failed for 5 days without a single success.")
 _NOTED = (
     "form",
     "all_forms_of",

@@ -10,6 +10,8 @@ import logging
 from django.conf import settings
 from django.db import transaction
 from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.translation import gettext
 
 from config.api.errors import ApiError
 from config.text import name_for_strangers
@@ -17,6 +19,7 @@ from config.times import now
 from forms_app.actions import change_recipients
 from forms_app.models import Form
 from forms_app.outsiders.recipients import GOOD_FOR, new_question, unasked
+from keys.notices import languages_of
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import RECIPIENT_ASKED
 from webhooks.payloads import RenderedMail
@@ -41,19 +44,24 @@ def ask(form: Form, address: str) -> None:
     """Mail one recipient a link to confirm the address. Raises Conflict as `new_question` does."""
     with transaction.atomic():
         token = new_question(form, address)
-        context = {
-            "form_name": shown_form_name(form),
-            "organization_name": shown_organization_name(form),
-            "address": address,
-            "days": GOOD_FOR.days,
-            "link": f"{settings.PUBLIC_URL}/mails/confirm/{token}",
-        }
-        mail = RenderedMail(
-            "Confirm that you want submissions by mail",
-            render_to_string("mail/confirm_recipient.txt", context),
-            render_to_string("mail/confirm_recipient.html", context),
-        )
+        with translation.override(languages_of([address]).get(address.lower(), form.language)):
+            mail = _question(form, address, token)
         enqueue_mail(RECIPIENT_ASKED, mail, address, organization_id=form.organization_id, expires_at=now() + GOOD_FOR)
+
+
+def _question(form: Form, address: str, token: str) -> RenderedMail:
+    context = {
+        "form_name": shown_form_name(form),
+        "organization_name": shown_organization_name(form),
+        "address": address,
+        "days": GOOD_FOR.days,
+        "link": f"{settings.PUBLIC_URL}/mails/confirm/{token}",
+    }
+    return RenderedMail(
+        gettext("Confirm that you want submissions by mail"),
+        render_to_string("mail/confirm_recipient.txt", context),
+        render_to_string("mail/confirm_recipient.html", context),
+    )
 
 
 def ask_waiting_recipients() -> int:
@@ -79,9 +87,9 @@ def _ask_all(form: Form) -> int:
 
 def shown_form_name(form: Form) -> str:
     """Return a form's name as strangers see it."""
-    return name_for_strangers(form.name, "a form")[:SHOWN_OF_A_NAME]
+    return name_for_strangers(form.name, gettext("a form"))[:SHOWN_OF_A_NAME]
 
 
 def shown_organization_name(form: Form) -> str:
     """Return the name of a form's organization as strangers see it."""
-    return name_for_strangers(form.organization.name, "an organization")[:SHOWN_OF_A_NAME]
+    return name_for_strangers(form.organization.name, gettext("an organization"))[:SHOWN_OF_A_NAME]

@@ -13,10 +13,12 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from keys.models import Membership, Notice, Role, User
+from keys.notices import mail_language
 from webhooks.enqueue import mail_target
 from webhooks.events import NOTICE
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
+from webhooks.payloads import Notice as Mail
 
 ROWS_A_BATCH = 100
 
@@ -58,7 +60,8 @@ def _account(row: Notice) -> list[User]:
 def _queue(row: Notice, receivers: Sequence[User]) -> None:
     if not receivers:
         return
-    message = Message.objects.create(event=NOTICE.name, body=NOTICE.write(row))
+    mail = Mail(row.subject, row.text, mail_language(receivers))
+    message = Message.objects.create(event=NOTICE.name, body=NOTICE.write(mail))
     deliveries = []
     for user in receivers:
         key = f"notice:{row.pk}:{user.pk}"

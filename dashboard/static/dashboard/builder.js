@@ -1,4 +1,5 @@
 /* The form builder with scripts: buttons act without a reload, fields can be dragged, leaving asks for confirmation. */
+const words = JSON.parse(document.getElementById("words").textContent);
 const builder = () => document.getElementById("builder");
 const rowsOf = (list) => [...list.querySelectorAll(".row-card:not(.row-removed)")];
 const labelOf = (row) => row?.querySelector("input.form-control");
@@ -80,8 +81,8 @@ function place(row, before) {
 
 function announcePlace(row) {
   const rows = rowsOf(row.parentElement);
-  const label = labelOf(row).value || "Field";
-  say(`${label}, now ${rows.indexOf(row) + 1} of ${rows.length}.`);
+  const values = { label: labelOf(row).value || words.field, place: rows.indexOf(row) + 1, count: rows.length };
+  say(words.moved.replace(/\{(\w+)\}/g, (_, name) => values[name]));
   labelOf(row).dispatchEvent(new Event("change", { bubbles: true }));
 }
 

@@ -1,4 +1,5 @@
 /* The numbers of one day of a chart, at the pointer, at the finger, or with the arrow keys. */
+const words = JSON.parse(document.getElementById("words").textContent);
 const days = (chart) => [...chart.querySelectorAll(".day")];
 
 function prepare(root) {
@@ -6,7 +7,7 @@ function prepare(root) {
     for (const title of chart.querySelectorAll(".day > title")) title.remove(); // a second tip, later and in gray
     chart.tabIndex = 0;
     chart.setAttribute("role", "group");
-    chart.setAttribute("aria-label", "Chart of submissions per day. The arrow keys read one day after the other.");
+    chart.setAttribute("aria-label", words.chart);
     const tip = document.createElement("div");
     tip.className = "tip";
     tip.role = "status";

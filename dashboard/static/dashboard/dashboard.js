@@ -1,4 +1,5 @@
 /* Scripts of every dashboard page: copy buttons, relative times that stay current, menus that close. */
+const words = JSON.parse(document.getElementById("words").textContent);
 document.documentElement.classList.add("scripted");
 
 // Folds the menu. A cookie remembers it, so that the next page is drawn as this one is.
@@ -16,11 +17,11 @@ document.addEventListener("click", async (event) => {
     const text = button.parentElement.querySelector("pre, code, input").textContent;
     try {
       await navigator.clipboard.writeText(text);
-      say(button, "Copied");
+      say(button, words.copied);
     } catch {
       // No permission, or plain http: select the text, so that the keyboard can copy it.
       getSelection().selectAllChildren(button.parentElement.querySelector("pre, code"));
-      say(button, "Press Ctrl+C");
+      say(button, words.copyByKeys);
     }
   }
   for (const menu of document.querySelectorAll("details.menu[open]")) {
@@ -77,7 +78,11 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ];
-const distance = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+// With the digits of the service.
+const distance = new Intl.RelativeTimeFormat(document.documentElement.lang || "en", {
+  numeric: "auto",
+  numberingSystem: "latn",
+});
 
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime][title]")) {
@@ -87,8 +92,8 @@ function showTimes(root) {
     time.textContent = unit
       ? distance.format(Math.trunc(seconds / unit[1]), unit[0])
       : seconds > 1
-        ? "in a moment"
-        : "just now";
+        ? words.soon
+        : words.now;
   }
 }
 

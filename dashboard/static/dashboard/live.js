@@ -1,5 +1,6 @@
 /* The live list: new submissions appear at its top. A token opens the stream for a limited time. When the stream or the
    connection ends, a new token continues after the last received submission. */
+const words = JSON.parse(document.getElementById("words").textContent);
 const PAUSES = [1000, 2000, 5000, 10000, 30000];
 const PAGE_ROWS = 25;
 const MAX_ROWS = 100;
@@ -31,7 +32,7 @@ function open(live, url) {
   stream = new EventSource(url);
   stream.addEventListener("open", () => {
     failures = 0;
-    showState(live, "Live", true);
+    showState(live, words.live, true);
   });
   stream.addEventListener("submission", (event) => {
     live.dataset.after = event.lastEventId;
@@ -51,7 +52,7 @@ function open(live, url) {
     connect(live);
   });
   stream.addEventListener("error", () => {
-    showState(live, "Reconnecting", false);
+    showState(live, words.reconnecting, false);
     // The browser reconnects by itself unless the response was an error: an expired token, or too many viewers.
     if (stream.readyState === EventSource.CLOSED) again(live);
   });
@@ -59,7 +60,7 @@ function open(live, url) {
 
 function again(live) {
   if (!live.isConnected) return;
-  showState(live, "Reconnecting", false);
+  showState(live, words.reconnecting, false);
   timer = setTimeout(() => connect(live), PAUSES[Math.min(failures++, PAUSES.length - 1)]);
 }
 
@@ -132,7 +133,8 @@ function count(live, form, id) {
   const last = Math.ceil(total / PAGE_ROWS);
   where.dataset.total = total;
   form.elements.total.value = total;
-  where.textContent = `${total.toLocaleString("en-US")} · page 1 of ${last.toLocaleString("en-US")}`;
+  const values = { total: written(total), page: "1", pages: written(last) };
+  where.textContent = words.where.replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const unread = document.querySelector("[data-unread]");
   const more = Number(unread.textContent) + 1;
   if (more) unread.textContent = more > MOST_UNREAD ? `${MOST_UNREAD}+` : more; // NaN: it is "99+"
@@ -141,6 +143,11 @@ function count(live, form, id) {
   for (const link of pages.querySelectorAll("a")) link.hidden = false;
   const oldest = pages.querySelector(".oldest");
   oldest.href = oldest.getAttribute("href").replace(/page=\d+$/, `page=${last}`);
+}
+
+// As the service writes it.
+function written(number) {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, words.thousands);
 }
 
 function start(root) {

@@ -1,4 +1,5 @@
 /* The command palette: Ctrl-K, or Cmd-K. The service finds; this shows the options, and moves among them. */
+const words = JSON.parse(document.getElementById("words").textContent);
 const palette = document.getElementById("palette");
 const input = palette?.querySelector("input");
 const list = palette?.querySelector("[role=listbox]");
@@ -27,11 +28,11 @@ async function ask() {
     if (!answer.ok) throw new Error(answer.status);
     list.innerHTML = await answer.text();
     choose(options()[0]);
-    status.textContent = options().length ? "" : "No results. Submissions are found by their whole ID.";
+    status.textContent = options().length ? "" : words.notFound;
   } catch (error) {
     if (error.name === "AbortError") return;
     list.replaceChildren();
-    status.textContent = "The search did not answer. Check your connection, or reload the page.";
+    status.textContent = words.unanswered;
   }
 }
 

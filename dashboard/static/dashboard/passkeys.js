@@ -1,10 +1,5 @@
 /* Shows on the page why a passkey was not created or not accepted; allauth's scripts only log to the console. */
-const REASONS = {
-  NotAllowedError: "Nothing happened: the request was canceled or took too long. Try again.",
-  InvalidStateError: "This device already has a passkey for this account.",
-  SecurityError: `Passkeys need a host name, and https unless it is localhost. This page came from ${location.origin}.`,
-  NotSupportedError: "This device cannot create such a passkey.",
-};
+const reasons = JSON.parse(document.getElementById("passkey-words").textContent);
 
 document.addEventListener("allauth.error", (event) => {
   event.preventDefault();
@@ -17,6 +12,7 @@ document.addEventListener("allauth.error", (event) => {
     document.querySelector("main h1").after(notice);
   }
   const text = document.createElement("p");
-  text.textContent = REASONS[event.detail.exception.name] || "That did not work. Try again, or use your password.";
+  const reason = reasons[event.detail.exception.name] ?? reasons[""];
+  text.textContent = reason.replace("{origin}", location.origin);
   notice.replaceChildren(text);
 });

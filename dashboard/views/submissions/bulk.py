@@ -4,13 +4,14 @@ import dataclasses
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
+from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, RateLimited
@@ -28,6 +29,9 @@ from submissions.models import Submission
 from submissions.reading.listing import count_bounded
 from submissions.reading.shares import searching
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 MAX_SELECTED = 100  # rows of one bulk action; a page shows fewer
 
 
@@ -36,23 +40,63 @@ class Action:
     """
     The change that a button makes to submissions of an organization, by their ids.
 
-    `said`: the end of the message about it; `doing`: the heading while it goes on.
+    `said`: returns the message about so many; `doing`: the heading while it goes on.
     """
 
     run: Callable[..., int]
-    said: str
-    doing: str
+    said: Callable[[int], str]
+    doing: "StrOrPromise"
 
 
 ACTIONS = {
-    "spam": Action(partial(mark_many, spam=True), "marked as spam. No notifications are sent.", "Marking as spam"),
-    "not-spam": Action(
-        partial(mark_many, spam=False), "marked as not spam and delivered like new ones.", "Marking as not spam"
+    "spam": Action(
+        partial(mark_many, spam=True),
+        lambda changed: ngettext(
+            "%(count)s submission is marked as spam. No notifications are sent.",
+            "%(count)s submissions are marked as spam. No notifications are sent.",
+            changed,
+        ),
+        gettext_lazy("Marking as spam"),
     ),
-    "read": Action(mark_read, "marked as read.", "Marking as read"),
-    "unread": Action(partial(mark_read, is_read=False), "marked as unread.", "Marking as unread"),
-    "release": Action(release_many, "released and delivered like new ones.", "Releasing"),
-    "delete-now": Action(delete_many, "deleted permanently.", "Deleting"),
+    "not-spam": Action(
+        partial(mark_many, spam=False),
+        lambda changed: ngettext(
+            "%(count)s submission is marked as not spam and delivered like new ones.",
+            "%(count)s submissions are marked as not spam and delivered like new ones.",
+            changed,
+        ),
+        gettext_lazy("Marking as not spam"),
+    ),
+    "read": Action(
+        mark_read,
+        lambda changed: ngettext(
+            "%(count)s submission is marked as read.", "%(count)s submissions are marked as read.", changed
+        ),
+        gettext_lazy("Marking as read"),
+    ),
+    "unread": Action(
+        partial(mark_read, is_read=False),
+        lambda changed: ngettext(
+            "%(count)s submission is marked as unread.", "%(count)s submissions are marked as unread.", changed
+        ),
+        gettext_lazy("Marking as unread"),
+    ),
+    "release": Action(
+        release_many,
+        lambda changed: ngettext(
+            "%(count)s submission is released and delivered like new ones.",
+            "%(count)s submissions are released and delivered like new ones.",
+            changed,
+        ),
+        gettext_lazy("Releasing"),
+    ),
+    "delete-now": Action(
+        delete_many,
+        lambda changed: ngettext(
+            "%(count)s submission is deleted permanently.", "%(count)s submissions are deleted permanently.", changed
+        ),
+        gettext_lazy("Deleting"),
+    ),
 }
 QUIET = {"read", "unread"}  # shown by the list itself
 
@@ -74,7 +118,7 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     if newest and (is_whole_page or "seen" in request.POST):
         return _act_on_all(request, filters, do, newest[0], back)
     if do not in {*ACTIONS, "delete", "export"} or not ids:
-        messages.warning(request, "Select submissions first, then choose an action.")
+        messages.warning(request, gettext("Select submissions first, then choose an action."))
         return redirect(back)
     if do == "export":
         return export_chosen(request, _own(request).filter(pk__in=ids))
@@ -95,7 +139,7 @@ def _act_on_all(
     if do == "export":
         return redirect(f"{reverse('dashboard:exports', args=[organization.slug])}?{filters.query()}")
     try:
-        with searching(organization.pk, "everything", running="searches or long actions"):
+        with searching(organization.pk, "everything", running=gettext("searches or long actions")):
             if do == "delete":
                 count, is_exact = count_bounded(scope)
                 asked = {"count": count, "is_exact": is_exact, "newest": encode_id(Prefix.SUBMISSION, newest)}
@@ -141,12 +185,11 @@ def _ask_to_delete(
 
 def _report(request: MemberRequest, do: str, changed: int) -> None:
     if changed:
-        are = "submission is" if changed == 1 else "submissions are"
-        messages.success(request, f"{intcomma(changed)} {are} {ACTIONS[do].said}")
+        messages.success(request, ACTIONS[do].said(changed) % {"count": intcomma(changed)})
     elif do == "release":
-        messages.warning(request, "None of these submissions is held.")
+        messages.warning(request, gettext("None of these submissions is held."))
     elif do not in QUIET:
-        messages.info(request, "Nothing changed: these submissions were marked or deleted before.")
+        messages.info(request, gettext("Nothing changed: these submissions were marked or deleted before."))
 
 
 def _back(request: MemberRequest, filters: SubmissionsFilterForm) -> str:

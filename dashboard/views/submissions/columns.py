@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from dashboard.access import MemberRequest, in_organization
@@ -22,7 +23,7 @@ def columns(request: MemberRequest) -> HttpResponse:
     form = filters.narrowing().form
     address = reverse("dashboard:submissions", args=[request.member.organization.slug])
     if form is None:
-        messages.warning(request, "Choose a form first: each has its own columns.")
+        messages.warning(request, gettext("Choose a form first: each has its own columns."))
         return redirect(address)
     order, ticked = request.POST.getlist("offered")[:MAX_OFFERED], set(request.POST.getlist("column"))
     for step, name in ((UP, "up"), (DOWN, "down")):

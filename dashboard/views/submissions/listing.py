@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
+from django.utils.translation import pgettext
 from django.views.decorators.http import require_safe
 
 from config.api.errors import ApiError, RateLimited
@@ -79,15 +80,27 @@ def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
     found = filters.narrowing()
     unread = count_unread(Scope(scope.organization_id, scope.form_id), MOST_UNREAD + 1)
     return [
-        {"label": "Inbox", "query": filters.query(spam="", unread=""), "is_current": found.spam is False},
         {
-            "label": "Unread",
+            "label": pgettext("a tab of submissions", "Inbox"),
+            "query": filters.query(spam="", unread=""),
+            "is_current": found.spam is False,
+        },
+        {
+            "label": pgettext("a tab of submissions", "Unread"),
             "query": filters.query(spam="", unread="on"),
             "is_current": found.unread,
             "unread": f"{MOST_UNREAD}+" if unread > MOST_UNREAD else str(unread),
         },
-        {"label": "Spam", "query": filters.query(spam="true", unread=""), "is_current": found.spam is True},
-        {"label": "All", "query": filters.query(spam="all", unread=""), "is_current": found.spam is None},
+        {
+            "label": pgettext("a tab of submissions", "Spam"),
+            "query": filters.query(spam="true", unread=""),
+            "is_current": found.spam is True,
+        },
+        {
+            "label": pgettext("a tab of submissions", "All"),
+            "query": filters.query(spam="all", unread=""),
+            "is_current": found.spam is None,
+        },
     ]
 
 

@@ -1,14 +1,19 @@
 """Whatever changes something leaves an event in the audit trail: every route of the dashboard and of the API."""
 
 from collections.abc import Callable
+from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
 import pytest
 from django.urls import reverse
+from PIL import Image
 
 from config.ids import Prefix, decode_id
+from config.times import format_time
 from forms_app.actions import change_recipients, publish_form
 from forms_app.models import Form
+from keys.branding.changes import set_logo
 from keys.models import AuditEvent, Organization
 from keys.trail.actions import BY_NAME
 from tests.services.client import Client
@@ -33,10 +38,28 @@ def demanding_a_second_step(tenant: Tenant) -> dict[str, Any]:
     return {"demanded": "0"}
 
 
+def with_a_logo(tenant: Tenant) -> dict[str, Any]:
+    """Return what removes it."""
+    file = BytesIO()
+    Image.new("RGB", (40, 20)).save(file, "PNG")
+    set_logo(tenant.organization, file.getvalue(), by=None)
+    return {"do": "remove"}
+
+
+def confirmed_html(tenant: Tenant) -> dict[str, Any]:
+    """Return what adds the fields of pasted HTML that the page showed, to the latest form."""
+    html, form = "<input name=a>", Form.objects.filter(organization=tenant.organization).latest("pk")
+    shown = sha256(html.encode()).hexdigest()
+    return {"do": "add", "html": html, "shown": shown, "seen": format_time(form.updated_at)}
+
+
 Values = Callable[[Tenant], dict[str, Any]]
 # Instead of the data of the table of addresses, where those change nothing.
 DONE: dict[str, Values] = {
     "organization-second-step": demanding_a_second_step,
+    "organization-logo": with_a_logo,
+    "form-new-html": lambda tenant: confirmed_html(tenant) | {"seen": ""},
+    "form-html": confirmed_html,
     "organization-end": lambda tenant: {"typed": tenant.organization.name},
     "form-recipient-ask": lambda tenant: {"recipient": "new@example.com"},
     "form-spam": lambda tenant: {"minimum_seconds": "5"},
@@ -46,6 +69,9 @@ DONE: dict[str, Values] = {
 }
 THINGS: dict[str, Values] = {"form-recipient-ask": a_form_with_a_recipient}
 UNRECORDED = {
+    "first-steps": "it changes what one browser shows",
+    "submissions-columns": "it changes what one person sees",
+    "form-test": "the submission is the record",
     "form-preview": "it changes nothing",
     "form-build": "it saves by the same function as the API, whose PATCH is tried below",
     "form-test-mail": "the log of deliveries has it",

@@ -1,12 +1,16 @@
 """How inputs are rendered: Django's forms, the rows of the builder and allauth's elements share one partial."""
 
+import datetime as dt
 import re
 
 import pytest
 from django import forms
 from django.template import Context, Origin, Template
+from django.utils import translation
 
+from dashboard.html_forms.day_input import DayInput
 from dashboard.html_forms.fields import FieldRow
+from keys.choices import within_sentence
 
 ROW = FieldRow("k0", label='Size "<b>"', type="Select", required=True, options="S\nM", errors={"label": "Too long."})
 ELEMENT = """{% load allauth %}{% element field type=kind name="a" id="a" value="v" errors=errors %}
@@ -78,3 +82,14 @@ def test_field_of_allauth__rendered__has_label_control_help_and_errors(kind: str
 )
 def test_button_of_allauth__rendered__looks_as_its_tags_say(tags: str, href: str, shown: str) -> None:
     assert element(BUTTON, tags=tags, href=href) == shown
+
+
+def test_day__of_a_reader_of_german__is_written_as_browsers_take_it() -> None:
+    with translation.override("de"):
+        assert 'value="2026-01-31"' in DayInput().render("day", dt.date(2026, 1, 31))
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "owner"), ("de", "Owner"), (None, "owner")])
+def test_label_within_a_sentence__keeps_its_capital_outside_english(language: str | None, shown: str) -> None:
+    with translation.override(language):
+        assert within_sentence("Owner") == shown
