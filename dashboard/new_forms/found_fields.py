@@ -8,6 +8,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
+from dashboard.html_forms.row_form import TYPE_LABELS
 from dashboard.new_forms.pasted_html import FoundInput, PastedPage, words_of
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
@@ -158,7 +159,7 @@ def _choice(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], st
     field: dict[str, Any] = {"name": name, "label": label or name, "type": kind.value}
     if len(options) > MAX_OPTIONS:
         remark = gettext("Text, because it has %(number)s options and a %(type)s has at most %(most)s.")
-        numbers = {"number": len(options), "type": kind.value, "most": MAX_OPTIONS}
+        numbers = {"number": len(options), "type": TYPE_LABELS[kind], "most": MAX_OPTIONS}
         return {**field, "type": FieldType.TEXT.value}, remark % numbers
     if options:
         field["options"] = options

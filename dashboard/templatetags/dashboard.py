@@ -25,7 +25,9 @@ from dashboard.design.menu import pages_for
 from dashboard.design.surroundings import Surroundings, surroundings_of
 from dashboard.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
+from dashboard.html_forms.row_form import TYPE_LABELS
 from dashboard.laptop_mails.mailbox import has_mailbox
+from forms_app.field_kinds import FieldType
 
 register = template.Library()
 
@@ -71,6 +73,7 @@ register.filter("target", target_of)
 register.filter("last_of", lambda rows: next(reversed(list(rows)), None))  # of prefetched rows, without a query
 register.filter("device", device_name)
 register.filter("exact", exact)
+register.filter("type_name", lambda name: TYPE_LABELS[FieldType(name)])
 
 
 @register.simple_tag(name="passkey_host", takes_context=True)
