@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.utils.translation import gettext
+from django.utils.functional import lazy
+from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
 from config.times import now
@@ -60,7 +61,7 @@ def issue_key(
         key.save()
         found = changes({}, values_of(key, "kind", "admin", "permissions", "expires_on"))
         record_event(organization=organization, by=by, action="key.created", subject=str(key), changes=found)
-        _tell_owners(key, by, "New access key")
+        _tell_owners(key, by, gettext_noop("New access key: %(key)s"))
     return key, token
 
 
@@ -93,20 +94,33 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
             subject=str(key),
             changes=changes({"hint": old}, {"hint": key.hint}),
         )
-        _tell_owners(key, by, "New secret of an access key")
+        _tell_owners(key, by, gettext_noop("New secret of an access key: %(key)s"))
     return token
 
 
-def _tell_owners(key: AccessKey, by: Actor, what: str) -> None:
-    """Mail the owners about a new secret. Publishable keys are public, and commands are run by operators."""
+def _tell_owners(key: AccessKey, by: Actor, subject: str) -> None:
+    """
+    Mail the owners about a new secret; `subject` is marked for translation.
+
+    Not for publishable keys, which are public, nor for commands, which operators run.
+    """
     if key.is_publishable or by is None:
         return
-    may = "It can manage keys." if key.admin else f"Its permissions: {', '.join(key.permissions) or 'submit only'}."
-    text = (
-        f"{by} made a secret for the access key {key} of {key.organization.name}. {may}\n\n"
-        "If you do not know why, revoke the key on the page Access Keys, and look at the audit trail."
-    )
-    notify_owners(key.organization, "key.created", subject=f"{what}: {key.name}", text=text)
+    named = lazy(lambda: gettext(subject) % {"key": key.name}, str)()
+    notify_owners(key.organization, "key.created", subject=named, text=lazy(_secret_text, str)(key, by))
+
+
+def _secret_text(key: AccessKey, by: Actor) -> str:
+    if key.admin:
+        may = gettext("It can manage keys.")
+    elif key.permissions:
+        may = gettext("Its permissions: %(permissions)s.") % {"permissions": ", ".join(key.permissions)}
+    else:
+        may = gettext("Its permissions: submit only.")
+    made = gettext("%(person)s made a secret for the access key %(key)s of %(organization)s.")
+    made %= {"person": by, "key": key, "organization": key.organization.name}
+    advice = gettext("If you do not know why, revoke the key on the page Access Keys, and look at the audit trail.")
+    return f"{made} {may}\n\n{advice}"
 
 
 def revoke_key(key: AccessKey, *, by: Actor) -> None:

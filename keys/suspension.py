@@ -8,7 +8,8 @@ Nothing is deleted. Apps to the right register what they do on resume.
 from collections.abc import Callable
 
 from django.db import transaction
-from django.utils.translation import gettext_noop
+from django.utils.functional import lazy
+from django.utils.translation import gettext, gettext_noop
 
 from config.text import clean_text
 from config.times import now
@@ -17,12 +18,12 @@ from keys.models import Organization, Role, User
 from keys.notices import notify_account
 
 MAX_REASON = 300  # characters
-SUSPENDED = (
+SUSPENDED = gettext_noop(
     "The operator of this service has suspended the organization {name}.\n\nReason: {reason}\n\n"
     "Its access keys are refused, its forms say that they are not available, and its deliveries and mails wait. "
     "Nothing is deleted because of this. You can still read and export everything in the dashboard."
 )
-RESUMED = (
+RESUMED = gettext_noop(
     "The operator of this service has resumed the organization {name}.\n\n"
     "Its access keys and forms work again, and the waiting deliveries are sent now."
 )
@@ -52,7 +53,7 @@ def suspend_organization(organization: Organization, *, reason: str = "", by: Ac
         organization.suspended_reason = reason
         organization.save(update_fields=["suspended_at", "suspended_reason"])
         record_event(organization=organization, by=by, action="organization.suspended", subject=reason)
-        _mail_owners(organization, "organization.suspended", f"{organization.name} is suspended", SUSPENDED, reason)
+        _mail_owners(organization, "organization.suspended", gettext_noop("{name} is suspended"), SUSPENDED, reason)
 
 
 def resume_organization(organization: Organization, *, by: Actor) -> None:
@@ -68,7 +69,7 @@ def resume_organization(organization: Organization, *, by: Actor) -> None:
             return
         organization.refresh_from_db(fields=list(initial))
         record_event(organization=organization, by=by, action="organization.resumed", subject="")
-        _mail_owners(organization, "organization.resumed", f"{organization.name} is no longer suspended", RESUMED)
+        _mail_owners(organization, "organization.resumed", gettext_noop("{name} is no longer suspended"), RESUMED)
     for action in _on_resume:  # afterwards: a worker that still saw the suspension has committed by now
         action(organization)
 
@@ -91,7 +92,11 @@ def request_deletion(organization: Organization, *, by: Actor) -> None:
 
 def _mail_owners(organization: Organization, kind: str, subject: str, text: str, reason: str = "") -> None:
     """Mail each owner by their account: mails of a suspended organization would wait until it is resumed."""
-    filled = text.format(name=organization.name, reason=reason or "none was given")
+
+    def fill(marked: str) -> str:
+        shown = gettext(reason) or gettext("none was given")
+        return gettext(marked).format(name=organization.name, reason=shown)
+
     owning = {"memberships__organization": organization, "memberships__role": Role.OWNER}
     for owner in User.objects.filter(is_active=True, **owning).order_by("email"):
-        notify_account(owner, kind, subject=subject, text=filled)
+        notify_account(owner, kind, subject=lazy(fill, str)(subject), text=lazy(fill, str)(text))

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, Max, OuterRef
 from django.db.models.functions import Now
+from django.utils.functional import lazy
 from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, invalid
@@ -154,15 +155,32 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
 
 def _tell_owners(webhook: Webhook) -> None:
     """Mail the owners about an endpoint that receives submissions from now on."""
-    endpoint = webhook.url.partition("?")[0]  # a query may hold a token
-    form, organization = webhook.form, webhook.organization
-    subject = f"New webhook of the form {form.name}" if form else "New webhook of all forms"
-    served = f"the form “{form.name}”" if form else "all forms"
-    text = (
-        f"From now on the submissions of {served} of {organization.name} are sent to {endpoint}.\n\n"
-        "If you do not know why, disable the webhook on the page Webhooks, and look at the audit trail."
-    )
-    notify_owners(organization, "webhook.created", subject=subject, text=text)
+    subject, text = lazy(_new_subject, str)(webhook), lazy(_new_text, str)(webhook)
+    notify_owners(webhook.organization, "webhook.created", subject=subject, text=text)
+
+
+def _new_subject(webhook: Webhook) -> str:
+    if webhook.form is None:
+        return gettext("New webhook of all forms")
+    return gettext("New webhook of the form %(form)s") % {"form": webhook.form.name}
+
+
+def _new_text(webhook: Webhook) -> str:
+    if webhook.form is None:
+        text = gettext(
+            "From now on the submissions of all forms of %(organization)s are sent to %(endpoint)s.\n\n"
+            "If you do not know why, disable the webhook on the page Webhooks, and look at the audit trail."
+        )
+    else:
+        text = gettext(
+            "From now on the submissions of the form “%(form)s” of %(organization)s are sent to %(endpoint)s.\n\n"
+            "If you do not know why, disable the webhook on the page Webhooks, and look at the audit trail."
+        )
+    return text % {
+        "form": webhook.form.name if webhook.form else "",
+        "organization": webhook.organization.name,
+        "endpoint": webhook.url.partition("?")[0],  # a query may hold a token
+    }
 
 
 def _move(webhook: Webhook, status: str) -> None:

@@ -11,15 +11,17 @@ from typing import Any
 
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_noop
+from django.utils import translation
+from django.utils.translation import gettext, gettext_noop
 
 from config.times import now
 from keys.models import Role, User
+from keys.notices import mail_language
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.trail import record_disabled
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import WEBHOOK_DISABLED
-from webhooks.models import ALL_FORMS, IN_FLIGHT, Delivery, Webhook
+from webhooks.models import IN_FLIGHT, Delivery, Webhook
 from webhooks.payloads import Notice
 
 DISABLE_AFTER = dt.timedelta(days=5)  # of failures without a single success
@@ -119,13 +121,24 @@ def disable(webhook: Webhook, reason: str) -> None:
 
 def _notify_owners(webhook: Webhook) -> None:
     """Mail the organization's owners that an endpoint was disabled. Runs inside a transaction."""
-    text = (
-        f"We stopped sending to {webhook.url}\n\nReason: {webhook.disabled_reason}\n\n"
+    owners = list(_owners(webhook))
+    language = mail_language(owners)
+    with translation.override(language):
+        notice = _notice(webhook, language)
+    targets = [mail_target(owner.email) for owner in owners]
+    enqueue(WEBHOOK_DISABLED, notice, targets, organization_id=webhook.organization_id)
+
+
+def _notice(webhook: Webhook, language: str) -> Notice:
+    text = gettext(
+        "We stopped sending to %(url)s\n\nReason: %(reason)s\n\n"
         "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
     )
-    notice = Notice(f"Webhook disabled: {webhook.form.name if webhook.form else ALL_FORMS.lower()}", text)
-    targets = [mail_target(owner.email) for owner in _owners(webhook)]
-    enqueue(WEBHOOK_DISABLED, notice, targets, organization_id=webhook.organization_id)
+    if webhook.form is None:
+        subject = gettext("Webhook disabled: all forms")
+    else:
+        subject = gettext("Webhook disabled: %(form)s") % {"form": webhook.form.name}
+    return Notice(subject, text % {"url": webhook.url, "reason": webhook.shown_reason}, language)
 
 
 def _owners(webhook: Webhook) -> Iterable[User]:
