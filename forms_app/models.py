@@ -66,7 +66,7 @@ class Form(models.Model):
         choices=settings.LANGUAGES,
         default=ENGLISH,
         db_default=ENGLISH,
-        help_text="Of the hosted page, and of mails to recipients without a language of their own.",
+        help_text="Of the hosted page, and of mails to recipients who have not chosen one.",
     )
     # words: allow for ever because landed migrations contain this help_text
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")

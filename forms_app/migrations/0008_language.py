@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
                 choices=settings.LANGUAGES,
                 db_default="en",
                 default="en",
-                help_text="Of the hosted page, and of mails to recipients without a language of their own.",
+                help_text="Of the hosted page, and of mails to recipients who have not chosen one.",
                 max_length=10,
             ),
         ),
