@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 MESSAGES: Mapping[str, "StrOrPromise"] = {
     "required": gettext_lazy("%(label)s is required."),
     "invalid_choice": gettext_lazy("%(label)s must be one of its options."),
-    **{kind.check.code: kind.check.message for kind in KINDS.values() if kind.check},
 }
+
+
+def value_message(code: str) -> "StrOrPromise | None":
+    """Return the message of a wrong value of a declared field, with a place for the `label`, if this is its code."""
+    checks = (kind.check for kind in KINDS.values() if kind.check)
+    return MESSAGES.get(code) or next((check.message for check in checks if check.code == code), None)
 
 
 def check_values(
@@ -35,7 +40,7 @@ def check_values(
         else:
             code = "required" if field["required"] else None
         if code:
-            yield Detail(field["name"], code, str(MESSAGES[code]) % {"label": field["label"]}, has_subject=True)
+            yield Detail(field["name"], code, str(value_message(code)) % {"label": field["label"]}, has_subject=True)
 
 
 def _problem(field: FieldDefinition, members: Sequence[str]) -> str | None:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 _PARAGRAPHS = re.compile(r"\n{2,}")
 CODE_HEADING = gettext_lazy("Your code")  # the subject repeats it
-MAX_LINK_LABEL = 60  # characters before an address that is a line of its own
+MAX_LINK_LABEL = 60  # characters before an address that fills the rest of its line
 OPEN = gettext_lazy("Open Fieldpost")  # the button for an address that a text gives without words
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ApiError, Detail, InternalError, OriginNotAllowed, current_request_id
 from forms_app.field_definitions import MAX_NAME
-from forms_app.validation import MESSAGES as VALUE_MESSAGES
+from forms_app.validation import value_message
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -36,7 +36,6 @@ MESSAGES: Mapping[str, "StrOrPromise"] = {
 }
 # By the code of a detail, with a place for the field's label.
 DETAILS: Mapping[str, "StrOrPromise"] = {
-    **VALUE_MESSAGES,
     "file_not_allowed": gettext_lazy(
         "Files cannot be sent with this form. Remove the file from “%(label)s”, then send it again."
     ),
@@ -74,10 +73,11 @@ def _message(failure: ApiError) -> str:
 
 
 def _detail(detail: Detail, label: str) -> Detail:
-    text = DETAILS.get(detail.code)
+    of_value = value_message(detail.code)
+    text = of_value or DETAILS.get(detail.code)
     if text is None:
         return detail
     is_name = len(detail.field) < MAX_NAME  # a name that is too long says nothing to anybody
-    if not is_name and detail.code not in VALUE_MESSAGES:  # those are of declared fields only
+    if not is_name and not of_value:  # those are of declared fields only
         text = BROKEN_PAGE
     return Detail(detail.field, detail.code, str(text).replace("%(label)s", label), has_subject=True)

@@ -21,7 +21,7 @@ DATED = ('"POT-Creation-Date', '"PO-Revision-Date')
 
 
 def catalogues(root: Path, language: str) -> Iterator[Path]:
-    """Yield the catalogues of a language; the file that Django reads lies beside each, and ends in `.mo`."""
+    """Yield the catalogues of a language; the file that Django reads is next to each, and ends in `.mo`."""
     for room in ROOMS:
         yield root / room / "locale" / language / "LC_MESSAGES" / "django.po"
 

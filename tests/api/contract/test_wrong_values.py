@@ -127,7 +127,6 @@ def test_key__with_a_wrong_value__is_told_and_not_made(
 
 WRONG_WEBHOOKS: list[tuple[dict[str, Any], str, str]] = [
     ({"formId": 5}, "formId", "invalid_id"),
-    ({"formId": None}, "formId", "null"),
     ({"formId": "contact"}, "formId", "invalid_id"),
     ({"formId": unknown_id(Prefix.WEBHOOK)}, "formId", "invalid_id"),
     ({"url": 5}, "url", "invalid"),

@@ -22,7 +22,9 @@ COLOUR = FieldKind(
     "Colour",
     "Favourite colour",
     input_type="color",
-    check=Check("invalid_colour", "must be a colour", lambda value: re.fullmatch("#[0-9a-f]{6}", value) is not None),
+    check=Check(
+        "invalid_colour", "%(label)s must be a colour.", lambda value: re.fullmatch("#[0-9a-f]{6}", value) is not None
+    ),
     example="#0044cc",
     test_value="#cc4400",
 )

@@ -40,7 +40,8 @@ def test_notice__to_owners__is_mailed_to_each_active_owner_of_now() -> None:
     assert (dispatch_notices(), dispatch_notices()) == (1, 0)
     assert targets() == {("notice", first), ("notice", late.email)}
     assert set(Delivery.objects.values_list("organization", flat=True)) == {form.organization_id}
-    assert [message.body for message in Message.objects.all()] == ['{"subject":"80 %","text":"Of the hour."}']
+    body = '{"subject":"80 %","text":"Of the hour.","language":"en"}'
+    assert [message.body for message in Message.objects.all()] == [body]
 
 
 def test_notice__to_an_account__belongs_to_no_organization() -> None:
