@@ -28,8 +28,10 @@ from dashboard.guides.screens import address_for
 from dashboard.html_forms.row_form import TYPE_LABELS
 from dashboard.laptop_mails.mailbox import has_mailbox
 from forms_app.field_kinds import FieldType
+from keys.choices import within_sentence
 
 register = template.Library()
+register.filter("within_sentence", within_sentence)
 
 # The color of a state. The word next to it says the same, for users who do not see colors.
 LOOKS = {

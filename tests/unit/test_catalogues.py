@@ -1,4 +1,4 @@
-"""The catalogues of the languages are those of the source: German is whole, Arabic for visitors, the frame and the lists."""
+"""The catalogues are those of the source: German is whole, Arabic for visitors, the frame and the lists."""
 
 import shutil
 import subprocess
