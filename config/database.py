@@ -97,7 +97,7 @@ def drop_broken_connections(error: BaseException | None = None) -> None:
         if not each.in_atomic_block:
             each.close()
         pool: Any = getattr(each, "pool", None)  # only PostgreSQL has one
-        if pool is None:
+        if pool is None or pool.closed:  # not opened yet: it has no connections, and cannot be checked
             continue
         pool.check()
         if error is not None and sqlstate(error) == READ_ONLY:

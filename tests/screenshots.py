@@ -20,6 +20,8 @@ LOOKS = {
     "dark": {"viewport": DESK, "color_scheme": "dark"},
     "phone": {"viewport": PHONE, "color_scheme": "light"},
     "phone-dark": {"viewport": PHONE, "color_scheme": "dark"},
+    "german": {"viewport": DESK, "color_scheme": "light", "locale": "de-DE"},
+    "arabic": {"viewport": DESK, "color_scheme": "light", "locale": "ar"},
 }
 IN_THE_README = {"overview-light": "overview", "form-build-dark": "builder", "submissions-form-light": "submissions"}
 
