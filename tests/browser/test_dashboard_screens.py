@@ -41,10 +41,11 @@ def test_screens__of_somebody_outside__are_accessible_and_quiet(
         assert complaints == []
 
 
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
 def test_screens__on_a_phone__never_scroll_sideways(
-    browser: Browser, service: Application, furnished: Furnished
+    browser: Browser, service: Application, furnished: Furnished, language: str
 ) -> None:
-    phone = {"viewport": {"width": 360, "height": 740}}
+    phone = {"viewport": {"width": 360, "height": 740}, "locale": language}
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **phone) as (page, _):
         wide = []
         for name, path in furnished.paths():

@@ -52,10 +52,12 @@ def test_phone__opens_the_menu_as_a_drawer__with_and_without_scripts(
         assert complaints == []
 
 
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
 def test_phone__on_every_screen__has_a_bar_of_64_px_at_most_and_nothing_out_of_sight(
-    browser: Browser, service: Application, furnished: Furnished
+    browser: Browser, service: Application, furnished: Furnished, language: str
 ) -> None:
-    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **PHONE) as (page, _):
+    phone = {**PHONE, "locale": language}
+    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **phone) as (page, _):
         found = []
         for name, path in furnished.paths():
             page.goto(path)
