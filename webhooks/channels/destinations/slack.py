@@ -1,0 +1,78 @@
+"""
+Slack, by the address of an incoming webhook.
+
+https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+https://docs.slack.dev/reference/block-kit/blocks
+"""
+
+import re
+from typing import Any
+
+from django.utils.translation import gettext, gettext_noop
+
+from config.api.serializers import StrictSerializer, TextField
+from webhooks.channels.destinations.base import Config, Kind, Request, post_json
+from webhooks.channels.destinations.submitted import Submitted, cut
+from webhooks.channels.destinations.urls import read_pinned, without_secret
+from webhooks.models import MAX_URL
+
+HOSTS = ("hooks.slack.com", "hooks.slack-gov.com")
+PATH = re.compile(r"/services/[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]+")
+EXAMPLE = "https://hooks.slack.com/services/T…/B…/…"
+MOST_ROWS = 40  # a message has at most 50 blocks
+MOST_TITLE = 150  # characters of a header
+MOST_TEXT = 1_400  # of a section, which has 3,000; an escaped character can be 5
+
+
+class SlackConfig(StrictSerializer):
+    url = TextField(trim_whitespace=False, max_length=MAX_URL)
+
+    def validate_url(self, url: str) -> str:
+        read_pinned(url, HOSTS, PATH, EXAMPLE)
+        return url
+
+
+class Slack(Kind):
+    """Messages of blocks. Values are plain text, in which Slack reads no markup."""
+
+    name = "slack"
+    label = "Slack"
+    config_class = SlackConfig
+    secrets = ("url",)
+    pace = 1.0
+    # 404: no_service, channel_not_found, no_team; 410: channel_is_archived. Only a new address helps.
+    refused = frozenset({401, 403, 404, 410})
+    reason = gettext_noop(
+        "Slack does not accept the address any more. Make a new incoming webhook and paste its address."
+    )
+
+    def render(self, submitted: Submitted, config: Config) -> Request:
+        """Return the message, with a text for notifications."""
+        rows = submitted.rows()
+        blocks = [
+            {"type": "header", "text": plain(cut(submitted.title, MOST_TITLE))},
+            *(
+                {"type": "section", "text": plain(f"{cut(label, 200)}\n{cut(value, MOST_TEXT)}")}
+                for label, value in rows[:MOST_ROWS]
+            ),
+        ]
+        if submitted.url:
+            link = f"<{submitted.url}|{escaped(gettext('Open the submission'))}>"
+            blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": link}})
+        message = {
+            "text": escaped(cut(submitted.title, MOST_TITLE)),
+            "blocks": blocks,
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
+        return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+
+def plain(text: str) -> dict[str, Any]:
+    """Return a text object without markup and without emoji codes."""
+    return {"type": "plain_text", "text": escaped(text), "emoji": False}
+
+
+def escaped(text: str) -> str:
+    """Return a text without Slack's control characters: `<!channel>` and `<@U1>` ping nobody."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
