@@ -27,11 +27,13 @@ PATH_PREFIXES = {
     "submissions": Prefix.SUBMISSION,
     "keys": Prefix.ACCESS_KEY,
     "webhooks": Prefix.WEBHOOK,
+    "destinations": Prefix.DESTINATION,
     "deliveries": Prefix.DELIVERY,
 }
 PARAMETER_TEXTS = {
     "formId": "Only those of this form.",
     "from": "From this day (UTC) or time on.",
+    "kind": "Only those of this kind.",
     "q": "Only those with this text in a value; upper and lower case are equal.",
     "status": "Only those with this status.",
     "to": "Up to this day (UTC) or time, itself included.",
