@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from config.api.errors import Conflict, Detail, ValidationFailed
 from config.api.ratelimit import take_share
 from config.nudge import DELIVER, nudge
-from config.secrets.encryption import decrypt
+from config.secrets.encryption import CannotDecrypt, decrypt
 from config.times import now
 from forms_app.models import Form
 from keys.audit import record_event
@@ -65,7 +65,8 @@ def change_destination(destination: Destination, values: dict[str, Any]) -> Dest
     """
     Change `name`, `config` (as a whole) or `status`. Raises what `check_new_destination` raises about a config.
 
-    A new config releases what a destination that needed attention has held. Disabling cancels pending and held deliveries.
+    A new config releases what a destination that needed attention has held. Disabling cancels pending and held
+    deliveries.
     """
     config = _checked(destination.form, destination.kind, values["config"]) if "config" in values else None
     with transaction.atomic():
@@ -129,9 +130,11 @@ def send_test_to(destination: Destination) -> Delivery:
 
 
 def config_of(destination: Destination) -> Config:
-    """Return the config as it is shown: each secret is a hint."""
-    kind = KINDS.get(destination.kind)
-    return kind.shown(json.loads(decrypt(destination.config))) if kind is not None else {}
+    """Return the config as it is shown: each secret is a hint. {} if it cannot be read: that must not stop a list."""
+    try:
+        return KINDS[destination.kind].shown(json.loads(decrypt(destination.config)))
+    except (KeyError, CannotDecrypt):
+        return {}
 
 
 def _checked(form: Form | None, kind: str, config: Any) -> Config:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -19,7 +20,7 @@ CONFIG = {"type": "object", "additionalProperties": True}
 class ConfigField(serializers.Field[Any, Any, Any, Any]):
     """An object, whose members are those of the kind; the kind reads them."""
 
-    default_error_messages = {"invalid": "Must be an object."}
+    default_error_messages = {"invalid": gettext_lazy("Must be an object.")}
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):

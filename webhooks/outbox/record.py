@@ -52,7 +52,9 @@ def record(results: Sequence[Result]) -> None:
 
 def _record_made(made: Sequence[Result]) -> None:
     with transaction.atomic():
-        locked = {name: CHANNELS[name].lock(_noted(own)) for name, own in _by_channel(made).items()}
+        by_channel = _by_channel(made)
+        # In the registry's order, the same in every transaction: two channels lock different tables.
+        locked = {name: CHANNELS[name].lock(_noted(by_channel[name])) for name in CHANNELS if name in by_channel}
         tokens = _lock_deliveries(made)
         there = sorted((r for r in made if r.claim.delivery.pk in tokens), key=lambda each: each.started_at)
         valid = [r for r in there if tokens[r.claim.delivery.pk] == r.claim.token]
@@ -213,7 +215,9 @@ def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]
 
 def _lock_destinations(results: Sequence[Result]) -> dict[uuid.UUID | None, Destination]:
     ids = {pk for result in results if (pk := result.claim.delivery.destination_id)}
-    rows = Destination.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True) if ids else []
+    if not ids:
+        return {}
+    rows = Destination.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {destination.pk: destination for destination in rows}
 
 

@@ -59,7 +59,7 @@ def test_destination__created_read_listed_changed_deleted__shows_no_secret(api: 
         foreign = api.request(method, path, stranger.key, **({"json": {"name": "x"}} if method == "PATCH" else {}))
         assert (foreign.status, foreign.json()) == (403, UNAUTHORIZED)
     assert api.get("/api/destinations", stranger.key).json()["data"] == []
-    stored = Destination.objects.values_list("config", flat=True).get(name="Sales")
+    stored = Destination.objects.values_list("config", flat=True).get(organization=tenant.organization)
     assert stored.startswith("enc1:")
     assert "hooks.slack.com" not in stored
     gone = api.delete(path, tenant.key).json()

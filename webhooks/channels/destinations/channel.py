@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy
@@ -57,7 +57,8 @@ class DestinationChannel(Channel[Sending]):
             return {}
         by_form: dict[tuple[uuid.UUID, uuid.UUID | None], list[Destination]] = defaultdict(list)
         served = Q(form=None) | Q(form__in={row.form_id for row in rows})
-        for found in Destination.objects.filter(served, organization__in={row.organization_id for row in rows}):
+        owners = {row.organization_id for row in rows}
+        for found in _with_present_status(Destination.objects.filter(served, organization__in=owners).defer("config")):
             by_form[found.organization_id, found.form_id].append(found)
         if not by_form:
             return {}
@@ -125,6 +126,22 @@ class DestinationChannel(Channel[Sending]):
     def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Destination]) -> None:
         """Hold, release and pace destinations."""
         health.note_outcomes(noted, locked)
+
+
+def _with_present_status(rows: QuerySet[Destination]) -> list[Destination]:
+    """
+    Return the destinations, those that need attention locked.
+
+    Otherwise a correction could release the held deliveries before these are committed, which would stay held.
+    """
+    found = list(rows.order_by("pk"))
+    held = [each.pk for each in found if each.status == Destination.Status.NEEDS_ATTENTION]
+    if held:
+        locked = Destination.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True)
+        statuses = dict(locked.values_list("pk", "status"))
+        for each in found:
+            each.status = statuses.get(each.pk, each.status)
+    return found
 
 
 def _destination_of(delivery: Delivery) -> Destination:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.destinations.base import Config, Kind, Request, post_json
-from webhooks.channels.destinations.submitted import Submitted, cut
+from webhooks.channels.destinations.submitted import Submitted, cut_escaped
 from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.channels.outcome import Outcome
 from webhooks.models import MAX_URL
@@ -52,7 +52,7 @@ class Discord(Kind):
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message."""
         embed: dict[str, Any] = {
-            "title": cut_escaped(submitted.title, MOST_TITLE),
+            "title": cut_escaped(submitted.title, MOST_TITLE, escaped),
             "timestamp": submitted.created_at,
             "fields": fields_of(submitted),
         }
@@ -77,22 +77,13 @@ def fields_of(submitted: Submitted) -> list[dict[str, Any]]:
     """Return the fields of the embed, within the bounds of one and of all together."""
     fields, left = [], MOST_IN_ALL
     for label, value in submitted.rows()[:MOST_ROWS]:
-        name = cut_escaped(label, MOST_NAME)
-        text = cut_escaped(value, min(MOST_VALUE, left - len(name)))
+        name = cut_escaped(label, MOST_NAME, escaped)
+        text = cut_escaped(value, min(MOST_VALUE, left - len(name)), escaped)
         left -= len(name) + len(text)
         fields.append({"name": name, "value": text, "inline": False})
         if left < MOST_NAME + 100:
             break
     return fields
-
-
-def cut_escaped(text: str, most: int) -> str:
-    """Return the text with its markup escaped, in at most so many characters, and no escape cut in two."""
-    found = escaped(text)
-    while len(found) > most:
-        text = cut(text, max(1, len(text) - max(1, (len(found) - most) // 2)))
-        found = escaped(text)
-    return found
 
 
 def escaped(text: str) -> str:

@@ -35,6 +35,7 @@ from webhooks.channels.connection import MAX_ANSWER_BYTES
 from webhooks.channels.destinations.base import JSON, USER_AGENT, Config, Kind, Request, hint
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
+from webhooks.models import ErrorClass
 
 TOKENS = "https://oauth2.googleapis.com/token"
 SHEETS = "https://sheets.googleapis.com/v4/spreadsheets"
@@ -42,6 +43,7 @@ SCOPE = "https://www.googleapis.com/auth/spreadsheets"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASKED_SECONDS = 3600  # for which a token is asked; Google's most
 KEPT_SECONDS = 3000.0
+ENOUGH_SECONDS = 15.0  # no further request of the same row begins after this; one takes 15 at most
 MOST_TOKENS = 256
 MOST_COLUMNS = 200  # a page may send any names: what is over goes into one column
 MOST_CELL = 50_000  # characters
@@ -122,19 +124,21 @@ class GoogleSheets(Kind):
         """Get a token, read the headers, add those that are missing, and append the row."""
         assert request.config is not None  # noqa: S101 - as `render` made it
         assert request.submitted is not None  # noqa: S101
-        outcome = self._append(request.config, request.submitted, endpoint)
+        started = time.monotonic()
+        outcome = self._append(request.config, request.submitted, endpoint, started)
         if outcome.status == 401 and TOKENS_KEPT.forget(request.config["credentials"]):
-            outcome = self._append(request.config, request.submitted, endpoint)  # it was an old token
+            outcome = self._append(request.config, request.submitted, endpoint, started)  # it was an old token
         return outcome
 
-    def _append(self, config: Mapping[str, Any], submitted: Submitted, endpoint: str) -> Outcome:
-        started = time.monotonic()
+    def _append(self, config: Mapping[str, Any], submitted: Submitted, endpoint: str, started: float) -> Outcome:
         token, failure = TOKENS_KEPT.token_of(config["credentials"])
         if failure is not None:
             return failure
         headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON, "User-Agent": USER_AGENT}
 
         def call(method: str, url: str, value: Any = None) -> Outcome:
+            if time.monotonic() - started > ENOUGH_SECONDS:
+                return Outcome(False, None, 0, ErrorClass.TIMEOUT.value)
             body = b"" if value is None else dump_json(value).encode()
             return http.post(url, body, headers, endpoint=endpoint, method=method, kept=MAX_ANSWER_BYTES)
 
@@ -190,7 +194,7 @@ class Tokens:
             # The answer of a success would hold the token.
             kept = "" if outcome.succeeded else outcome.response_excerpt[:EXCERPT_BYTES]
             failed = replace(outcome, succeeded=False, gone=False, response_excerpt=kept, refused=refused)
-            return "", replace(failed, error=outcome.error or "invalid_response")
+            return "", replace(failed, error=outcome.error or ErrorClass.INVALID_RESPONSE.value)
         with self._lock:
             self._kept[name] = (token, time.monotonic() + KEPT_SECONDS)
             while len(self._kept) > MOST_TOKENS:

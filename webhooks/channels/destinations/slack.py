@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.destinations.base import Config, Kind, Request, post_json
-from webhooks.channels.destinations.submitted import Submitted, cut
+from webhooks.channels.destinations.submitted import Submitted, cut_escaped
 from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.models import MAX_URL
 
@@ -21,7 +21,7 @@ PATH = re.compile(r"/services/[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]+")
 EXAMPLE = "https://hooks.slack.com/services/T…/B…/…"
 MOST_ROWS = 40  # a message has at most 50 blocks
 MOST_TITLE = 150  # characters of a header
-MOST_TEXT = 1_400  # of a section, which has 3,000; an escaped character can be 5
+MOST_LABEL, MOST_VALUE = 200, 2_700  # of a section, which has 3,000
 
 
 class SlackConfig(StrictSerializer):
@@ -48,11 +48,11 @@ class Slack(Kind):
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message, with a text for notifications."""
-        rows = submitted.rows()
+        title, rows = short(submitted.title, MOST_TITLE), submitted.rows()
         blocks = [
-            {"type": "header", "text": plain(cut(submitted.title, MOST_TITLE))},
+            {"type": "header", "text": plain(title)},
             *(
-                {"type": "section", "text": plain(f"{cut(label, 200)}\n{cut(value, MOST_TEXT)}")}
+                {"type": "section", "text": plain(f"{short(label, MOST_LABEL)}\n{short(value, MOST_VALUE)}")}
                 for label, value in rows[:MOST_ROWS]
             ),
         ]
@@ -60,7 +60,7 @@ class Slack(Kind):
             link = f"<{submitted.url}|{escaped(gettext('Open the submission'))}>"
             blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": link}})
         message = {
-            "text": escaped(cut(submitted.title, MOST_TITLE)),
+            "text": title,
             "blocks": blocks,
             "unfurl_links": False,
             "unfurl_media": False,
@@ -69,8 +69,13 @@ class Slack(Kind):
 
 
 def plain(text: str) -> dict[str, Any]:
-    """Return a text object without markup and without emoji codes."""
-    return {"type": "plain_text", "text": escaped(text), "emoji": False}
+    """Return a text object of an escaped text, without markup and without emoji codes."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def short(text: str, most: int) -> str:
+    """Return the escaped text in at most so many characters."""
+    return cut_escaped(text, most, escaped)
 
 
 def escaped(text: str) -> str:

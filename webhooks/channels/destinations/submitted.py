@@ -1,6 +1,7 @@
 """A submission as every kind of destination sees it: a stored one, or the example of a test event."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -31,7 +32,7 @@ class Submitted:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return label and value of what has a value, in the order of the form."""
-        return [(self.labels.get(name) or name, value) for name, value in self.data.items() if value]
+        return [(self.labels.get(name) or name, value) for name, value in self.data.items() if value.strip()]
 
 
 def submitted_of(delivery: Delivery) -> Submitted:
@@ -48,3 +49,11 @@ def submitted_of(delivery: Delivery) -> Submitted:
 def cut(text: str, most: int) -> str:
     """Return a text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + CUT
+
+
+def cut_escaped(text: str, most: int, escaped: Callable[[str], str]) -> str:
+    """Return the escaped text in at most so many characters, and no escape cut in two."""
+    text = cut(text, most)
+    while len(found := escaped(text)) > most:
+        text = cut(text, max(1, len(text) - max(1, (len(found) - most) // 6)))
+    return found

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
+from submissions.json_text import dump_json
 from webhooks.channels.destinations.base import Config, Kind, Request, post_json
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.destinations.urls import read_pinned, without_secret
@@ -20,7 +21,7 @@ from webhooks.models import MAX_URL
 HOSTS = (".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us")
 PATH = re.compile(r"/(?:workflows|powerautomate)/[!-~]+[?&]sig=[!-~]+")
 EXAMPLE = "https://….api.powerplatform.com/powerautomate/…&sig=…"
-MOST_BYTES = 24_000  # of values; a message has at most 28 KB
+MOST_BYTES = 24_000  # of values in JSON; a message has at most 28 KB
 MOST_TITLE, MOST_LABEL, MOST_VALUE, MOST_ROWS = 200, 200, 2_000, 50
 
 
@@ -67,7 +68,7 @@ def rows_of(submitted: Submitted) -> list[dict[str, Any]]:
     blocks, left = [], MOST_BYTES
     for label, value in submitted.rows()[:MOST_ROWS]:
         name, text = cut(label, MOST_LABEL), cut(value, MOST_VALUE)
-        left -= len(name.encode()) + len(text.encode()) + 200
+        left -= len(dump_json([name, text]).encode()) + 200  # escapes count, and what is around the texts
         if left < 0:
             break
         blocks += [text_block(name, weight="Bolder"), text_block(text)]

@@ -38,6 +38,11 @@ SUBMITTED = Submitted(
 LONG = Submitted(
     "F" * 300, "sub_1", "2026-11-23T00:00:00.000Z", {f"f{n}" * 60: "ä<😀" * 3000 for n in range(90)}, {}, URL
 )
+TIME = "2026-11-23T00:00:00.000Z"
+ESCAPED = [
+    Submitted(one * 300, "sub_1", TIME, {one * 90: one * 9000, "a": one * 9000}, {}, URL)
+    for one in ("&", "*", '"', "\\")
+]
 CONFIGS: dict[str, dict[str, Any]] = {
     "slack": {"url": "https://hooks.slack.com/services/T1/B1/secret"},
     "discord": {"url": "https://discord.com/api/webhooks/123456789012345678/aaaaaaaaaaaaaaaaaaaaaaaa_secret"},
@@ -137,19 +142,21 @@ def test_ntfy__message__is_json_to_the_root_with_the_token(vendor: Receiver) -> 
     assert (vendor.requests[0].path, vendor.requests[0].headers["authorization"]) == ("/", "Bearer tk_secret")
 
 
-def test_long_submission__every_chat__stays_within_the_bounds_of_its_service(vendor: Receiver) -> None:
-    slack = sent_by(vendor, "slack", LONG)
+@pytest.mark.parametrize("long", [LONG, *ESCAPED])
+def test_long_submission__every_chat__stays_within_the_bounds_of_its_service(vendor: Receiver, long: Submitted) -> None:
+    slack = sent_by(vendor, "slack", long)
+    assert len(slack["blocks"][0]["text"]["text"]) <= 150
     assert len(slack["blocks"]) <= 50
     assert max(len(block["text"]["text"]) for block in slack["blocks"]) <= 3000
-    embed = sent_by(vendor, "discord", LONG)["embeds"][0]
+    embed = sent_by(vendor, "discord", long)["embeds"][0]
     assert max(len(field["value"]) for field in embed["fields"]) <= 1024
     assert sum(len(field["name"]) + len(field["value"]) for field in embed["fields"]) + len(embed["title"]) <= 6000
-    sent_by(vendor, "teams", LONG)
+    sent_by(vendor, "teams", long)
     assert len(vendor.requests[-1].body) <= 28_000
-    telegram = sent_by(vendor, "telegram", LONG)["text"]
+    telegram = sent_by(vendor, "telegram", long)["text"]
     assert len(telegram.encode("utf-16-le")) <= 2 * 4096
     assert telegram.endswith(URL)
-    assert len(sent_by(vendor, "ntfy", LONG)["message"].encode()) <= 4096
+    assert len(sent_by(vendor, "ntfy", long)["message"].encode()) <= 4096
 
 
 @pytest.mark.parametrize("name", CONFIGS)
