@@ -50,6 +50,7 @@ MOST_CELL = 50_000  # characters
 OWN_COLUMNS = ("Submission ID", "Submitted at")
 OTHERS = "Other values"
 ID = re.compile(r"[A-Za-z0-9_-]{20,100}")
+TOKEN = re.compile(r"[!-~]{1,4096}")
 EMAIL = re.compile(r"[a-z0-9.-]{1,150}@[a-z0-9.-]{1,100}\.gserviceaccount\.com")
 NO_ACCESS = gettext_noop(
     "Google refused access to the sheet. Share it with the address of the service account, as an editor."
@@ -227,7 +228,7 @@ def _token_in(outcome: Outcome) -> str:
         token = json.loads(outcome.response_excerpt)["access_token"]
     except (ValueError, TypeError, KeyError):
         return ""
-    return token if isinstance(token, str) and re.fullmatch(r"[!-~]{1,4096}", token) else ""
+    return token if isinstance(token, str) and TOKEN.fullmatch(token) else ""
 
 
 def _assertion(credentials: Mapping[str, str]) -> str:

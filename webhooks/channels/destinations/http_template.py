@@ -24,7 +24,7 @@ NAMES = ("form.name", "submission.id", "submission.createdAt")
 OPENING, CLOSING = "{{", "}}"
 _PLACEHOLDER = re.compile(r"\{\{((?:[^{}\"]|\"[^\"]*\")*)\}\}")
 _FILTER = re.compile(r"\s*\|\s*(?:default:\s*\"([^\"]*)\"|truncate:\s*(\d{1,5}))")
-_NAME = re.compile(r"\s*(data\.[^|{}\"]+?|form\.name|submission\.(?:id|createdAt))\s*(?=\||\Z)")
+_NAME = re.compile(r"\s*(data\.[^|{}\"]+|form\.name|submission\.(?:id|createdAt))")
 
 
 class TemplateRefused(ValueError):
@@ -111,7 +111,8 @@ def names_in(template: Any) -> Iterator[str]:
 def _read(inner: str) -> tuple[str, str, int | None]:
     """Return name, default and length of a placeholder. Raises TemplateRefused."""
     named = _NAME.match(inner)
-    if named is None:
+    name = named[1].rstrip() if named is not None else ""
+    if named is None or name == "data.":
         raise _unknown(inner)
     position, default, length = named.end(), "", None
     while found := _FILTER.match(inner, position):
@@ -122,7 +123,7 @@ def _read(inner: str) -> tuple[str, str, int | None]:
         position = found.end()
     if inner[position:].strip() or (length is not None and not 1 <= length <= MOST_TRUNCATE):
         raise _unknown(inner)
-    return named[1], default, length
+    return name, default, length
 
 
 def _unknown(text: str) -> TemplateRefused:

@@ -19,7 +19,7 @@ from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.models import MAX_URL
 
 HOSTS = (".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us")
-PATH = re.compile(r"/(?:workflows|powerautomate)/[!-~]+[?&]sig=[!-~]+")
+PATH = re.compile(r"/(?:workflows|powerautomate)/(?=[!-~]*[?&]sig=[!-~])[!-~]+")
 EXAMPLE = "https://….api.powerplatform.com/powerautomate/…&sig=…"
 MOST_BYTES = 24_000  # of values in JSON; a message has at most 28 KB
 MOST_TITLE, MOST_LABEL, MOST_VALUE, MOST_ROWS = 200, 200, 2_000, 50
