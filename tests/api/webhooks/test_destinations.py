@@ -56,7 +56,8 @@ def test_destination__created_read_listed_changed_deleted__shows_no_secret(api: 
         failure("conflict", "This destination is disabled. Activate it first."),
     )
     for method in ("GET", "PATCH", "DELETE"):
-        foreign = api.request(method, path, stranger.key, **({"json": {"name": "x"}} if method == "PATCH" else {}))
+        options: dict[str, Any] = {"json": {"name": "x"}} if method == "PATCH" else {}
+        foreign = api.request(method, path, stranger.key, **options)
         assert (foreign.status, foreign.json()) == (403, UNAUTHORIZED)
     assert api.get("/api/destinations", stranger.key).json()["data"] == []
     stored = Destination.objects.values_list("config", flat=True).get(organization=tenant.organization)

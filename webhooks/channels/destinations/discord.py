@@ -75,7 +75,8 @@ class Discord(Kind):
 
 def fields_of(submitted: Submitted) -> list[dict[str, Any]]:
     """Return the fields of the embed, within the bounds of one and of all together."""
-    fields, left = [], MOST_IN_ALL
+    fields: list[dict[str, Any]] = []
+    left = MOST_IN_ALL
     for label, value in submitted.rows()[:MOST_ROWS]:
         name = cut_escaped(label, MOST_NAME, escaped)
         text = cut_escaped(value, min(MOST_VALUE, left - len(name)), escaped)

@@ -51,7 +51,7 @@ def note_outcomes(noted: Sequence[Noted], locked: Locked) -> None:
     """Hold or release destinations by the outcomes, and set when each may be sent to again."""
     by_destination: dict[uuid.UUID, list[Noted]] = defaultdict(list)
     for delivery, outcome in noted:
-        if delivery.destination_id in locked:
+        if delivery.destination_id is not None and delivery.destination_id in locked:
             by_destination[delivery.destination_id].append((delivery, outcome))
     for pk, own in by_destination.items():
         destination = locked[pk]

@@ -65,7 +65,8 @@ class Teams(Kind):
 
 def rows_of(submitted: Submitted) -> list[dict[str, Any]]:
     """Return a label and a value for each, until the message is full."""
-    blocks, left = [], MOST_BYTES
+    blocks: list[dict[str, Any]] = []
+    left = MOST_BYTES
     for label, value in submitted.rows()[:MOST_ROWS]:
         name, text = cut(label, MOST_LABEL), cut(value, MOST_VALUE)
         left -= len(dump_json([name, text]).encode()) + 200  # escapes count, and what is around the texts
