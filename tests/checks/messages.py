@@ -16,7 +16,13 @@ from tests.checks.sources import ROOT
 ROOMS = ("config", "dashboard", "forms_app", "keys", "submissions", "templates", "webhooks")
 LANGUAGES = ("de", "ar")
 ELSEWHERE = (".*", "build", "data", "deploy", "docs", "tests", "migrations", "static")
-SETTINGS = {"SECRET_KEY": "x" * 50, "DATABASE_URL": "sqlite://:memory:", "DATA_DIR": "build/messages", "DEBUG": "1"}
+SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "SECRET_KEY": "x" * 50,
+    "DATABASE_URL": "sqlite://:memory:",
+    "DATA_DIR": "build/messages",
+    "DEBUG": "1",
+}
 DATED = ('"POT-Creation-Date', '"PO-Revision-Date')
 
 

@@ -19,6 +19,7 @@ SIGN_UP = "/account/signup/"
 CONFIRM = "/account/confirm-email/"
 FORGOT = "/account/password/reset/"
 ANSWER = re.compile(r"is your Fieldpost code$|^You already have an account|^No account with")  # subjects
+CODE = re.compile(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", re.MULTILINE)  # alone on its line, in every language
 REAUTHENTICATE = "/account/reauthenticate/"
 
 
@@ -30,12 +31,13 @@ def mailed_code(smtp: MailReceiver, email: str, count: int = 1) -> str:
     """Return the code of the latest of `count` mails that answer a page. Notices are not counted."""
 
     def arrived() -> list[str]:
-        answers = [mail for mail in smtp.to(email) if ANSWER.search(str(mail.message["Subject"]))]
+        texts = [(str(mail.message["Subject"]), text_part(mail).replace("\r", "")) for mail in smtp.to(email)]
+        answers = [text for subject, text in texts if ANSWER.search(subject) or CODE.search(text)]
         assert len(answers) >= count, f"{len(answers)} answers came"
-        return [text_part(mail) for mail in answers]
+        return answers
 
-    text = eventually(arrived, 10.0, f"{count} answers to {email}")[-1].replace("\r", "")
-    found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", text, re.MULTILINE)
+    text = eventually(arrived, 10.0, f"{count} answers to {email}")[-1]
+    found = CODE.search(text)
     assert found, text
     return found[1]
 

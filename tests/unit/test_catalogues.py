@@ -12,7 +12,7 @@ import pytest
 from tests.checks.messages import LANGUAGES, ROOMS, catalogues, write
 from tests.services.processes import ROOT
 
-# Hosted pages and the mails to visitors, and the frame and the lists of the dashboard. The rest is English in Arabic.
+# Hosted pages and the mails to visitors, and the frame and the lists of the dashboard: never English in Arabic.
 WHOLE_IN_ARABIC = (
     "dashboard/design/menu.py",
     "dashboard/html_forms/language.py",
