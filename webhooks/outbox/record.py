@@ -40,8 +40,8 @@ def record(results: Sequence[Result]) -> None:
     """
     Record the outcomes of attempts, in one transaction.
 
-    Locks webhooks, deliveries, then tallies, each in key order, as every transaction here does. Skips results whose
-    delivery was deleted meanwhile.
+    Locks webhooks, destinations, deliveries, then tallies, each in key order, as every transaction here does. Skips
+    results whose delivery was deleted meanwhile.
     """
     made = [result for result in results if result.outcome.error != ErrorClass.CANCELED]
     if canceled := [result for result in results if result.outcome.error == ErrorClass.CANCELED]:
@@ -180,8 +180,8 @@ def _cancel(results: Sequence[Result]) -> None:
     """Cancel or hold deliveries; those marked as not spam, or activated, since their claim stay pending."""
     with transaction.atomic():
         webhooks = _lock_webhooks(results)
-        destinations = _lock_destinations(results)
         spam = _lock_submissions(results)
+        destinations = _lock_destinations(results)  # after the submissions, as dispatch does
         for result in sorted(results, key=lambda each: each.claim.delivery.pk):
             delivery = result.claim.delivery
             if delivery.webhook_id is not None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
 from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy
@@ -76,10 +76,12 @@ class DestinationChannel(Channel[Sending]):
     def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
         """Return the limit of each destination's kind; none while its service has asked us to wait."""
         ids = [pk for pk in map(_id_of, targets) if pk is not None]
-        late = Destination.objects.filter(quiet_until__gt=Now() + dt.timedelta(seconds=LONGEST_PACE))
-        quiet = set(late.filter(pk__in=ids).values_list("pk", flat=True))
-        kinds = Destination.objects.filter(pk__in=ids).values_list("pk", "kind")
-        return {encode_id(Prefix.DESTINATION, pk): 0 if pk in quiet else _in_flight(kind) for pk, kind in kinds}
+        is_quiet = Q(quiet_until__gt=Now() + dt.timedelta(seconds=LONGEST_PACE))
+        found = Destination.objects.filter(pk__in=ids).annotate(is_quiet=Case(When(is_quiet, then=1), default=0))
+        return {
+            encode_id(Prefix.DESTINATION, pk): 0 if is_quiet else _in_flight(kind)
+            for pk, kind, is_quiet in found.values_list("pk", "kind", "is_quiet")
+        }
 
     def gate(self, delivery: Delivery) -> Delivery.Status:
         """Return HELD while the destination needs attention, unless it is a test, and CANCELED if it is disabled."""
@@ -107,7 +109,7 @@ class DestinationChannel(Channel[Sending]):
     def send(self, rendered: Sequence[Sending]) -> Outcome:
         """Send the one request when its turn has come: one at a time, so that the wait keeps the pace."""
         (sending,) = rendered
-        if sending.kind.pace and sending.quiet_until is not None:
+        if sending.quiet_until is not None:
             time.sleep(max(0.0, min((sending.quiet_until - now()).total_seconds(), LONGEST_PACE)))
         return sending.kind.send(sending.request, sending.endpoint)
 

@@ -21,7 +21,8 @@ from webhooks.events import TEST, event_named
 from webhooks.models import Delivery, Destination
 
 Locked = Mapping[uuid.UUID, Destination]
-ACTIVE, NEEDS_ATTENTION = Destination.Status.ACTIVE, Destination.Status.NEEDS_ATTENTION
+ACTIVE, DISABLED = Destination.Status.ACTIVE, Destination.Status.DISABLED
+NEEDS_ATTENTION = Destination.Status.NEEDS_ATTENTION
 PENDING, HELD = Delivery.Status.PENDING, Delivery.Status.HELD
 TOO_MANY = 429
 MOST_QUIET_SECONDS = 3600.0  # that one answer can stop all deliveries of a destination
@@ -41,10 +42,16 @@ def is_about_present_config(delivery: Delivery, locked: Locked) -> bool:
 
 
 def is_held(delivery: Delivery, outcome: Outcome, locked: Locked) -> bool:
-    """Return whether a failed delivery waits for a correction. A test is over, whatever its result."""
+    """
+    Return whether a failed delivery waits for a correction.
+
+    A test is over, whatever its result. A delivery to a destination that somebody disabled meanwhile is not held: its
+    next claim cancels it.
+    """
     if not outcome.refused or event_named(delivery.event).is_tried_once:
         return False
-    return is_about_present_config(delivery, locked)
+    found = locked.get(delivery.destination_id) if delivery.destination_id else None
+    return found is not None and found.status != DISABLED and is_about_present_config(delivery, locked)
 
 
 def note_outcomes(noted: Sequence[Noted], locked: Locked) -> None:
@@ -71,7 +78,10 @@ def _note_quiet(destination: Destination, outcomes: Sequence[Outcome]) -> None:
     kind = KINDS.get(destination.kind)
     seconds = max([kind.pace if kind else 0.0, *(min(wait, MOST_QUIET_SECONDS) for wait in waits)])
     if seconds:
-        Destination.objects.filter(pk=destination.pk).update(quiet_until=Now() + dt.timedelta(seconds=seconds))
+        until = Now() + dt.timedelta(seconds=seconds)
+        # A longer wait stays: several requests may be in flight, and their answers come in any order.
+        earlier = Destination.objects.filter(pk=destination.pk).exclude(quiet_until__gt=until)
+        earlier.update(quiet_until=until)
 
 
 def need_attention(destination: Destination, reason: str) -> None:
@@ -88,9 +98,9 @@ def need_attention(destination: Destination, reason: str) -> None:
 
 
 def release(destination: Destination) -> None:
-    """Make a locked destination active, and its held deliveries due, in a new round of attempts."""
-    destination.status, destination.disabled_reason, destination.quiet_until = ACTIVE, "", None
-    destination.save(update_fields=["status", "disabled_reason", "quiet_until"])
+    """Make a locked destination active, and its held deliveries due, in a new round of attempts. Its pace stays."""
+    destination.status, destination.disabled_reason = ACTIVE, ""
+    destination.save(update_fields=["status", "disabled_reason"])
     held = destination.deliveries.filter(status=HELD)
     held.update(status=PENDING, next_attempt_at=Now(), attempt_count=0)
     transaction.on_commit(lambda: nudge(DELIVER))
