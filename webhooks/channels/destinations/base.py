@@ -1,8 +1,9 @@
 """The interface of a kind of destination. A new kind is one file and one line in `kinds.py`."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from config.api.errors import Detail, ValidationFailed
@@ -28,17 +29,18 @@ class Request:
     """
     One request. `shown_url` is the URL for the log, without secrets; `secret_headers` are left out there.
 
-    `config` and `submitted` are for a kind that sends more than this one request.
+    `config` and `submitted` are for a kind that sends more than this one request. Its `repr` shows neither secrets nor
+    submitted values: it may be in a log of errors.
     """
 
-    url: str
-    body: bytes
-    headers: dict[str, str]
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
     shown_url: str
     method: str = "POST"
     secret_headers: tuple[str, ...] = ()
-    config: Mapping[str, Any] | None = None
-    submitted: Submitted | None = None
+    config: Mapping[str, Any] | None = field(default=None, repr=False)
+    submitted: Submitted | None = field(default=None, repr=False)
 
     def logged(self) -> str:
         """Return the JSON text of `{method, url, headers, body}` for the log; of a long body its first 4 KiB."""
@@ -97,6 +99,22 @@ class Kind(ABC):
         """Return the outcome with what this service means by its answer. A destination is never `gone`."""
         refused = self.reason if outcome.status in self.refused else ""
         return replace(outcome, gone=False, refused=refused)
+
+
+def answer_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the JSON object in an answer, {} if there is none."""
+    try:
+        answer = json.loads(outcome.response_excerpt)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def wait_in(value: Any) -> float | None:
+    """Return the seconds that an answer asks us to wait, 0 to 24 hours; None if it is not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # NaN
+        return None
+    return float(max(0, min(value, http.MAX_RETRY_AFTER_SECONDS)))
 
 
 def post_json(url: str, value: Any, *, shown_url: str, **headers: str) -> Request:

@@ -5,7 +5,6 @@ https://discord.com/developers/docs/resources/webhook#execute-webhook
 https://discord.com/developers/docs/topics/rate-limits
 """
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -13,14 +12,14 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, post_json
+from webhooks.channels.destinations.base import Config, Kind, Request, answer_of, post_json, wait_in
 from webhooks.channels.destinations.submitted import Submitted, cut_escaped
 from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.channels.outcome import Outcome
 from webhooks.models import MAX_URL
 
 HOSTS = ("discord.com", "discordapp.com", "canary.discord.com", "ptb.discord.com")
-PATH = re.compile(r"/api(?:/v\d{1,2})?/webhooks/\d{15,25}/[A-Za-z0-9_-]{20,100}(?:\?thread_id=\d{15,25})?")
+PATH = re.compile(r"/api(?:/v[0-9]{1,2})?/webhooks/[0-9]{15,25}/[A-Za-z0-9_-]{20,100}(?:\?thread_id=[0-9]{15,25})?")
 EXAMPLE = "https://discord.com/api/webhooks/…/…"
 MARKUP = re.compile(r"([\\*_~`|>#\[\]()<:@-])")
 MOST_ROWS = 25  # fields of an embed
@@ -64,13 +63,8 @@ class Discord(Kind):
     def judge(self, outcome: Outcome) -> Outcome:
         """Prefer the exact `retry_after` of the body, in seconds; the header is rounded."""
         judged = super().judge(outcome)
-        if outcome.status != 429:
-            return judged
-        try:
-            wait = float(json.loads(outcome.response_excerpt)["retry_after"])
-        except (ValueError, TypeError, KeyError):
-            return judged
-        return replace(judged, retry_after_seconds=max(0.0, min(wait, 86_400.0)))
+        wait = wait_in(answer_of(outcome).get("retry_after")) if outcome.status == 429 else None
+        return judged if wait is None else replace(judged, retry_after_seconds=wait)
 
 
 def fields_of(submitted: Submitted) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.destinations.base import Config, Kind, Request, post_json
-from webhooks.channels.destinations.submitted import Submitted, cut
+from webhooks.channels.destinations.submitted import Submitted, cut, indented
 from webhooks.channels.destinations.urls import check_address, read_url
 from webhooks.models import MAX_URL
 
@@ -54,7 +54,7 @@ class Ntfy(Kind):
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the notification: plain text, without Markdown and actions."""
         server, _, topic = config["url"].rpartition("/")
-        rows = (f"{cut(label, MOST_LABEL)}: {cut(value, MOST_VALUE)}" for label, value in submitted.rows())
+        rows = (f"{cut(label, MOST_LABEL)}: {indented(cut(value, MOST_VALUE))}" for label, value in submitted.rows())
         body = "\n".join(rows) or submitted.id
         message = {"topic": topic, "title": cut(submitted.title, MOST_TITLE), "message": cut_bytes(body, MOST_BYTES)}
         if submitted.url:

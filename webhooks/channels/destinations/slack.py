@@ -22,6 +22,7 @@ EXAMPLE = "https://hooks.slack.com/services/T…/B…/…"
 MOST_ROWS = 40  # a message has at most 50 blocks
 MOST_TITLE = 150  # characters of a header
 MOST_LABEL, MOST_VALUE = 200, 2_700  # of a section, which has 3,000
+MOST_IN_ALL = 10_000  # of all sections: beyond some 12,000 Slack answers msg_blocks_too_long
 
 
 class SlackConfig(StrictSerializer):
@@ -48,14 +49,8 @@ class Slack(Kind):
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message, with a text for notifications."""
-        title, rows = short(submitted.title, MOST_TITLE), submitted.rows()
-        blocks = [
-            {"type": "header", "text": plain(title)},
-            *(
-                {"type": "section", "text": plain(f"{short(label, MOST_LABEL)}\n{short(value, MOST_VALUE)}")}
-                for label, value in rows[:MOST_ROWS]
-            ),
-        ]
+        title = short(submitted.title, MOST_TITLE)
+        blocks = [{"type": "header", "text": plain(title)}, *sections_of(submitted)]
         if submitted.url:
             link = f"<{submitted.url}|{escaped(gettext('Open the submission'))}>"
             blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": link}})
@@ -66,6 +61,20 @@ class Slack(Kind):
             "unfurl_media": False,
         }
         return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+
+def sections_of(submitted: Submitted) -> list[dict[str, Any]]:
+    """Return a section for each value, within the bounds of one and of all together."""
+    sections: list[dict[str, Any]] = []
+    left = MOST_IN_ALL
+    for label, value in submitted.rows()[:MOST_ROWS]:
+        name = short(label, MOST_LABEL)
+        text = f"{name}\n{short(value, min(MOST_VALUE, left - len(name)))}"
+        sections.append({"type": "section", "text": plain(text)})
+        left -= len(text) + 20  # what is around it counts too
+        if left < MOST_LABEL + 100:
+            break
+    return sections
 
 
 def plain(text: str) -> dict[str, Any]:

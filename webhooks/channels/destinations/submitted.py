@@ -11,6 +11,11 @@ from config.times import format_time
 from webhooks.models import Delivery
 
 CUT = "…"
+# Not shown in a line of a chat: controls but the end of a line, and what turns the direction of everything after it.
+_CONTROLS, _TURNING = (*range(32), *range(0x7F, 0xA0)), (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_HIDDEN = {chr(number): None for number in (*_CONTROLS, *_TURNING)}
+_VISIBLE = str.maketrans({**_HIDDEN, "\n": "\n", "\t": " ", "\x85": "\n", "\u2028": "\n", "\u2029": "\n"})
+NO_LABEL = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,16 @@ class Submitted:
     def title(self) -> str:
         """One line for its head."""
         text = gettext("New submission: %(form)s") if self.url else gettext("Test: new submission to %(form)s")
-        return " ".join((text % {"form": self.form_name}).split())
+        return one_line(text % {"form": self.form_name})
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return label and value of what has a value, in the order of the form."""
-        return [(self.labels.get(name) or name, value) for name, value in self.data.items() if value.strip()]
+        """
+        Return label and value of what has a value, in the order of the form, as a chat shows them.
+
+        A label is one line and not empty: a page may send any name. Neither has controls.
+        """
+        shown = ((self.labels.get(name) or name, visible(value)) for name, value in self.data.items())
+        return [(one_line(label) or NO_LABEL, value) for label, value in shown if value.strip()]
 
 
 def submitted_of(delivery: Delivery) -> Submitted:
@@ -44,6 +54,21 @@ def submitted_of(delivery: Delivery) -> Submitted:
     labels = {field["name"]: field.get("label", "") for field in row.form.fields}
     url = f"{settings.SUBMISSION_PAGE}{row.public_id}"
     return Submitted(row.form.name, row.public_id, format_time(row.created_at) or "", row.data, labels, url)
+
+
+def visible(text: str) -> str:
+    """Return a text without controls and without marks that turn its direction; its lines stay."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_VISIBLE)
+
+
+def one_line(text: str) -> str:
+    """Return a visible text in one line."""
+    return " ".join(visible(text).split())
+
+
+def indented(value: str) -> str:
+    """Return a value whose later lines cannot be taken for those of another field."""
+    return value.replace("\n", "\n    ")
 
 
 def cut(text: str, most: int) -> str:

@@ -5,7 +5,6 @@ https://core.telegram.org/bots/api#sendmessage
 https://core.telegram.org/bots/api#making-requests
 """
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -14,14 +13,16 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, post_json
-from webhooks.channels.destinations.submitted import Submitted, cut
+from webhooks.channels.destinations.base import Config, Kind, Request, answer_of, post_json, wait_in
+from webhooks.channels.destinations.submitted import Submitted, cut, indented
 from webhooks.channels.outcome import Outcome
 
 ADDRESS = "https://api.telegram.org"
-TOKEN = re.compile(r"\d{5,20}:[A-Za-z0-9_-]{30,64}")
-CHAT = re.compile(r"-?\d{1,20}|@[A-Za-z0-9_]{4,32}")
-MENTION = re.compile(r"(?<![A-Za-z0-9._%+-])@(?=\w)")
+TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,64}")
+CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,32}")
+MENTION = re.compile(r"(?<!\w)@")  # not in a mail address: after a letter or digit Telegram takes it for none
+# Of a 400, in lower case. Only another chat, or another right of the bot there, helps.
+NO_CHAT = ("chat not found", "upgraded to a supergroup", "not enough rights", "have no rights", "chat_write_forbidden")
 MOST_CODE_UNITS = 4_000  # of UTF-16; a message has 4,096
 MOST_TITLE, MOST_LABEL, MOST_VALUE = 200, 200, 1_500
 
@@ -71,24 +72,20 @@ class Telegram(Kind):
         return post_json(url, message, shown_url=f"{ADDRESS}/bot…/sendMessage")
 
     def judge(self, outcome: Outcome) -> Outcome:
-        """Read the body: a chat that is not found has status 400, and the wait is in `parameters.retry_after`."""
-        judged = super().judge(outcome)
-        try:
-            answer = json.loads(outcome.response_excerpt)
-            parameters = answer.get("parameters") or {}
-            if outcome.status == 400 and "chat not found" in str(answer.get("description", "")):
-                return replace(judged, refused=self.reason)
-            if outcome.status == 429:
-                return replace(judged, retry_after_seconds=max(0.0, min(float(parameters["retry_after"]), 86_400.0)))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            pass
-        return judged
+        """Read the body: a chat that cannot be used has status 400, and the wait is in `parameters.retry_after`."""
+        judged, answer = super().judge(outcome), answer_of(outcome)
+        if outcome.status == 400:
+            description = str(answer.get("description", "")).lower()
+            return replace(judged, refused=self.reason if any(text in description for text in NO_CHAT) else "")
+        parameters = answer.get("parameters")
+        wait = wait_in(parameters.get("retry_after")) if isinstance(parameters, dict) else None
+        return judged if outcome.status != 429 or wait is None else replace(judged, retry_after_seconds=wait)
 
 
 def text_of(submitted: Submitted) -> str:
     """Return the text, with the link at its end whatever the length of the values."""
     link = f"\n\n{submitted.url}" if submitted.url else ""
-    rows = (f"{cut(label, MOST_LABEL)}: {cut(value, MOST_VALUE)}" for label, value in submitted.rows())
+    rows = (f"{cut(label, MOST_LABEL)}: {indented(cut(value, MOST_VALUE))}" for label, value in submitted.rows())
     text = "\n".join([cut(submitted.title, MOST_TITLE), "", *rows])
     return cut_units(MENTION.sub("@\u2060", text), MOST_CODE_UNITS - len(link)) + link
 
