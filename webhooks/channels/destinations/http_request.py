@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
+from config.text import clean_text
 from submissions.json_text import dump_json
 from webhooks.channels.destinations.base import JSON, USER_AGENT, Config, Kind, Request, hint
 from webhooks.channels.destinations.http_template import TemplateRefused, fill, parse_template
@@ -57,14 +58,14 @@ class HeadersField(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
 
 
 class TemplateField(serializers.Field[Any, Any, Any, Any]):
-    """JSON as a text, or as an object or a list. It is kept as it was given."""
+    """JSON as a text, or as an object or a list. A text is kept as it was given, cleaned."""
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            parse_template(data)
+            template = parse_template(data)
         except TemplateRefused as error:
             raise serializers.ValidationError(str(error), code=error.code) from None
-        return data
+        return clean_text(data) if isinstance(data, str) else template
 
 
 class HttpConfig(StrictSerializer):

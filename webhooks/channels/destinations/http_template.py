@@ -7,12 +7,14 @@ no conditions, loops, calls or look-ups beyond these names.
 """
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.utils.translation import gettext
 
+from config.text import clean_text
 from webhooks.channels.destinations.submitted import Submitted, cut
 
 MOST_CHARACTERS = 16_384  # of the template
@@ -37,7 +39,7 @@ class TemplateRefused(ValueError):
 
 def parse_template(given: Any) -> Any:
     """
-    Return the template as a JSON value, checked. `given`: its JSON as a text, or an object or a list.
+    Return the template as a JSON value, checked and cleaned. `given`: its JSON as a text, or an object or a list.
 
     Raises TemplateRefused.
     """
@@ -50,6 +52,7 @@ def parse_template(given: Any) -> Any:
     if _depth(template) > MOST_DEPTH:
         text = gettext("The template is nested too deep: at most %(most)s levels.") % {"most": MOST_DEPTH}
         raise TemplateRefused("template_too_deep", text)
+    template = _cleaned(template)
     if len(json.dumps(template, ensure_ascii=False)) > MOST_CHARACTERS:
         raise _too_long()
     names = list(names_in(template))
@@ -63,7 +66,7 @@ def _parse(text: str) -> Any:
     if len(text) > MOST_CHARACTERS:
         raise _too_long()
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         message = gettext("The template is not valid JSON. Put placeholders inside strings.")
         raise TemplateRefused("invalid_template", message) from None
@@ -71,6 +74,22 @@ def _parse(text: str) -> Any:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a template whose texts can be stored and sent: as escapes JSON can hold what UTF-8 cannot."""
+    if isinstance(value, dict):
+        return {clean_text(key): _cleaned(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(inner) for inner in value]
+    return clean_text(value) if isinstance(value, str) else value
 
 
 def _too_long() -> TemplateRefused:

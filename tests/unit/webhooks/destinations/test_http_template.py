@@ -51,6 +51,8 @@ def nested(levels: int) -> Any:
         ("{{ data.name }}", "invalid_template"),
         ('{"a": {{ data.name }}}', "invalid_template"),
         ('{"a": NaN}', "invalid_template"),
+        ('{"a": 1e999}', "invalid_template"),
+        ('{"a": ' + "9" * 5000 + "}", "invalid_template"),
         ("[" * 5000, "invalid_template"),
         (5, "invalid_template"),
         (["{{ data.name | upper }}"], "invalid_placeholder"),
@@ -68,6 +70,11 @@ def test_parse__template_that_is_wrong__is_refused(template: Any, code: str) -> 
     with pytest.raises(TemplateRefused) as refused:
         parse_template(template)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("template", ['{"a": "\\ud800\\u0000b"}', {"a": "\ud800\0b"}])
+def test_parse__text_that_cannot_be_stored_or_sent__is_cleaned(template: Any) -> None:
+    assert fill(parse_template(template), SUBMITTED) == {"a": "\ufffdb"}
 
 
 def test_undeclared_name__counts_only_for_a_form_that_declares_some() -> None:
