@@ -122,6 +122,7 @@ PATTERNS = {
         "fullmatch", ("a.", "-a", "@a", ".gserviceaccount.com"), "robot@project.iam.gserviceaccount.com"
     ),
     "webhooks.channels.destinations.google_sheets.ID": Row("fullmatch", ("a_", "-a"), "abc"),
+    "webhooks.channels.destinations.google_sheets.KEY_ID": Row("fullmatch", ("a_", "-0"), "0123abc"),
     "webhooks.channels.destinations.google_sheets.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
     "webhooks.channels.destinations.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
     "webhooks.channels.destinations.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),

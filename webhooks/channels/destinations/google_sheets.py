@@ -6,6 +6,7 @@ header, so a moved column stays right; missing headers are added.
 
 https://developers.google.com/identity/protocols/oauth2/service-account#httprest
 https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values
+https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets/request#AppendDimensionRequest
 """
 
 import base64
@@ -15,7 +16,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -32,7 +33,7 @@ from config.api.serializers import NameField, StrictSerializer, TextField
 from submissions.json_text import dump_json
 from webhooks.channels import http
 from webhooks.channels.connection import MAX_ANSWER_BYTES
-from webhooks.channels.destinations.base import JSON, USER_AGENT, Config, Kind, Request, hint
+from webhooks.channels.destinations.base import JSON, USER_AGENT, Config, Kind, Request, answer_of, hint
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
@@ -51,10 +52,13 @@ OWN_COLUMNS = ("Submission ID", "Submitted at")
 OTHERS = "Other values"
 ID = re.compile(r"[A-Za-z0-9_-]{20,100}")
 TOKEN = re.compile(r"[!-~]{1,4096}")
+KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+MOST_PEM = 4_000  # characters: a key of 4,096 bits has 3,272. Reading a much longer one takes minutes
 EMAIL = re.compile(r"[a-z0-9.-]{1,150}@[a-z0-9.-]{1,100}\.gserviceaccount\.com")
 NO_ACCESS = gettext_noop(
     "Google refused access to the sheet. Share it with the address of the service account, as an editor."
 )
+NO_API = gettext_noop("The Google Sheets API is not enabled in the project of the service account. Enable it there.")
 NO_KEY = gettext_noop("Google refused the key of the service account. Make a new one and paste it.")
 NO_SHEET = gettext_noop("The sheet is not in this file. Check its name.")
 NO_COLUMN = gettext_noop("The sheet has no free column for a new field. Add columns on its right.")
@@ -80,9 +84,9 @@ class CredentialsField(serializers.Field[dict[str, str], Any, dict[str, str], An
         if data.get("type") != "service_account":
             self.fail("not_a_service_account")
         kept = {name: data.get(name) for name in ("client_email", "private_key", "private_key_id")}
-        if not all(isinstance(value, str) and 0 < len(value) <= 10_000 for value in kept.values()):
+        if not all(isinstance(value, str) and len(value) <= MOST_PEM for value in kept.values()):
             self.fail("invalid")
-        if not EMAIL.fullmatch(kept["client_email"]):
+        if not EMAIL.fullmatch(kept["client_email"]) or not KEY_ID.fullmatch(kept["private_key_id"]):
             self.fail("invalid")
         if _key_of(kept["private_key"]) is None:
             self.fail("invalid_key")
@@ -146,15 +150,13 @@ class GoogleSheets(Kind):
         outcome = call("GET", _values(config, "1:1"))
         if not outcome.succeeded:
             return self._ended(outcome, started)
-        present = _first_row(outcome.response_excerpt)
+        present = _first_row(outcome)
+        if present is None:  # without it the row would be put under wrong headers, and new ones over old ones
+            return self._ended(replace(outcome, succeeded=False, error=ErrorClass.INVALID_RESPONSE.value), started)
         cells = _cells(submitted)
         columns, added = _columns(present, cells)
-        if added:
-            place = _values(config, f"{_letters(len(present) + 1)}1")
-            row = {"majorDimension": "ROWS", "values": [added]}
-            outcome = call("PUT", f"{place}?valueInputOption=RAW", row)
-            if not outcome.succeeded:
-                return self._ended(outcome, started)
+        if added and not (outcome := _add_headers(call, config, present, added)).succeeded:
+            return self._ended(outcome, started)
         row = {"majorDimension": "ROWS", "values": [_arranged(cells, columns)]}
         where = f"{_values(config, 'A1')}:append?valueInputOption=RAW&insertDataOption=INSERT_ROWS"
         return self._ended(call("POST", where, row), started)
@@ -165,11 +167,13 @@ class GoogleSheets(Kind):
         return self.judge(replace(outcome, duration_ms=spent, response_excerpt=kept))
 
     def judge(self, outcome: Outcome) -> Outcome:
-        """Find the two other faults that only somebody can correct: no such sheet, no free column."""
+        """Find the other faults that only somebody can correct: no API, no such sheet, no free column."""
         judged = super().judge(outcome)
+        if outcome.status == 403 and "SERVICE_DISABLED" in outcome.response_excerpt:
+            return replace(judged, refused=NO_API)
         if outcome.status == 400 and "Unable to parse range" in outcome.response_excerpt:
             return replace(judged, refused=NO_SHEET)
-        if outcome.status == 400 and "exceeds grid limits" in outcome.response_excerpt:
+        if _is_too_narrow(outcome):
             return replace(judged, refused=NO_COLUMN)
         return judged
 
@@ -191,7 +195,9 @@ class Tokens:
         outcome = _ask(credentials)
         token = _token_in(outcome) if outcome.succeeded else ""
         if not token:
-            refused = NO_KEY if outcome.status in (400, 401, 403) else ""
+            # "Invalid JWT: Token must be … in a reasonable timeframe": our clock is wrong, and not their key.
+            is_refused = outcome.status in (400, 401, 403) and "timeframe" not in outcome.response_excerpt
+            refused = NO_KEY if is_refused else ""
             # The answer of a success would hold the token.
             kept = "" if outcome.succeeded else outcome.response_excerpt[:EXCERPT_BYTES]
             failed = replace(outcome, succeeded=False, gone=False, response_excerpt=kept, refused=refused)
@@ -224,10 +230,7 @@ def _ask(credentials: Mapping[str, str]) -> Outcome:
 
 
 def _token_in(outcome: Outcome) -> str:
-    try:
-        token = json.loads(outcome.response_excerpt)["access_token"]
-    except (ValueError, TypeError, KeyError):
-        return ""
+    token = answer_of(outcome).get("access_token")
     return token if isinstance(token, str) and TOKEN.fullmatch(token) else ""
 
 
@@ -257,7 +260,7 @@ def _key_of(text: str) -> RSAPrivateKey | None:
         key = load_pem_private_key(text.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return None
-    return key if isinstance(key, RSAPrivateKey) and 2048 <= key.key_size <= 8192 else None
+    return key if isinstance(key, RSAPrivateKey) and 2048 <= key.key_size <= 4096 else None
 
 
 def _values(config: Mapping[str, Any], cells: str) -> str:
@@ -274,12 +277,54 @@ def _cells(submitted: Submitted) -> dict[str, str]:
     return {name: cut(value, MOST_CELL) for name, value in (own | given).items()}
 
 
-def _first_row(answer: str) -> list[str]:
-    try:
-        rows = json.loads(answer).get("values") or [[]]
-        return [str(cell) for cell in rows[0]]
-    except (ValueError, TypeError, AttributeError, IndexError):
-        return []
+def _first_row(outcome: Outcome) -> list[str] | None:
+    """Return the headers, [] for an empty row; None for an answer that is not one, or was cut off."""
+    answer = answer_of(outcome)
+    rows = answer.get("values", [[]])
+    is_whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+    if not is_whole or not answer.keys() & {"values", "range"}:
+        return None
+    return [str(cell) for cell in rows[0]] if rows else []
+
+
+Call = Callable[..., Outcome]
+
+
+def _add_headers(call: Call, config: Mapping[str, Any], present: Sequence[str], added: Sequence[str]) -> Outcome:
+    """Write new headers behind those that are there. A new sheet has 26 columns: add some if these are not enough."""
+    place = f"{_values(config, f'{_letters(len(present) + 1)}1')}?valueInputOption=RAW"
+    row = {"majorDimension": "ROWS", "values": [list(added)]}
+    outcome = call("PUT", place, row)
+    if not _is_too_narrow(outcome):
+        return outcome
+    widened = _widen(call, config, len(present) + len(added))
+    return call("PUT", place, row) if widened is not None and widened.succeeded else widened or outcome
+
+
+def _widen(call: Call, config: Mapping[str, Any], columns: int) -> Outcome | None:
+    """Give the sheet so many columns. None if the answer does not say which one it is."""
+    address = f"{SHEETS}/{config['spreadsheetId']}"
+    asked = call("GET", f"{address}?fields=sheets.properties")
+    if not asked.succeeded:
+        return asked
+    for properties in _properties_in(answer_of(asked)):
+        there = properties.get("gridProperties")
+        number = there.get("columnCount") if isinstance(there, dict) else None
+        if properties.get("title") == config["sheet"] and isinstance(number, int) and number < columns:
+            # Its id is left out when it is 0, as of the first sheet of a file.
+            where = {"sheetId": properties.get("sheetId", 0), "dimension": "COLUMNS", "length": columns - number}
+            return call("POST", f"{address}:batchUpdate", {"requests": [{"appendDimension": where}]})
+    return None
+
+
+def _properties_in(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    sheets = answer.get("sheets")
+    found = [each.get("properties") for each in sheets if isinstance(each, dict)] if isinstance(sheets, list) else []
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _is_too_narrow(outcome: Outcome) -> bool:
+    return outcome.status == 400 and "exceeds grid limits" in outcome.response_excerpt
 
 
 def _columns(present: Sequence[str], cells: Mapping[str, str]) -> tuple[list[str], list[str]]:

@@ -11,9 +11,9 @@ Each kind of destination against a server that this test plays from the vendor's
 
 import base64
 import json
-from collections.abc import Iterator
+import socket
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
@@ -24,7 +24,7 @@ from pytest_django import Settings
 
 from config.api.errors import ValidationFailed
 from tests.services.receivers import Receiver, Reply
-from webhooks.channels import http
+from webhooks.channels import address_guard
 from webhooks.channels.destinations import google_sheets
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import Submitted
@@ -58,24 +58,6 @@ CONFIGS: dict[str, dict[str, Any]] = {
     },
 }
 CHATS = ["slack", "discord", "teams", "telegram", "ntfy"]
-
-
-@pytest.fixture
-def vendor(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """Play every vendor: requests keep their path and go to this receiver."""
-    settings.WEBHOOK_ALLOW_HTTP = True
-    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    real = http.post
-    with Receiver() as receiver:
-
-        def post(url: str, body: bytes, headers: dict[str, str], **options: Any) -> Outcome:
-            parts = urlsplit(url)
-            query = f"?{parts.query}" if parts.query else ""
-            named = {**headers, "X-Asked-Host": parts.netloc}
-            return real(receiver.url(f"{parts.path}{query}"), body, named, **options)
-
-        monkeypatch.setattr(http, "post", post)
-        yield receiver
 
 
 def deliver(name: str, config: dict[str, Any] | None = None, submitted: Submitted = SUBMITTED) -> Outcome:
@@ -142,12 +124,29 @@ def test_ntfy__message__is_json_to_the_root_with_the_token(vendor: Receiver) -> 
     assert (vendor.requests[0].path, vendor.requests[0].headers["authorization"]) == ("/", "Bearer tk_secret")
 
 
+POSING = Submitted(
+    "Jobs", "sub_1", TIME, {"a\r\nb\u202e": "1\r\nPhone: 2\u2028\u202e3\x07", " \n": "x.@all -@all \u00b2@all"}, {}, ""
+)
+
+
+def test_value__that_poses_as_another_field__is_indented_and_visible(vendor: Receiver) -> None:
+    lines = ["a b: 1", "    Phone: 2", "    3", "-: x.@all -@all \u00b2@all"]
+    assert sent_by(vendor, "ntfy", POSING)["message"].split("\n") == lines
+    lines[-1] = "-: x.@\u2060all -@\u2060all \u00b2@all"
+    assert sent_by(vendor, "telegram", POSING)["text"].split("\n")[2:] == lines
+    sections = sent_by(vendor, "slack", POSING)["blocks"][1:]
+    assert [one["text"]["text"] for one in sections] == ["a b\n1\nPhone: 2\n3", "-\nx.@all -@all \u00b2@all"]
+    fields = sent_by(vendor, "discord", POSING)["embeds"][0]["fields"]
+    assert [one["name"] for one in fields] == ["a b", "\\-"]
+
+
 @pytest.mark.parametrize("long", [LONG, *ESCAPED])
 def test_long_submission__every_chat__stays_within_the_bounds_of_its_service(vendor: Receiver, long: Submitted) -> None:
     slack = sent_by(vendor, "slack", long)
     assert len(slack["blocks"][0]["text"]["text"]) <= 150
     assert len(slack["blocks"]) <= 50
     assert max(len(block["text"]["text"]) for block in slack["blocks"]) <= 3000
+    assert sum(len(block["text"]["text"]) for block in slack["blocks"]) <= 11_000
     embed = sent_by(vendor, "discord", long)["embeds"][0]
     assert max(len(field["value"]) for field in embed["fields"]) <= 1024
     assert sum(len(field["name"]) + len(field["value"]) for field in embed["fields"]) + len(embed["title"]) <= 6000
@@ -163,7 +162,11 @@ def test_long_submission__every_chat__stays_within_the_bounds_of_its_service(ven
 def test_logged_request__every_kind__holds_no_secret(name: str) -> None:
     kind = KINDS[name]
     config = kind.read(CONFIGS[name])
-    assert "secret" not in kind.render(SUBMITTED, config).logged()
+    request = kind.render(SUBMITTED, config)
+    assert "secret" not in request.logged()
+    shown = repr(request).replace("secret_headers", "")
+    assert "secret" not in shown
+    assert "<!channel>" not in shown
     assert "secret" not in json.dumps(kind.shown(config))
 
 
@@ -183,6 +186,16 @@ ANSWERS = [
     ("telegram", Reply(400, body=b'{"ok":false,"description":"Bad Request: message is too long"}'), False, None),
     ("telegram", Reply(429, body=b'{"ok":false,"parameters":{"retry_after":7}}'), False, 7.0),
     ("telegram", Reply(400, body=b"[]"), False, None),
+    (
+        "telegram",
+        Reply(400, body=b'{"description":"Bad Request: group chat was upgraded to a supergroup chat"}'),
+        True,
+        None,
+    ),
+    ("telegram", Reply(429, {"Retry-After": "9"}, b'{"parameters":{"retry_after":"x"}}'), False, 9.0),
+    ("discord", Reply(429, {"Retry-After": "2"}, b'{"retry_after": NaN}'), False, 2.0),
+    ("discord", Reply(429, {"Retry-After": "2"}, b'{"retry_after": 1e999}'), False, 86_400.0),
+    ("discord", Reply(429, {"Retry-After": "2"}, b"[" * 4000), False, 2.0),
     ("ntfy", Reply(403, body=b'{"code":40301,"http":403,"error":"forbidden"}'), True, None),
     ("ntfy", Reply(429), False, None),
     ("http", Reply(410), True, None),
@@ -240,6 +253,7 @@ def sheets(key: RSAPrivateKey, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
     return {"credentials": json.dumps(credentials), "spreadsheetId": "a" * 44, "sheet": "It's"}
 
 
+EMPTY = Reply(body=b'{"range": "A!A1:Z1", "majorDimension": "ROWS"}')
 TOKEN = Reply(body=b'{"access_token": "ya29.token", "expires_in": 3599, "token_type": "Bearer"}')
 
 
@@ -278,6 +292,8 @@ def test_sheets__submission__signs_for_googles_address_and_appends_by_header(
         ([TOKEN, Reply(403, body=b'{"error": {"status": "PERMISSION_DENIED"}}')], google_sheets.NO_ACCESS),
         ([TOKEN, Reply(400, body=b'{"error": {"message": "Unable to parse range: X!1:1"}}')], google_sheets.NO_SHEET),
         ([TOKEN, Reply(429, {"Retry-After": "60"})], ""),
+        ([TOKEN, Reply(403, body=b'{"error": {"details": [{"reason": "SERVICE_DISABLED"}]}}')], google_sheets.NO_API),
+        ([Reply(400, body=b'{"error_description": "Invalid JWT: ... in a reasonable timeframe."}')], ""),  # our clock
         ([Reply(503)], ""),
         ([Reply(body=b"{}")], ""),
     ],
@@ -297,9 +313,74 @@ def test_sheets__config__shows_no_key(sheets: dict[str, Any]) -> None:
 
 
 def test_sheets__many_columns__puts_the_rest_into_one(vendor: Receiver, sheets: dict[str, Any]) -> None:
-    vendor.replies.extend([TOKEN, Reply(body=b"{}"), Reply(), Reply()])
+    vendor.replies.extend([TOKEN, EMPTY, Reply(), Reply()])
     wide = Submitted("F", "sub_1", "t", {f"n{number}": str(number) for number in range(300)}, {}, URL)
     assert deliver("google_sheets", sheets, wide).succeeded
     added, row = (json.loads(one.body)["values"][0] for one in vendor.requests[2:])
     assert (len(added), added[-1], len(row)) == (200, "Other values", 200)
     assert row[-1].splitlines()[-1] == "n299: 299"
+
+
+FULL = b'{"error": {"message": "Range (A!C1) exceeds grid limits. Max rows: 1000, max columns: 26"}}'
+SHEET = {"sheetId": 7, "title": "It's", "gridProperties": {"columnCount": 3}}
+GRID = json.dumps({"sheets": [{"properties": {"title": "x"}}, {"properties": SHEET}]}).encode()
+
+
+def test_sheets__sheet_is_too_narrow__is_widened(vendor: Receiver, sheets: dict[str, Any]) -> None:
+    vendor.replies.extend([TOKEN, EMPTY, Reply(400, body=FULL), Reply(body=GRID), Reply(), Reply(), Reply()])
+    assert deliver("google_sheets", sheets).succeeded
+    asked, widened, again = vendor.requests[3:6]
+    assert (asked.method, asked.path) == ("GET", f"/v4/spreadsheets/{'a' * 44}?fields=sheets.properties")
+    assert (widened.method, widened.path) == ("POST", f"/v4/spreadsheets/{'a' * 44}:batchUpdate")
+    columns = {"sheetId": 7, "dimension": "COLUMNS", "length": 1}
+    assert json.loads(widened.body) == {"requests": [{"appendDimension": columns}]}
+    assert (again.method, again.path, again.body) == ("PUT", vendor.requests[2].path, vendor.requests[2].body)
+
+
+def test_sheets__sheet_cannot_be_widened__needs_attention(vendor: Receiver, sheets: dict[str, Any]) -> None:
+    vendor.replies.extend([TOKEN, EMPTY, Reply(400, body=FULL), Reply(body=b'{"sheets": 5}')])
+    assert deliver("google_sheets", sheets).refused == google_sheets.NO_COLUMN
+
+
+@pytest.mark.parametrize("answer", [b'{"values": [["Name", "Submission', b"<html>", b"{}", b'{"values": ["a"]}', b""])
+def test_sheets__headers_that_cannot_be_read__are_never_overwritten(
+    vendor: Receiver, sheets: dict[str, Any], answer: bytes
+) -> None:
+    vendor.replies.extend([TOKEN, Reply(body=answer)])
+    outcome = deliver("google_sheets", sheets)
+    assert (outcome.succeeded, outcome.error, outcome.refused) == (False, "invalid_response", "")
+    assert len(vendor.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"private_key_id": "\ud800"}, {"private_key": "-----BEGIN PRIVATE KEY-----\n" + "A" * 9_000}, {"type": 1}],
+)
+def test_sheets__key_that_is_wrong__is_refused(sheets: dict[str, Any], values: dict[str, Any]) -> None:
+    config = {**sheets, "credentials": {**json.loads(sheets["credentials"]), **values}}
+    with pytest.raises(ValidationFailed) as refused:
+        KINDS["google_sheets"].read(config)
+    assert [detail.field for detail in refused.value.details] == ["config.credentials"]
+
+
+ADDRESSES = {**CONFIGS, "ntfy": {"url": "http://ntfy.example/a"}, "http": {"url": "http://in.example/", "template": {}}}
+
+
+@pytest.mark.parametrize("name", [*ADDRESSES, "google_sheets"])
+def test_send__name_leads_to_a_private_address__connects_nowhere(
+    name: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, sheets: dict[str, Any]
+) -> None:
+    settings.WEBHOOK_ALLOW_HTTP, settings.WEBHOOK_ALLOWED_NETWORKS = True, []
+    private = [address_guard.SocketAddress(socket.AF_INET, ("127.0.0.1", 80))]
+    monkeypatch.setattr(address_guard, "look_up", lambda *_: private)
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("it connected"))
+    assert deliver(name, {**ADDRESSES, "google_sheets": sheets}[name]).error == "address_refused"
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_send__redirect__is_a_failure_that_is_not_followed(vendor: Receiver, name: str) -> None:
+    with Receiver() as trap:
+        vendor.reply = Reply(302, {"Location": trap.url()})
+        outcome = deliver(name)
+        assert (outcome.succeeded, outcome.error, outcome.refused) == (False, "redirect", "")
+        assert trap.requests == []
