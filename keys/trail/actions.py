@@ -142,6 +142,7 @@ ACTIONS = [
         Kind.WEBHOOK,
     ),
     Action("destination.released", pgettext_lazy("what somebody did", "released the destination"), Kind.WEBHOOK),
+    Action("destination.replayed", pgettext_lazy("what somebody did", "sent again to the destination"), Kind.WEBHOOK),
     Action("destination.deleted", pgettext_lazy("what somebody did", "deleted the destination"), Kind.WEBHOOK),
     Action("operator.rights_changed", pgettext_lazy("what somebody did", "changed the rights of"), Kind.OPERATOR),
     Action(

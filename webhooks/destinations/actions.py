@@ -26,6 +26,7 @@ from webhooks.enqueue import destination_target, enqueue
 from webhooks.events import TEST
 from webhooks.models import Delivery, Destination
 from webhooks.registration import DISABLED_BY_HAND
+from webhooks.replays import refuse_stopped
 
 MAX_DESTINATIONS = 100  # of an organization
 RECORDED = ("name", "status", "form_id", "config")  # in the audit trail, which says only that the config is another one
@@ -74,9 +75,9 @@ def change_destination(destination: Destination, values: dict[str, Any]) -> Dest
         before = values_of(destination, *RECORDED)
         destination.name = values.get("name", destination.name)
         if config is not None:
-            destination.config = dump_json(config)
+            destination.config, destination.quiet_until = dump_json(config), None  # it was another receiver's wish
         destination.updated_at = now()
-        destination.save(update_fields=["name", "config", "updated_at"])
+        destination.save(update_fields=["name", "config", "quiet_until", "updated_at"])
         _move(destination, values.get("status"), has_new_config=config is not None)
         after = values_of(destination, *RECORDED)
         if config is None:
@@ -120,7 +121,7 @@ def send_test_to(destination: Destination) -> Delivery:
     Raises Conflict for a disabled destination, RateLimited after an organization's TEST_EVENTS.
     """
     if destination.status == DISABLED:
-        raise Conflict(gettext("This destination is disabled. Activate it first."))
+        refuse_stopped(destination)  # one that needs attention is tested to release it
     take_share("test-event", destination.organization_id, settings.TEST_EVENTS)
     organization = destination.organization_id
     example_of = destination.form or Form.objects.get(organization=organization, is_default=True)

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.find_owned import find_owned
+from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
@@ -27,7 +27,8 @@ from webhooks.destinations.actions import (
 )
 from webhooks.destinations.serializers import DestinationChanges, DestinationRecord, NewDestination
 from webhooks.models import Destination
-from webhooks.serializers import DeliveryRecord
+from webhooks.serializers import DeliveryRecord, ReplayRange, ReplayRecord
+from webhooks.views import DeliveryViewSet, answer_to_replay
 
 WRITE = Permission.WEBHOOKS_WRITE
 
@@ -52,7 +53,7 @@ class DestinationViewSet(Repeatable, KeyedViewSet):
     record_serializer_class = DestinationRecord
     filterset_class = DestinationFilters
     resource = "webhooks"
-    permission_for = dict.fromkeys(("list", "create", "retrieve", "partial_update", "destroy", "test"), WRITE)
+    permission_for = dict.fromkeys(("list", "create", "retrieve", "partial_update", "destroy", "test", "replay"), WRITE)
 
     @extend_schema(request=NewDestination, responses={201: enveloped(DestinationRecord)})
     def create(self, request: Request) -> Response:
@@ -90,6 +91,37 @@ class DestinationViewSet(Repeatable, KeyedViewSet):
         destination, message = self.act(), "Test event queued. The delivery log shows its result."
         return self.once(lambda: success(DeliveryRecord(send_test_to(destination)).data, message))
 
+    @extend_schema(
+        operation_id="replayDestinationDeliveries",
+        tags=["Deliveries"],
+        request=ReplayRange,
+        responses=enveloped(ReplayRecord),
+    )
+    def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Send a range of deliveries again, or only count them (`dryRun`)."""
+        values = self.read(ReplayRange, required=False)
+        return answer_to_replay(self, self.find(), values)
+
+
+class DestinationLog(DeliveryViewSet):
+    """The delivery log of a destination."""
+
+    list_actions = ("of_destination",)
+    permission_for = {"of_destination": WRITE}
+
+    def get_queryset(self) -> Any:
+        """Return the deliveries of the destination in the path. Raises as `find_owned` does."""
+        queryset = self.queryset.all()
+        if getattr(self, "swagger_fake_view", False):
+            return queryset.none()
+        pk = path_id(Prefix.DESTINATION, self.kwargs["id"])
+        return queryset.filter(destination=find_owned(Destination.objects.all(), pk, self.organization_id))
+
+    @extend_schema(operation_id="listDestinationDeliveries", tags=["Deliveries"])
+    def of_destination(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Return a page of a destination's deliveries with every attempt, newest first."""
+        return self.list(request)
+
 
 urlpatterns = [
     path("destinations", DestinationViewSet.as_view({"get": "list", "post": "create"}), name="destinations"),
@@ -99,4 +131,10 @@ urlpatterns = [
         name="destination",
     ),
     path("destinations/<str:id>/test", DestinationViewSet.as_view({"post": "test"}), name="destination-test"),
+    path("destinations/<str:id>/replay", DestinationViewSet.as_view({"post": "replay"}), name="destination-replay"),
+    path(
+        "destinations/<str:id>/deliveries",
+        DestinationLog.as_view({"get": "of_destination"}),
+        name="destination-deliveries",
+    ),
 ]

@@ -21,7 +21,7 @@ from config.ids import Prefix
 
 NOT_A_LETTER = re.compile(r"\W")
 METHODS = ("get", "post", "patch", "delete")
-OPTIONAL_BODIES = ("replayDeliveries",)
+OPTIONAL_BODIES = ("replayDeliveries", "replayDestinationDeliveries")
 PATH_PREFIXES = {
     "forms": Prefix.FORM,
     "submissions": Prefix.SUBMISSION,

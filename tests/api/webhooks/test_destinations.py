@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.ids import Prefix, encode_id, new_id
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
@@ -99,6 +100,24 @@ def test_destination__created_read_listed_changed_deleted__shows_no_secret(api: 
             {"kind": "http", "config": {"url": "https://a.invalid/", "template": {}, "headers": {"Host": "b"}}},
             "config.headers",
             "reserved",
+        ),
+        (
+            {
+                "kind": "http",
+                "config": {"url": "https://a.invalid/", "template": {}, "headers": {"X-A": "b\r\nHost: c"}},
+            },
+            "config.headers",
+            "invalid_value",
+        ),
+        (
+            {"kind": "http", "config": {"url": "https://a.invalid/\r\nX: y", "template": {}}},
+            "config.url",
+            "invalid_characters",
+        ),
+        (
+            {"kind": "ntfy", "config": {"url": "https://a.invalid/b", "token": "tk_a\r\nX: y"}},
+            "config.token",
+            "invalid_token",
         ),
         (
             {
@@ -204,3 +223,36 @@ def test_successful_test__of_a_destination_that_needs_attention__releases_it(api
     titles = [json.loads(one.body)["title"] for one in sent]
     assert titles == ["New submission: Contact", "Test: new submission to Contact", "New submission: Contact"]
     assert state_of(api, tenant, path) == ("active", None)
+
+
+def test_replay__of_a_range__sends_it_again_and_the_log_shows_both(api: Client, receiver: Receiver) -> None:
+    tenant, stranger = make_tenant(), make_tenant()
+    form_id = tenant.form()
+    made = create(api, tenant, formId=form_id, kind="http", config=http_config(receiver))[1]["data"]
+    path = f"/api/destinations/{made['id']}"
+    submission_id = submit_and_get_id(api, tenant, form_id)
+
+    def delivered(attempts: int) -> dict[str, Any]:
+        answer = api.get(f"{path}/deliveries?status=delivered", tenant.key).json()
+        assert answer["pagination"] == {"page": 1, "limit": 25, "total": 1, "pages": 1}
+        (found,) = answer["data"]
+        assert len(found["attempts"]) == attempts, found
+        return dict(found)
+
+    first = eventually(lambda: delivered(1), 10.0, "it is delivered")
+    assert (first["channel"], first["target"], first["submissionId"]) == ("http", made["id"], submission_id)
+    body = {"status": "delivered", "dryRun": True}
+    counted = api.post(f"{path}/replay", tenant.key, json=body).json()
+    assert counted == success({"matched": 1, "replayed": 0, "dryRun": True}, "1 would be sent again.")
+    replayed = api.post(f"{path}/replay", tenant.key, json={**body, "dryRun": False}).json()
+    assert replayed == success({"matched": 1, "replayed": 1, "dryRun": False}, "1 are sent again.")
+    assert eventually(lambda: delivered(2), 10.0, "it is delivered again")["id"] == first["id"]
+    assert {json.loads(one.body)["id"] for one in receiver.wait_for(2)} == {submission_id}
+    api.patch(path, tenant.key, json={"status": "disabled"})
+    for action in ("replay", "test"):
+        refused = api.post(f"{path}/{action}", tenant.key)
+        conflict = failure("conflict", "This destination is disabled. Activate it first.")
+        assert (refused.status, refused.json()) == (409, conflict)
+        assert api.post(f"{path}/{action}", stranger.key).json() == UNAUTHORIZED
+    assert api.get(f"{path}/deliveries", stranger.key).json() == UNAUTHORIZED
+    assert api.get(f"/api/destinations/{encode_id(Prefix.DESTINATION, new_id())}/deliveries", tenant.key).status == 404

@@ -82,6 +82,7 @@ ENDPOINTS = {
     ),
     "change destination": Endpoint("PATCH", destination_path, {"status": "disabled"}),
     "test destination": Endpoint("POST", lambda t: f"{destination_path(t)}/test", {}, optional=True),
+    "replay destination": Endpoint("POST", lambda t: f"{destination_path(t)}/replay", {"dryRun": True}, optional=True),
     "retry delivery": Endpoint("POST", lambda t: f"{delivery_path(t)}/retry", {}, optional=True),
     "create key": Endpoint("POST", lambda t: "/api/keys", {"name": "New"}),
     "regenerate key": Endpoint("POST", lambda t: f"{key_path(t)}/regenerate", {}, optional=True),

@@ -104,6 +104,8 @@ TABLE = [
     Endpoint("PATCH", "/api/destinations/{id}", "webhooks:write", 200, {"name": "Renamed"}),
     Endpoint("DELETE", "/api/destinations/{id}", "webhooks:write"),
     Endpoint("POST", "/api/destinations/{id}/test", "webhooks:write", 200),
+    Endpoint("POST", "/api/destinations/{id}/replay", "webhooks:write"),
+    Endpoint("GET", "/api/destinations/{id}/deliveries", "webhooks:write"),
     Endpoint("GET", "/api/deliveries/{id}", "webhooks:write"),
     Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
     Endpoint("GET", "/api/analytics", "analytics:read"),
