@@ -83,8 +83,9 @@ class CredentialsField(serializers.Field[dict[str, str], Any, dict[str, str], An
             self.fail("invalid")
         if data.get("type") != "service_account":
             self.fail("not_a_service_account")
-        kept = {name: data.get(name) for name in ("client_email", "private_key", "private_key_id")}
-        if not all(isinstance(value, str) and len(value) <= MOST_PEM for value in kept.values()):
+        given = {name: data.get(name) for name in ("client_email", "private_key", "private_key_id")}
+        kept = {name: text for name, text in given.items() if isinstance(text, str) and len(text) <= MOST_PEM}
+        if kept.keys() != given.keys():
             self.fail("invalid")
         if not EMAIL.fullmatch(kept["client_email"]) or not KEY_ID.fullmatch(kept["private_key_id"]):
             self.fail("invalid")

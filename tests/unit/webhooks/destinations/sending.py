@@ -38,7 +38,7 @@ def owe(form: Form, count: int) -> None:
 
 
 def send_due() -> list[Result]:
-    """Claim what is due, mails left out, and send it; return the results, not recorded."""
+    """Claim due deliveries, mails left out, and send them; return the results, not recorded."""
     claims = Claimer(Slots(1000, 1000)).claim(Slots(64, 0))
     return [result for together in requests_of(claims) for result in send(together)]
 

@@ -135,7 +135,7 @@ def test_deliverer__killed_while_destinations_are_slow__another_delivers_everyth
     deliverers.start()
     eventually(lambda: are_delivered(6), PATIENCE, "everything is delivered")
     clicks = Counter(json.loads(one.body)["click"] for one in receiver.requests)
-    assert sorted(clicks.values()) == [1, 1, 1, 1, 2, 2]  # twice only what was in flight
+    assert sorted(clicks.values()) == [1, 1, 1, 1, 2, 2]  # twice only those in flight
     assert set(Destination.objects.values_list("status", flat=True)) == {"active"}
 
 
