@@ -5,6 +5,7 @@ Each kind of destination against a server that this test plays from the vendor's
 - Discord: discord.com/developers/docs/resources/webhook and /topics/rate-limits
 - Teams: learn.microsoft.com/connectors/teams
 - Telegram: core.telegram.org/bots/api
+- Mattermost: developers.mattermost.com/integrate/webhooks/incoming, docs.mattermost.com/collaborate/format-messages
 - ntfy: docs.ntfy.sh/publish
 - Google: developers.google.com/identity/protocols/oauth2/service-account and /workspace/sheets/api
 """
@@ -50,6 +51,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "url": "https://prod-1.westeurope.logic.azure.com:443/workflows/a/triggers/b/paths/invoke?sp=x&sig=secret"
     },
     "telegram": {"token": "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAsecret", "chatId": -1001},
+    "mattermost": {"url": "https://chat.example/team/hooks/xxxgeneratedsecret"},
     "ntfy": {"url": "https://ntfy.sh/my-topic", "token": "tk_secret"},
     "http": {
         "url": "https://crm.example/in?a=1",
@@ -117,6 +119,21 @@ def test_telegram__message__has_no_parse_mode_and_no_mention(vendor: Receiver) -
     assert vendor.requests[0].path == f"/bot{CONFIGS['telegram']['token']}/sendMessage"
 
 
+def test_mattermost__message__is_code_that_mentions_nobody(vendor: Receiver) -> None:
+    message = sent_by(vendor, "mattermost")
+    value = HOSTILE.replace("<", "\uff1c")
+    title = "New submission: Jobs & more"
+    text = f"`Your name`\n\n```\n{value}\n```"
+    attachment = {"fallback": title, "title": title, "title_link": URL, "text": text}
+    assert message == {"attachments": [attachment]}
+    assert vendor.requests[0].path == "/team/hooks/xxxgeneratedsecret"
+    hostile = Submitted("@all <!here>", "s", TIME, {"`<a": "`````\n@channel", "b": "|```x>"}, {}, "")
+    (attachment,) = sent_by(vendor, "mattermost", hostile)["attachments"]
+    assert attachment["title"] == "Test: new submission to @\u2060all \uff1c!here>"
+    blocks = ["`'\uff1ca`", "``````\n`````\n@channel\n``````", "`b`", "````\n|```x>\n````"]
+    assert attachment["text"].split("\n\n") == blocks
+
+
 def test_ntfy__message__is_json_to_the_root_with_the_token(vendor: Receiver) -> None:
     message = sent_by(vendor, "ntfy")
     text = f"Your name: {HOSTILE}"
@@ -156,6 +173,9 @@ def test_long_submission__every_chat__stays_within_the_bounds_of_its_service(ven
     assert len(telegram.encode("utf-16-le")) <= 2 * 4096
     assert telegram.endswith(URL)
     assert len(sent_by(vendor, "ntfy", long)["message"].encode()) <= 4096
+    (attachment,) = sent_by(vendor, "mattermost", long)["attachments"]
+    assert len(json.dumps(attachment, ensure_ascii=False)) <= 7_900
+    assert attachment["text"].endswith("```")
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -196,6 +216,11 @@ ANSWERS = [
     ("discord", Reply(429, {"Retry-After": "2"}, b'{"retry_after": NaN}'), False, 2.0),
     ("discord", Reply(429, {"Retry-After": "2"}, b'{"retry_after": 1e999}'), False, 86_400.0),
     ("discord", Reply(429, {"Retry-After": "2"}, b"[" * 4000), False, 2.0),
+    ("mattermost", Reply(400, body=b'{"id": "web.incoming_webhook.invalid.app_error"}'), True, None),
+    ("mattermost", Reply(400, body=b'{"id": "web.incoming_webhook.parse.app_error"}'), False, None),
+    ("mattermost", Reply(403, body=b'{"id": "web.incoming_webhook.permissions.app_error"}'), True, None),
+    ("mattermost", Reply(501, body=b'{"id": "web.incoming_webhook.disabled.app_error"}'), True, None),
+    ("mattermost", Reply(429, {"Retry-After": "3"}), False, 3.0),
     ("ntfy", Reply(403, body=b'{"code":40301,"http":403,"error":"forbidden"}'), True, None),
     ("ntfy", Reply(429), False, None),
     ("http", Reply(410), True, None),
@@ -223,6 +248,12 @@ REFUSED = [
     ("teams", "https://contoso.webhook.office.com/webhookb2/a?sig=1"),
     ("teams", "https://logic.azure.com.evil.example/workflows/a?sig=1"),
     ("ntfy", "https://ntfy.sh/"),
+    ("mattermost", "https://chat.example/hooks/"),
+    ("mattermost", "https://chat.example/xhooks/abc"),
+    ("mattermost", "https://chat.example/?a=/hooks/abc"),
+    ("mattermost", "https://chat.example/hooks/abc?x"),
+    ("mattermost", "https://chat.example/hooks/ab\u00e9"),
+    ("mattermost", "https://a:b@chat.example/hooks/abc"),
 ]
 
 
@@ -375,6 +406,17 @@ def test_send__name_leads_to_a_private_address__connects_nowhere(
     monkeypatch.setattr(address_guard, "look_up", lambda *_: private)
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("it connected"))
     assert deliver(name, {**ADDRESSES, "google_sheets": sheets}[name]).error == "address_refused"
+
+
+FREE = {"mattermost": "https://10.0.0.1/hooks/abc", "ntfy": "https://[::1]/a", "http": "https://169.254.169.254/"}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_check_addresses__private_address_of_a_kind_with_any_host__is_refused(name: str, settings: Settings) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = []
+    with pytest.raises(ValidationFailed) as refused:
+        KINDS[name].check_addresses({"url": FREE[name]})
+    assert [(each.field, each.code) for each in refused.value.details] == [("config.url", "address_not_allowed")]
 
 
 @pytest.mark.parametrize("name", CONFIGS)
