@@ -55,8 +55,8 @@ def test_refusals__of_several_requests__hold_them_and_mail_each_owner_once(recei
     mails = Delivery.objects.filter(event="notice", message__body__contains="needs attention")
     assert mails.values("target").distinct().count() == mails.count() == 2
     assert totals()["failed"] == 0
-    trail = AuditEvent.objects.filter(action="destination.needs_attention")
-    assert [event.changes["status"] for event in trail] == [["active", "needs_attention"]]
+    (event,) = AuditEvent.objects.filter(action="destination.needs_attention")
+    assert (event.changes or {})["status"] == ["active", "needs_attention"]
     assert "old" not in str(list(AuditEvent.objects.values()))  # the token
 
 
