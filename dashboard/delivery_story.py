@@ -77,7 +77,7 @@ def target_of(delivery: Delivery) -> str:
 
 
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
-    return Delivery.objects.filter(submission=submission).select_related("webhook").order_by("id")
+    return Delivery.objects.filter(submission=submission).select_related("webhook", "destination").order_by("id")
 
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:

@@ -75,6 +75,7 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
         case.query.pop("columns", None)  # only CSV has them
     if isinstance(case.body, dict):
         correct_form(case.body)
+        correct_destination(case.body)
     return case
 
 
@@ -109,6 +110,13 @@ def correct_cursor(query: dict[str, Any]) -> None:
     for name, value in (("spam", "false"), ("held", "true")):
         if name in query:
             query[name] = value
+
+
+def correct_destination(body: dict[str, Any]) -> None:
+    """Give a destination the config of its kind, which the document leaves open. All of them are of one kind."""
+    if "config" in body:
+        body["config"] = {"url": "http://127.0.0.1:9/in", "template": {"id": "{{ submission.id }}"}}
+        body.update({"kind": "http"} if "kind" in body else {})
 
 
 def correct_form(body: dict[str, Any]) -> None:
