@@ -215,6 +215,11 @@ class Destination(models.Model):
         return encode_id(Prefix.DESTINATION, self.id)
 
     @property
+    def scope(self) -> str:
+        """The name of its form, or "All forms" in the reader's language."""
+        return gettext(ALL_FORMS) if self.form is None else self.form.name
+
+    @property
     def shown_reason(self) -> str:
         """The reason why it is not active, in the reader's language; "" without one."""
         return gettext(self.disabled_reason) if self.disabled_reason else ""

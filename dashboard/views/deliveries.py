@@ -119,6 +119,8 @@ def _back(request: MemberRequest, found: Delivery) -> str:
         return resolve_url("dashboard:submission", slug, found.submission.public_id)
     if request.POST.get("webhook") and found.webhook is not None:
         log = resolve_url("dashboard:webhook", slug, found.webhook.public_id)
+    elif request.POST.get("destination") and found.destination is not None:
+        log = resolve_url("dashboard:destination", slug, found.destination.public_id)
     else:
         log = resolve_url("dashboard:deliveries", slug)
     query = query_of(request, *FILTERS, "page")

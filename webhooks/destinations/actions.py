@@ -1,10 +1,14 @@
 """The actions on destinations: create, change, delete, test. API and dashboard call the same functions."""
 
+import datetime as dt
 import json
+import uuid
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
@@ -18,7 +22,8 @@ from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes, values_of
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.base import Config
+from submissions.models import Submission
+from webhooks.channels.destinations.base import Config, Kind
 from webhooks.channels.destinations.health import release
 from webhooks.channels.destinations.http_template import TemplateRefused, refuse_undeclared
 from webhooks.channels.destinations.kinds import KINDS
@@ -29,6 +34,7 @@ from webhooks.registration import DISABLED_BY_HAND
 from webhooks.replays import refuse_stopped
 
 MAX_DESTINATIONS = 100  # of an organization
+COUNTED_TO = 1_000  # held deliveries; a larger number is not counted further
 RECORDED = ("name", "status", "form_id", "config")  # in the audit trail, which says only that the config is another one
 ACTIVE, DISABLED = Destination.Status.ACTIVE, Destination.Status.DISABLED
 NEEDS_ATTENTION = Destination.Status.NEEDS_ATTENTION
@@ -105,6 +111,57 @@ def _disable(destination: Destination) -> None:
     unsent.update(status=Delivery.Status.CANCELED, next_attempt_at=None, finished_at=Now())
 
 
+def disable_destination(destination: Destination) -> dict[str, str]:
+    """Disable a destination. Return its status and the database's time before, which `undo_disabling` takes."""
+    with transaction.atomic():
+        destination = Destination.objects.select_for_update().get(pk=destination.pk)
+        if destination.status == DISABLED:
+            raise Conflict(gettext("This destination is disabled already."))
+        moment: dt.datetime = (
+            Destination.objects.annotate(moment=Now()).values_list("moment", flat=True).get(pk=destination.pk)
+        )
+        kept = {"status": destination.status, "reason": destination.disabled_reason, "since": moment.isoformat()}
+        change_destination(destination, {"status": DISABLED})
+    return kept
+
+
+def undo_disabling(destination: Destination, kept: Mapping[str, str]) -> int:
+    """
+    Give a destination that was disabled the status before, and its deliveries too; return how many were restored.
+
+    Those of spam stay canceled. Raises Conflict if it is not disabled any more.
+    """
+    with transaction.atomic():
+        destination = Destination.objects.select_for_update().get(pk=destination.pk)
+        if destination.status != DISABLED:
+            raise Conflict(gettext("The destination was changed in the meantime. Nothing was undone."))
+        before = values_of(destination, *RECORDED)
+        destination.status, destination.disabled_reason = kept["status"], kept["reason"]
+        destination.save(update_fields=["status", "disabled_reason"])
+        spam = Submission.objects.filter(pk=OuterRef("submission_id"), spam=True)
+        since = dt.datetime.fromisoformat(kept["since"])
+        canceled = destination.deliveries.filter(~Exists(spam), status=Delivery.Status.CANCELED, finished_at__gte=since)
+        if destination.status == NEEDS_ATTENTION:
+            restored = canceled.exclude(event=TEST.name).update(status=Delivery.Status.HELD, finished_at=None)
+        else:
+            restored = canceled.update(status=Delivery.Status.PENDING, next_attempt_at=Now(), finished_at=None)
+        _record(destination, "destination.changed", before, values_of(destination, *RECORDED))
+        transaction.on_commit(lambda: nudge(DELIVER))
+    return restored
+
+
+def held_for(destinations: Collection[Destination]) -> dict[uuid.UUID, int]:
+    """Return the number of held deliveries of each destination that has some, each counted to COUNTED_TO."""
+    held = Delivery.objects.filter(status=Delivery.Status.HELD)
+    counts = {each.pk: held.filter(destination=each)[: COUNTED_TO + 1].count() for each in destinations}
+    return {pk: count for pk, count in counts.items() if count}
+
+
+def needing_attention(organization: Organization) -> QuerySet[Destination]:
+    """Return the destinations of an organization that wait for a correction."""
+    return Destination.objects.filter(organization=organization, status=NEEDS_ATTENTION)
+
+
 def delete_destination(destination: Destination) -> None:
     """Delete a destination with its log. Locked first, so that a worker that writes to that log has finished."""
     with transaction.atomic():
@@ -138,15 +195,20 @@ def config_of(destination: Destination) -> Config:
         return {}
 
 
-def _checked(form: Form | None, kind: str, config: Any) -> Config:
-    found = KINDS[kind]
-    read = found.read(config)
-    template = found.template_of(read)
+def refuse_undeclared_names(form: Form | None, kind: Kind, config: Config) -> None:
+    """Raise ValidationFailed for a template with a name that the form does not declare, if it declares any."""
+    template = kind.template_of(config)
     if form is not None and template is not None:
         try:
             refuse_undeclared(template, {field["name"] for field in form.fields})
         except TemplateRefused as error:
             raise ValidationFailed([Detail("config.template", error.code, str(error))]) from None
+
+
+def _checked(form: Form | None, kind: str, config: Any) -> Config:
+    found = KINDS[kind]
+    read = found.read(config)
+    refuse_undeclared_names(form, found, read)
     found.check_addresses(read)
     return read
 

@@ -77,6 +77,8 @@ UNRECORDED = {
     "form-test-mail": "the log of deliveries has it",
     "webhook-new": "it makes them by the same function as the API, whose POST is tried below",
     "webhook-test": "the log of deliveries has it",
+    "destination-new-kind": "it makes them by the same function as the API, whose POST is tried below",
+    "destination-test": "the log of deliveries has it",
     "delivery-retry": "the log of deliveries has it",
 }
 BODIES = {"PATCH /api/webhooks/{id}": {"status": "disabled"}}

@@ -5,14 +5,24 @@ https://discord.com/developers/docs/resources/webhook#execute-webhook
 https://discord.com/developers/docs/topics/rate-limits
 """
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
 
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, answer_of, post_json, wait_in
+from webhooks.channels.destinations.base import (
+    Config,
+    Kind,
+    Preview,
+    Request,
+    answer_of,
+    post_json,
+    secret_address,
+    wait_in,
+)
 from webhooks.channels.destinations.submitted import Submitted, cut_escaped
 from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.channels.outcome import Outcome
@@ -47,6 +57,14 @@ class Discord(Kind):
     reason = gettext_noop(
         "Discord does not accept the address any more. Make a new webhook of the channel and paste its address."
     )
+    summary = gettext_lazy("A message in a channel of your server for each submission.")
+    steps = (
+        gettext_lazy("Open your server in Discord, then Server Settings, Integrations, Webhooks."),
+        gettext_lazy("Press New Webhook, open the new entry, and choose the channel."),
+        gettext_lazy("Press Copy Webhook URL, and paste it here. Save changes in Discord."),
+    )
+    inputs = (secret_address(EXAMPLE, gettext_lazy("The Webhook URL. Everyone who has it can post to the channel.")),)
+    example = {"url": "https://discord.com/api/webhooks/000000000000000000/00000000000000000000"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message."""
@@ -59,6 +77,13 @@ class Discord(Kind):
             embed["url"] = submitted.url
         message = {"embeds": [embed], "allowed_mentions": {"parse": []}}
         return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the texts of the embed, as Discord shows them."""
+        (embed,) = json.loads(request.body)["embeds"]
+        rows = tuple((unescaped(each["name"]), unescaped(each["value"])) for each in embed["fields"])
+        link = gettext("Open the submission") if "url" in embed else ""
+        return Preview(title=unescaped(embed["title"]), rows=rows, link=link)
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Prefer the exact `retry_after` of the body, in seconds; the header is rounded."""
@@ -84,3 +109,8 @@ def fields_of(submitted: Submitted) -> list[dict[str, Any]]:
 def escaped(text: str) -> str:
     """Return a text in which Discord reads no markup, no masked link and no mention."""
     return MARKUP.sub(r"\\\1", text)
+
+
+def unescaped(text: str) -> str:
+    """Return the text that Discord shows for an escaped one."""
+    return "\\".join(part.replace("\\", "") for part in text.split("\\\\"))

@@ -18,7 +18,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -33,10 +33,24 @@ from config.api.serializers import NameField, StrictSerializer, TextField
 from submissions.json_text import dump_json
 from webhooks.channels import http
 from webhooks.channels.connection import MAX_ANSWER_BYTES
-from webhooks.channels.destinations.base import JSON, USER_AGENT, Config, Kind, Request, answer_of, hint
+from webhooks.channels.destinations.base import (
+    JSON,
+    SECRET_LINES,
+    USER_AGENT,
+    Config,
+    Input,
+    Kind,
+    Preview,
+    Request,
+    answer_of,
+    hint,
+)
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 TOKENS = "https://oauth2.googleapis.com/token"
 SHEETS = "https://sheets.googleapis.com/v4/spreadsheets"
@@ -106,6 +120,12 @@ class SheetsConfig(StrictSerializer):
         return text
 
 
+def id_in(address: str) -> str:
+    """Return the ID in the address of a spreadsheet; any other text as it is."""
+    after = address.partition("/d/")[2]
+    return after.partition("/")[0].partition("?")[0].partition("#")[0] if after else address
+
+
 class GoogleSheets(Kind):
     """A row for each submission, with raw values: a text that begins with = is no formula."""
 
@@ -115,10 +135,47 @@ class GoogleSheets(Kind):
     pace = 1.0  # 60 writes a minute for an account
     refused = frozenset({401, 403, 404})
     reason = NO_ACCESS
+    summary = gettext_lazy("A row in a spreadsheet for each submission, under the names of the fields.")
+    steps = (
+        gettext_lazy(
+            "Open https://console.cloud.google.com, choose or make a project, and enable the Google Sheets API in it."
+        ),
+        gettext_lazy("Under IAM & Admin, Service Accounts, create a service account. It needs no role."),
+        gettext_lazy("Open it, then Keys, Add key, Create new key, JSON. Paste the whole content of the file here."),
+        gettext_lazy("Share the spreadsheet with the address of the service account, as an editor."),
+        gettext_lazy("Copy the address of the spreadsheet, and the name of the sheet from the tab at its bottom."),
+    )
+    inputs = (
+        Input(
+            *("credentials", gettext_lazy("Key of the service account")),
+            gettext_lazy("The JSON file, whole. The preview then shows the address to share the spreadsheet with."),
+            SECRET_LINES,
+            '{"type": "service_account", …}',
+        ),
+        Input(
+            *("spreadsheetId", gettext_lazy("Spreadsheet"), gettext_lazy("Its address in the browser, or its ID.")),
+            placeholder="https://docs.google.com/spreadsheets/d/…/edit",
+            reads=id_in,
+        ),
+        Input("sheet", gettext_lazy("Sheet"), gettext_lazy("The name on the tab."), initial="Sheet1"),
+    )
+    example = {"credentials": {}, "spreadsheetId": "0", "sheet": "Sheet1"}
 
     def shown(self, config: Config) -> Config:
         """Return the config with a hint of the key's id."""
         return {**config, "credentials": hint(config["credentials"]["private_key_id"])}
+
+    def remarks(self, config: Config) -> "list[StrOrPromise]":
+        """Return with which address the sheet has to be shared."""
+        address = config["credentials"].get("client_email")
+        if not address:
+            return []
+        return [gettext("Share the spreadsheet with %(address)s, as an editor.") % {"address": address}]
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the cells under their headers."""
+        assert request.submitted is not None  # noqa: S101 - as `render` made it
+        return Preview(cells=tuple(_cells(request.submitted).items()))
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the row as it is logged; `send` arranges it by the headers of the sheet."""

@@ -1,5 +1,6 @@
 """Any HTTP endpoint: method, headers, and a JSON body that is a template."""
 
+import json
 import re
 from typing import Any
 
@@ -9,7 +10,16 @@ from rest_framework import serializers
 from config.api.serializers import StrictSerializer, TextField
 from config.text import clean_text
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.base import JSON, USER_AGENT, Config, Kind, Request, hint
+from webhooks.channels.destinations.base import (
+    JSON,
+    LINES,
+    USER_AGENT,
+    Config,
+    Input,
+    Kind,
+    Request,
+    hint,
+)
 from webhooks.channels.destinations.http_template import TemplateRefused, fill, parse_template
 from webhooks.channels.destinations.submitted import Submitted
 from webhooks.channels.destinations.urls import check_address, read_url
@@ -79,6 +89,35 @@ class HttpConfig(StrictSerializer):
         return url
 
 
+def headers_in(text: str) -> dict[str, str]:
+    """Return the headers of lines `Name: value`. Raises DRF's ValidationError for a name that is there twice."""
+    headers: dict[str, str] = {}
+    for line in filter(str.strip, text.splitlines()):
+        name, _, value = line.partition(":")
+        if name.strip() in headers:
+            message = str(HeadersField.default_error_messages["duplicate"]).format(name=name.strip())
+            raise serializers.ValidationError(message, code="duplicate")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def names_of(headers: dict[str, Any]) -> str:
+    """Return the lines of headers without their values."""
+    return "\n".join(f"{name}: " for name in headers)
+
+
+def text_of(template: Any) -> str:
+    """Return a template as people edit it."""
+    return template if isinstance(template, str) else json.dumps(template, ensure_ascii=False, indent=2)
+
+
+FIRST_TEMPLATE = {
+    "form": "{{ form.name }}",
+    "id": "{{ submission.id }}",
+    "createdAt": "{{ submission.createdAt }}",
+}
+
+
 class Http(Kind):
     """Requests with a filled template."""
 
@@ -88,6 +127,32 @@ class Http(Kind):
     in_flight = 4
     refused = frozenset({401, 403, 410})
     reason = gettext_noop("The server refused our request (401, 403 or 410). Check the address and the headers.")
+    summary = gettext_lazy("A JSON request in any shape, to any API.")
+    steps = (
+        gettext_lazy("Find the URL for new entries in the documents of the service, and the JSON that it expects."),
+        gettext_lazy("Make a key for its API if it needs one, and enter it as a header, such as Authorization."),
+        gettext_lazy("Write the JSON, and put placeholders into its texts. They are filled for each submission."),
+    )
+    inputs = (
+        Input("url", gettext_lazy("URL"), placeholder="https://api.example.com/contacts"),
+        Input("method", gettext_lazy("Method"), initial="POST", choices=METHODS),
+        Input(
+            *("headers", gettext_lazy("Headers")),
+            gettext_lazy("One per line, such as “Authorization: Bearer …”. Their values are never shown again."),
+            LINES,
+            reads=headers_in,
+            writes=names_of,
+            has_secrets=True,
+        ),
+        Input(
+            *("template", gettext_lazy("Template")),
+            gettext_lazy("The JSON to send. Placeholders go into texts, between quotation marks."),
+            LINES,
+            initial=text_of(FIRST_TEMPLATE),
+            writes=text_of,
+        ),
+    )
+    example = {"url": "https://example.com/", "method": "POST", "headers": {}, "template": FIRST_TEMPLATE}
 
     def check_addresses(self, config: Config) -> None:
         """Look up the host. Raises ValidationFailed."""

@@ -6,13 +6,23 @@ https://developers.mattermost.com/integrate/reference/message-attachments/
 https://docs.mattermost.com/collaborate/format-messages.html
 """
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, answer_of, post_json
+from webhooks.channels.destinations.base import (
+    Config,
+    Kind,
+    Preview,
+    Request,
+    answer_of,
+    post_json,
+    secret_address,
+)
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.destinations.urls import check_address, read_url, without_secret
 from webhooks.channels.outcome import Outcome
@@ -22,6 +32,7 @@ FOLDER = "/hooks/"
 MOST_KEY = 100  # characters; its keys have 26
 MOST_TITLE, MOST_LABEL, MOST_VALUE = 200, 200, 1_500
 MOST_IN_ALL = 5_500  # of all rows: attachments of old servers have 8,000 characters, and quotes are escaped there
+EXAMPLE = "https://chat.example.com/hooks/…"
 NOT_A_HOOK = "web.incoming_webhook.invalid.app_error"  # the id in a 400: the webhook was deleted
 
 
@@ -31,8 +42,8 @@ class MattermostConfig(StrictSerializer):
     def validate_url(self, url: str) -> str:
         before, folder, key = read_url(url).target.rpartition(FOLDER)
         if not folder or "?" in before or not (key.isascii() and key.isalnum() and len(key) <= MOST_KEY):
-            text = gettext("Paste the address of an incoming webhook, such as https://chat.example.com/hooks/….")
-            raise serializers.ValidationError(text, code="invalid_url")
+            text = gettext("Paste the address of an incoming webhook, such as %(example)s.")
+            raise serializers.ValidationError(text % {"example": EXAMPLE}, code="invalid_url")
         return url
 
 
@@ -48,6 +59,14 @@ class Mattermost(Kind):
     reason = gettext_noop(
         "Mattermost does not accept the address any more. Check that incoming webhooks are enabled, or make a new one."
     )
+    summary = gettext_lazy("A message in a channel of your own server for each submission.")
+    steps = (
+        gettext_lazy("Open the menu of products in Mattermost, and choose Integrations, Incoming Webhooks."),
+        gettext_lazy("Press Add Incoming Webhook, choose the channel, and save."),
+        gettext_lazy("Copy the URL that Mattermost shows, and paste it here."),
+    )
+    inputs = (secret_address(EXAMPLE, gettext_lazy("The URL of the incoming webhook. Everyone who has it can post.")),)
+    example = {"url": "https://chat.example.com/hooks/0"}
 
     def check_addresses(self, config: Config) -> None:
         """Look up the server. Raises ValidationFailed."""
@@ -60,6 +79,12 @@ class Mattermost(Kind):
         if submitted.url:
             attachment["title_link"] = submitted.url
         return post_json(config["url"], {"attachments": [attachment]}, shown_url=without_secret(config["url"]))
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the texts of the attachment, as Mattermost shows them."""
+        (attachment,) = json.loads(request.body)["attachments"]
+        link = gettext("Open the submission") if "title_link" in attachment else ""
+        return Preview(title=attachment["title"], rows=tuple(rows_in(attachment["text"])), link=link)
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Find a webhook that was deleted, which has the status of a message that is wrong."""
@@ -80,6 +105,15 @@ def text_of(submitted: Submitted) -> str:
             break
         rows.append(row)
     return "\n\n".join(rows)
+
+
+def rows_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield label and value of each row of a text that `text_of` made."""
+    lines = iter(text.split("\n"))
+    for label in filter(None, lines):
+        next(lines)
+        fence = next(lines)
+        yield label[1:-1], "\n".join(iter(lines.__next__, fence))
 
 
 def block(text: str) -> str:

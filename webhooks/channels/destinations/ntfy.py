@@ -4,13 +4,14 @@ ntfy, by the address of a topic, on ntfy.sh or anybody's own server.
 https://docs.ntfy.sh/publish/#publish-as-json
 """
 
+import json
 import re
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, post_json
+from webhooks.channels.destinations.base import SECRET, Config, Input, Kind, Preview, Request, post_json
 from webhooks.channels.destinations.submitted import Submitted, cut, indented
 from webhooks.channels.destinations.urls import check_address, read_url
 from webhooks.models import MAX_URL
@@ -46,6 +47,21 @@ class Ntfy(Kind):
     secrets = ("token",)
     pace = 0.2
     reason = gettext_noop("The ntfy server refused the topic or the token. Check both.")
+    summary = gettext_lazy("A notification on phones and desktops, by ntfy.sh or your own server.")
+    steps = (
+        gettext_lazy(
+            "Think of a topic that nobody can guess, such as contact-8fK2qLw0: on ntfy.sh everyone who knows it can "
+            "read it."
+        ),
+        gettext_lazy("Subscribe to it in the app of ntfy on each phone, or on https://ntfy.sh/app."),
+        gettext_lazy("Enter its address here: the server, a slash, the topic."),
+        gettext_lazy("If the topic is protected, make an access token in the account of ntfy, under Access tokens."),
+    )
+    inputs = (
+        Input("url", gettext_lazy("Address of the topic"), placeholder="https://ntfy.sh/contact-8fK2qLw0"),
+        Input("token", gettext_lazy("Access token"), gettext_lazy("Only for protected topics."), SECRET, "tk_…"),
+    )
+    example = {"url": "https://ntfy.sh/topic"}
 
     def check_addresses(self, config: Config) -> None:
         """Look up the server. Raises ValidationFailed."""
@@ -64,6 +80,12 @@ class Ntfy(Kind):
             headers = {**request.headers, "Authorization": f"Bearer {token}"}
             return Request(request.url, request.body, headers, request.shown_url, secret_headers=("Authorization",))
         return request
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the texts of the notification."""
+        message = json.loads(request.body)
+        link = gettext("Open the submission") if "click" in message else ""
+        return Preview(title=message["title"], text=message["message"], link=link)
 
 
 def cut_bytes(text: str, most: int) -> str:

@@ -5,13 +5,14 @@ https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
 https://docs.slack.dev/reference/block-kit/blocks
 """
 
+import json
 import re
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, post_json
+from webhooks.channels.destinations.base import Config, Kind, Preview, Request, post_json, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut_escaped
 from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.models import MAX_URL
@@ -46,6 +47,15 @@ class Slack(Kind):
     reason = gettext_noop(
         "Slack does not accept the address any more. Make a new incoming webhook and paste its address."
     )
+    summary = gettext_lazy("A message in a channel for each submission.")
+    steps = (
+        gettext_lazy("Open https://api.slack.com/apps and choose Create New App, From scratch. Choose your workspace."),
+        gettext_lazy("Open Incoming Webhooks in the menu of the app, and switch on Activate Incoming Webhooks."),
+        gettext_lazy("Press Add New Webhook to Workspace, and choose the channel."),
+        gettext_lazy("Copy the Webhook URL of the new line, and paste it here."),
+    )
+    inputs = (secret_address(EXAMPLE, gettext_lazy("The Webhook URL. Everyone who has it can post to the channel.")),)
+    example = {"url": "https://hooks.slack.com/services/T0/B0/0"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message, with a text for notifications."""
@@ -61,6 +71,14 @@ class Slack(Kind):
             "unfurl_media": False,
         }
         return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the texts of the blocks, as Slack shows them."""
+        head, *sections = (block["text"] for block in json.loads(request.body)["blocks"])
+        rows = [unescaped(each["text"]).partition("\n") for each in sections if each["type"] == "plain_text"]
+        link = next((each["text"][1:-1].partition("|")[2] for each in sections if each["type"] == "mrkdwn"), "")
+        shown = tuple((label, value) for label, _, value in rows)
+        return Preview(title=unescaped(head["text"]), rows=shown, link=unescaped(link))
 
 
 def sections_of(submitted: Submitted) -> list[dict[str, Any]]:
@@ -90,3 +108,8 @@ def short(text: str, most: int) -> str:
 def escaped(text: str) -> str:
     """Return a text without Slack's control characters: `<!channel>` and `<@U1>` ping nobody."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def unescaped(text: str) -> str:
+    """Return the text that Slack shows for an escaped one."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -6,14 +6,15 @@ https://learn.microsoft.com/en-us/connectors/teams/#microsoft-teams-webhook
 https://adaptivecards.io/explorer/RichTextBlock.html
 """
 
+import json
 import re
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from config.api.serializers import StrictSerializer, TextField
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.base import Config, Kind, Request, post_json
+from webhooks.channels.destinations.base import Config, Kind, Preview, Request, post_json, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.destinations.urls import read_pinned, without_secret
 from webhooks.models import MAX_URL
@@ -45,6 +46,18 @@ class Teams(Kind):
     reason = gettext_noop(
         "Teams does not accept the address any more. Check the workflow, or paste the address of a new one."
     )
+    summary = gettext_lazy("A card in a channel for each submission, posted by a workflow.")
+    steps = (
+        gettext_lazy("In Teams, open the menu (…) of the channel and choose Workflows."),
+        gettext_lazy(
+            "Choose “Send webhook alerts to a channel”, in older versions “Post to a channel when a webhook request is "
+            "received”."
+        ),
+        gettext_lazy("Check the account, the team and the channel, and save the workflow."),
+        gettext_lazy("Copy the URL of the workflow, and paste it here. Addresses of old connectors do not work."),
+    )
+    inputs = (secret_address(EXAMPLE, gettext_lazy("The URL of the workflow, whole, with its signature (sig=…).")),)
+    example = {"url": "https://example.logic.azure.com/workflows/0?sig=0"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message."""
@@ -61,6 +74,13 @@ class Teams(Kind):
         attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
         message = {"type": "message", "attachments": [attachment]}
         return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the texts of the card."""
+        card = json.loads(request.body)["attachments"][0]["content"]
+        title, *texts = (block["inlines"][0]["text"] for block in card["body"])
+        link = card["actions"][0]["title"] if "actions" in card else ""
+        return Preview(title=title, rows=tuple(zip(texts[::2], texts[1::2], strict=True)), link=link)
 
 
 def rows_of(submitted: Submitted) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ https://core.telegram.org/bots/api#sendmessage
 https://core.telegram.org/bots/api#making-requests
 """
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,17 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Config, Kind, Request, answer_of, post_json, wait_in
+from webhooks.channels.destinations.base import (
+    SECRET,
+    Config,
+    Input,
+    Kind,
+    Preview,
+    Request,
+    answer_of,
+    post_json,
+    wait_in,
+)
 from webhooks.channels.destinations.submitted import Submitted, cut, indented
 from webhooks.channels.outcome import Outcome
 
@@ -60,6 +71,27 @@ class Telegram(Kind):
     pace = 1.0
     refused = frozenset({401, 403, 404})  # 403: the bot was removed or blocked; 404: no such token
     reason = gettext_noop("Telegram refused the token or the chat. Check that the bot exists and is in the chat.")
+    summary = gettext_lazy("A message from your bot, in a group, a channel or to you.")
+    steps = (
+        gettext_lazy("In Telegram, write /newbot to @BotFather and answer its questions. Copy the token."),
+        gettext_lazy(
+            "Add the bot to the group, or to the channel as an administrator. For messages to you, press Start in a "
+            "chat with it."
+        ),
+        gettext_lazy(
+            "The chat of a public channel is its @name. For any other, write /start there, open "
+            "https://api.telegram.org/bot<token>/getUpdates with your token in the address, and copy the number after "
+            "“chat” and “id”. Those of groups begin with a minus sign."
+        ),
+    )
+    inputs = (
+        Input("token", gettext_lazy("Token of the bot"), "", SECRET, "123456789:AA…"),
+        Input(
+            *("chatId", gettext_lazy("Chat"), gettext_lazy("A number, or @name of a public channel.")),
+            placeholder="-1001234567890",
+        ),
+    )
+    example = {"token": "0:0", "chatId": "0"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the message."""
@@ -70,6 +102,11 @@ class Telegram(Kind):
         }
         url = f"{ADDRESS}/bot{config['token']}/sendMessage"
         return post_json(url, message, shown_url=f"{ADDRESS}/bot…/sendMessage")
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the text, its first line as the title."""
+        title, _, rest = json.loads(request.body)["text"].partition("\n")
+        return Preview(title=title, text=rest.strip())
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Read the body: a chat that cannot be used has status 400, and the wait is in `parameters.retry_after`."""
