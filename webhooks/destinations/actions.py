@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
-from config.api.errors import Conflict, Detail, ValidationFailed
+from config.api.errors import Conflict, Detail, NotFound, ValidationFailed
 from config.api.ratelimit import take_share
 from config.nudge import DELIVER, nudge
 from config.secrets.encryption import CannotDecrypt, decrypt
@@ -70,14 +70,19 @@ def add_destination(
 
 def change_destination(destination: Destination, values: dict[str, Any]) -> Destination:
     """
-    Change `name`, `config` (as a whole) or `status`. Raises what `check_new_destination` raises about a config.
+    Change `name`, `config` (as a whole) or `status`.
+
+    Raises what `check_new_destination` raises about a config, NotFound if it was deleted meanwhile.
 
     A new config releases what a destination that needed attention has held. Disabling cancels pending and held
     deliveries.
     """
     config = _checked(destination.form, destination.kind, values["config"]) if "config" in values else None
     with transaction.atomic():
-        destination = Destination.objects.select_for_update().get(pk=destination.pk)
+        found = Destination.objects.select_for_update().filter(pk=destination.pk).first()
+        if found is None:
+            raise NotFound  # deleted meanwhile
+        destination = found
         before = values_of(destination, *RECORDED)
         destination.name = values.get("name", destination.name)
         if config is not None:
@@ -90,7 +95,8 @@ def change_destination(destination: Destination, values: dict[str, Any]) -> Dest
             after["config"] = before["config"]
         if after != before:
             _record(destination, "destination.changed", before, after)
-    return Destination.objects.get(pk=destination.pk)
+        destination.refresh_from_db()
+    return destination
 
 
 def _move(destination: Destination, status: str | None, *, has_new_config: bool) -> None:

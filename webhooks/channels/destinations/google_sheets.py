@@ -368,7 +368,9 @@ def _widen(call: Call, config: Mapping[str, Any], columns: int) -> Outcome | Non
     for properties in _properties_in(answer_of(asked)):
         there = properties.get("gridProperties")
         number = there.get("columnCount") if isinstance(there, dict) else None
-        if properties.get("title") == config["sheet"] and isinstance(number, int) and number < columns:
+        if properties.get("title") == config["sheet"] and isinstance(number, int):
+            if number >= columns:
+                return asked  # somebody has added some meanwhile
             # Its id is left out when it is 0, as of the first sheet of a file.
             where = {"sheetId": properties.get("sheetId", 0), "dimension": "COLUMNS", "length": columns - number}
             return call("POST", f"{address}:batchUpdate", {"requests": [{"appendDimension": where}]})

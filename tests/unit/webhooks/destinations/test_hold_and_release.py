@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
-from config.api.errors import Conflict
+from config.api.errors import Conflict, NotFound
 from forms_app.actions import create_form
 from keys.models import AuditEvent, Membership, Notice, User
 from submissions.lifecycle.spam_marks import mark_not_spam
@@ -23,10 +24,13 @@ from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
 from webhooks.destinations.actions import change_destination, delete_destination, send_test_to
+from webhooks.destinations.serializers import DestinationRecord
+from webhooks.destinations.views import DestinationLog, DestinationViewSet
 from webhooks.models import Attempt, Delivery, Destination
 from webhooks.outbox.notices import dispatch_notices
 from webhooks.outbox.record import record
 from webhooks.replays import replay, retry_delivery
+from webhooks.serializers import DeliveryRecord
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REFUSED = Reply(401)
@@ -149,6 +153,30 @@ def test_deleted__in_flight__leaves_nothing(receiver: Receiver) -> None:
     delete_destination(destination)
     record(in_flight)
     assert (Delivery.objects.count(), Attempt.objects.count(), len(receiver.requests)) == (0, 0, 2)
+
+
+def test_changed__deleted_meanwhile__is_not_found(receiver: Receiver) -> None:
+    destination = to_http(make_form(), receiver.url())
+    stale = Destination.objects.get(pk=destination.pk)
+    delete_destination(destination)
+    with pytest.raises(NotFound):
+        change_destination(stale, {"name": "New"})
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_lists__of_destinations_and_of_a_log__need_no_query_for_each_row(
+    receiver: Receiver, rows: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    form = make_form()
+    destination = to_http(form, receiver.url())
+    owe(form, rows)
+    deliver_due()
+    with django_assert_num_queries(2):  # and one for the attempts
+        assert len(DeliveryRecord(DestinationLog.queryset.filter(destination=destination), many=True).data) == rows
+    for _ in range(rows):
+        to_http(form, receiver.url())
+    with django_assert_num_queries(1):
+        assert len(DestinationRecord(DestinationViewSet.queryset.all(), many=True).data) == rows + 1
 
 
 def released(destination: Destination) -> None:
