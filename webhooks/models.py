@@ -5,7 +5,7 @@ import uuid
 
 from django.db import models
 from django.db.models.functions import Now
-from django.utils.translation import gettext, gettext_lazy, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, pgettext_lazy
 
 from config.ids import Prefix, encode_id, new_id
 from config.secrets.encryption import EncryptedTextField, SealedTextField
@@ -174,7 +174,7 @@ class Destination(models.Model):
 
         ACTIVE = "active", gettext_lazy("Active")
         DISABLED = "disabled", gettext_lazy("Disabled")
-        NEEDS_ATTENTION = "needs_attention", gettext_lazy("Needs attention")
+        NEEDS_ATTENTION = "needs_attention", pgettext_lazy("a state", "Needs attention")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(

@@ -138,10 +138,14 @@ ACTIONS = [
     Action("destination.changed", pgettext_lazy("what somebody did", "changed the destination"), Kind.WEBHOOK),
     Action(
         "destination.needs_attention",
-        pgettext_lazy("what somebody did", "holds, because it was refused there, what is for the destination"),
+        pgettext_lazy("what somebody did", "put on hold the deliveries to the destination"),
         Kind.WEBHOOK,
     ),
-    Action("destination.released", pgettext_lazy("what somebody did", "released the destination"), Kind.WEBHOOK),
+    Action(
+        "destination.released",
+        pgettext_lazy("what somebody did", "released the deliveries to the destination"),
+        Kind.WEBHOOK,
+    ),
     Action("destination.replayed", pgettext_lazy("what somebody did", "sent again to the destination"), Kind.WEBHOOK),
     Action("destination.deleted", pgettext_lazy("what somebody did", "deleted the destination"), Kind.WEBHOOK),
     Action("operator.rights_changed", pgettext_lazy("what somebody did", "changed the rights of"), Kind.OPERATOR),

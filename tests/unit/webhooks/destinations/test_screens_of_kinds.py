@@ -9,6 +9,7 @@ from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import Submitted
 
 HOSTILE = "<b>&amp; \\ \\\\ *a* _b_ @everyone <!channel> \\*</b>"
+NO_MARKUP = {0x2060: None, 0xFF1C: "<"}  # what keeps a chat from reading markup, as its readers take it
 URL = "https://fieldpost.example/dashboard/submissions/sub_1"
 SUBMITTED = Submitted("Jobs & *more*", "sub_1", "2026-11-23T00:00:00.000Z", {"name": HOSTILE}, {"name": "Na|me"}, URL)
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -42,7 +43,7 @@ def test_preview__rendered_request__is_what_its_readers_see(kind: Kind) -> None:
         )
     else:
         assert shown.title == "New submission: Jobs & *more*"
-        seen = "\n".join([*(f"{label}: {value}" for label, value in shown.rows), shown.text]).replace("\u2060", "")
+        seen = "\n".join([*(f"{label}: {value}" for label, value in shown.rows), shown.text]).translate(NO_MARKUP)
         assert f"Na|me: {HOSTILE}" in seen
         assert "Open the submission" in shown.link or URL in shown.text
 
