@@ -19,7 +19,7 @@ SIGN_UP = "/account/signup/"
 CONFIRM = "/account/confirm-email/"
 FORGOT = "/account/password/reset/"
 ANSWER = re.compile(r"is your Fieldpost code$|^You already have an account|^No account with")  # subjects
-CODE = re.compile(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", re.MULTILINE)  # alone on its line, in every language
+CODE = re.compile(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]{3,})*)$", re.MULTILINE)  # a line with nothing else, in every language
 REAUTHENTICATE = "/account/reauthenticate/"
 
 

@@ -59,7 +59,7 @@ class Mattermost(Kind):
     reason = gettext_noop(
         "Mattermost does not accept the address any more. Check that incoming webhooks are enabled, or make a new one."
     )
-    summary = gettext_lazy("A message in a channel of your own server for each submission.")
+    summary = gettext_lazy("A message in a channel of your Mattermost server for each submission.")
     steps = (
         gettext_lazy("Open the menu of products in Mattermost, and choose Integrations, Incoming Webhooks."),
         gettext_lazy("Press Add Incoming Webhook, choose the channel, and save."),
