@@ -56,6 +56,8 @@ def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: di
     """Replace a call that would revoke the key of all cases."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
+    if case.meta is not None and case.meta.generation.mode.is_positive and isinstance(case.body, dict):
+        name_anew(case.body)
 
 
 @schemathesis.hook
@@ -117,6 +119,17 @@ def correct_destination(body: dict[str, Any]) -> None:
     if "config" in body:
         body["config"] = {"url": "http://127.0.0.1:9/in", "template": {"id": "{{ submission.id }}"}}
         body.update({"kind": "http"} if "kind" in body else {})
+
+
+def name_anew(body: dict[str, Any]) -> None:
+    """
+    Give a new destination a name that none has had.
+
+    All have the same config, so a scenario could repeat an `Idempotency-Key` with the same body, get the first answer
+    again, and not find the destination, which the earlier scenario had deleted.
+    """
+    if "kind" in body and isinstance(body.get("name"), str):
+        body["name"] = f"{body['name'][:180]}{next(numbers)}"
 
 
 def correct_form(body: dict[str, Any]) -> None:

@@ -340,7 +340,10 @@ def test_sheets__answer__is_classified(
 
 def test_sheets__config__shows_no_key(sheets: dict[str, Any]) -> None:
     kind = KINDS["google_sheets"]
-    assert kind.shown(kind.read(sheets)) == {**sheets, "credentials": {"hint": "…cdef"}}
+    config = kind.read(sheets)
+    assert kind.shown(config) == {**sheets, "credentials": {"hint": "…cdef"}}
+    request = kind.render(SUBMITTED, config)
+    assert "PRIVATE KEY" not in repr(request) + request.logged()
 
 
 def test_sheets__many_columns__puts_the_rest_into_one(vendor: Receiver, sheets: dict[str, Any]) -> None:
