@@ -415,6 +415,11 @@ class Delivery(models.Model):
                 condition=models.Q(destination__isnull=False),
                 name="delivery_by_destination",
             ),
+            models.Index(
+                fields=["destination", "-id"],
+                condition=models.Q(destination__isnull=False),
+                name="delivery_log_of_destination",
+            ),
             models.Index(fields=["account"], condition=models.Q(account__isnull=False), name="delivery_by_account"),
             models.Index(
                 fields=["channel", "target"], condition=models.Q(lease_token__isnull=False), name="delivery_in_flight"

@@ -126,4 +126,12 @@ class Migration(migrations.Migration):
                 name="delivery_by_destination",
             ),
         ),
+        AddIndexConcurrently(
+            "delivery",
+            models.Index(
+                condition=models.Q(("destination__isnull", False)),
+                fields=["destination", "-id"],
+                name="delivery_log_of_destination",
+            ),
+        ),
     ]
