@@ -155,7 +155,9 @@ def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -
     of: dict[str, Any] = {"organization": organization}
     sales = {"url": "https://hooks.slack.com/services/T0001/B0001/abcdefgh"}
     found = add_destination(**of, form=form, kind="slack", name="Sales team", config=sales)
-    add_destination(**of, form=None, kind="ntfy", name="My phone", config={"url": "https://ntfy.sh/contact-8fK2qLw0"})
+    add_destination(
+        **of, form=None, kind="ntfy", name="My phone", config={"url": "https://ntfy.example/contact-8fK2qLw0"}
+    )
     body = {"who": "{{ data.name }}", "note": '{{ data.message | default: "-" | truncate: 80 }}'}
     crm = {"url": "https://crm.example/contacts", "method": "POST", "headers": {}, "template": body}
     add_destination(**of, form=form, kind="http", name="CRM", config=crm)
