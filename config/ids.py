@@ -26,6 +26,7 @@ class Prefix:
     ACCESS_KEY = "key"
     WEBHOOK = "whk"
     DELIVERY = "dlv"
+    DESTINATION = "dst"
 
 
 class InvalidId(ValueError):

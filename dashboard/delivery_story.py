@@ -16,8 +16,9 @@ from config.database import snapshot
 from config.times import now
 from keys.choices import within_sentence
 from submissions.models import Submission
+from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.registry import CHANNELS
-from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.models import Attempt, Delivery, Destination, Webhook
 from webhooks.retention import LOG_KEPT
 
 MAX_DELIVERIES = 100  # of one submission
@@ -71,13 +72,23 @@ def is_settled(submission: Submission, story: list[Moment]) -> bool:
     return submission.dispatched_at is not None and not any(moment.is_ahead for moment in story)
 
 
+def takes_deliveries(delivery: Delivery) -> bool:
+    """Return whether the webhook or destination of a delivery is active; True for mails."""
+    if delivery.webhook is not None:
+        return delivery.webhook.status == Webhook.Status.ACTIVE
+    return delivery.destination is None or delivery.destination.status == Destination.Status.ACTIVE
+
+
 def target_of(delivery: Delivery) -> str:
-    """Return the target of a delivery as people know it: a webhook's URL, a mail address."""
+    """Return the target of a delivery as people know it: a webhook's URL, a destination's name, a mail address."""
+    if delivery.destination is not None:
+        kind = KINDS.get(delivery.destination.kind)
+        return f"{kind.label if kind else delivery.destination.kind}: {delivery.destination.name}"
     return CHANNELS[delivery.channel].describe(delivery) if delivery.channel in CHANNELS else delivery.target
 
 
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
-    return Delivery.objects.filter(submission=submission).select_related("webhook").order_by("id")
+    return Delivery.objects.filter(submission=submission).select_related("webhook", "destination").order_by("id")
 
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
@@ -143,7 +154,7 @@ def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Momen
     elif has_deliveries:
         detail = gettext("Its deliveries were created.")
     else:
-        detail = gettext("Without deliveries: the form had no webhook and no mail address.")
+        detail = gettext("Without deliveries: the form had no webhook, no destination and no mail address.")
     yield Moment(submission.dispatched_at, gettext("Dispatched"), detail)
 
 
@@ -191,6 +202,9 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
             delivery.attempt_count,
         ) % {"count": delivery.attempt_count}
         return gettext("Failed"), detail, BAD
+    if delivery.status == STATUS.HELD and delivery.destination is not None:
+        detail = gettext("%(reason)s The delivery is sent when that is corrected.")
+        return gettext("Held"), detail % {"reason": delivery.destination.shown_reason}, WAITING
     if delivery.status == STATUS.HELD:
         return (
             gettext("Held"),
@@ -217,9 +231,13 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
 
 
 def _why_canceled(submission: Submission, delivery: Delivery) -> str:
-    webhook = delivery.webhook
+    webhook, destination = delivery.webhook, delivery.destination
     if submission.spam:
         return gettext("The submission was marked as spam before it was sent.")
+    if destination is not None and destination.status == Destination.Status.DISABLED:
+        return gettext("The destination is disabled: %(reason)s") % {"reason": destination.shown_reason}
+    if destination is not None:
+        return gettext("It was marked as spam, or the destination was disabled before it was sent.")
     if webhook is not None and webhook.status == Webhook.Status.DISABLED:
         return gettext("The webhook is disabled: %(reason)s") % {"reason": webhook.shown_reason}
     return gettext("It was marked as spam, or the webhook was disabled before it was sent.")

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
+from dashboard.destinations import views as destinations
 from dashboard.laptop_mails import views as laptop_mails
 from dashboard.new_forms import views as new_forms
 from dashboard.overview import form as form_overview
@@ -47,6 +48,7 @@ in_organization = [
         columns,
         one,  # last of these
         deliveries,
+        destinations,
         webhooks,
         refusals,
         keys,

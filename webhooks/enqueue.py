@@ -18,10 +18,10 @@ from django.db.models.functions import Now
 
 from config.nudge import DELIVER, nudge
 from webhooks.events import Event
-from webhooks.models import Delivery, Message, Webhook
+from webhooks.models import Delivery, Destination, Message, Webhook
 from webhooks.payloads import RenderedMail
 
-WEBHOOK, MAIL = "webhook", "mail"  # channels
+WEBHOOK, MAIL, DESTINATION = "webhook", "mail", "destination"  # channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,14 @@ class Target:
     """
     A receiver: `name` is unique within its channel, at most 254 characters. `host`: the receiving host, "" for none.
 
-    `webhook`: the webhook itself, for its channel only.
+    `webhook`, `destination`: the receiver itself, for its channel only.
     """
 
     channel: str
     name: str
     host: str = ""
     webhook: Webhook | None = None
+    destination: Destination | None = None
 
     def delivery(self, message: Message, organization_id: uuid.UUID | None, **values: Any) -> Delivery:
         """Return an unsaved delivery of a message to this target, due now."""
@@ -48,6 +49,7 @@ class Target:
             target=self.name,
             host=self.host,
             webhook=self.webhook,
+            destination=self.destination,
             **{"next_attempt_at": Now(), **values},
         )
 
@@ -55,6 +57,11 @@ class Target:
 def webhook_target(webhook: Webhook) -> Target:
     """Return a webhook as a target."""
     return Target(WEBHOOK, webhook.public_id, host_of(webhook.url), webhook)
+
+
+def destination_target(destination: Destination) -> Target:
+    """Return a destination as a target. Its own limit and pace are its share of a vendor's host: no `host`."""
+    return Target(DESTINATION, destination.public_id, destination=destination)
 
 
 def mail_target(address: str) -> Target:

@@ -10,11 +10,11 @@ from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, SubmissionQuerySet, Tally
 from webhooks.enqueue import WEBHOOK
-from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.models import Attempt, Delivery, Destination, Webhook
 
 MAILS_OF_NEWEST = 5_000  # submissions of a form whose mails and deliveries to webhooks of all forms are found
 COUNTED_TO = 1_000  # deliveries waiting for a retry; a larger number is not counted further
-NEWEST = 100  # deliveries of a webhook whose results are summed up
+NEWEST = 100  # deliveries of a target whose results are summed up
 STATUS = Delivery.Status
 
 UNDELIVERED = Q(status__in=[STATUS.FAILED, STATUS.CANCELED, STATUS.HELD]) | Q(
@@ -88,7 +88,7 @@ def delivery_health(organization: Organization) -> Health:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Results:
     """
-    The results of a webhook's newest deliveries, at most 100, and their latest attempt.
+    The results of the newest deliveries to a target, at most 100, and their latest attempt.
 
     `waiting`: deliveries that are not sent yet, older ones too, counted to 1,000.
     """
@@ -109,9 +109,16 @@ class Results:
         return 100 * self.delivered // self.finished if self.finished else None
 
 
-def recent_results(webhook: Webhook) -> Results:
-    """Return how a webhook's recent deliveries went. Three queries, each on an index, whatever the size of its log."""
-    log = Delivery.objects.filter(webhook=webhook)
+def log_of(target: Webhook | Destination) -> QuerySet[Delivery]:
+    """Return the deliveries to a webhook or a destination."""
+    if isinstance(target, Webhook):
+        return Delivery.objects.filter(webhook=target)
+    return Delivery.objects.filter(destination=target, organization=target.organization_id)
+
+
+def recent_results(target: Webhook | Destination) -> Results:
+    """Return how recent deliveries to a target went. Three queries, each on an index, whatever the size of its log."""
+    log = log_of(target)
     newest = list(log.order_by("-id").values_list("pk", "status")[:NEWEST])
     statuses = [status for _, status in newest]
     attempts = Attempt.objects.filter(delivery__in=[pk for pk, _ in newest])

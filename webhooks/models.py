@@ -5,7 +5,7 @@ import uuid
 
 from django.db import models
 from django.db.models.functions import Now
-from django.utils.translation import gettext, gettext_lazy, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, pgettext_lazy
 
 from config.ids import Prefix, encode_id, new_id
 from config.secrets.encryption import EncryptedTextField, SealedTextField
@@ -161,6 +161,75 @@ class Webhook(models.Model):
         return [self.secret, self.previous_secret] if in_grace else [self.secret]
 
 
+class Destination(models.Model):
+    """
+    A service that receives submissions in its own format: a chat, a sheet, an HTTP endpoint with a template.
+
+    `form` is empty for all forms of the organization, later ones too. `config` is the sealed JSON of the kind's
+    settings, secrets among them (`webhooks/channels/destinations/`).
+    """
+
+    class Status(models.TextChoices):
+        """A destination whose credentials were refused needs attention: its deliveries are held."""
+
+        ACTIVE = "active", gettext_lazy("Active")
+        DISABLED = "disabled", gettext_lazy("Disabled")
+        NEEDS_ATTENTION = "needs_attention", pgettext_lazy("a state", "Needs attention")
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(
+        Organization, on_delete=models.CASCADE, related_name="destinations", db_index=False
+    )
+    form = models.ForeignKey(Form, null=True, blank=True, on_delete=models.CASCADE, related_name="destinations")
+    kind = models.CharField(max_length=20)
+    name = models.CharField(max_length=200)
+    config = SealedTextField(editable=False)
+    status = models.CharField(max_length=20, choices=Status, default=Status.ACTIVE, db_default=Status.ACTIVE)
+    disabled_reason = models.CharField(max_length=300, blank=True, default="", db_default="")
+    quiet_until = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Nothing is sent before: its pace, or the receiver's wish."
+    )
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    updated_at = models.DateTimeField(default=now, db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["organization", "-id"], name="destination_by_organization")]
+        constraints = [
+            models.CheckConstraint(
+                name="destination_status_is_known",
+                condition=models.Q(status__in=["active", "disabled", "needs_attention"]),
+            ),
+            models.CheckConstraint(
+                name="destination_stopped_has_a_reason",
+                condition=models.Q(status="active", disabled_reason="")
+                | ~models.Q(status="active") & ~models.Q(disabled_reason=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
+        return encode_id(Prefix.DESTINATION, self.id)
+
+    @property
+    def scope(self) -> str:
+        """The name of its form, or "All forms" in the reader's language."""
+        return gettext(ALL_FORMS) if self.form is None else self.form.name
+
+    @property
+    def shown_reason(self) -> str:
+        """The reason why it is not active, in the reader's language; "" without one."""
+        return gettext(self.disabled_reason) if self.disabled_reason else ""
+
+    @property
+    def subject(self) -> str:
+        """Its name in the audit trail, which is English."""
+        return f"{self.name} ({self.kind})"
+
+
 class Message(models.Model):
     """
     The message of an event, stored once for all its deliveries.
@@ -235,7 +304,11 @@ class Delivery(models.Model):
     """
 
     class Status(models.TextChoices):
-        """Held deliveries wait for a pending webhook; canceled ones were spam, or their webhook was disabled."""
+        """
+        Held deliveries wait for a pending webhook, or a destination that needs attention.
+
+        Canceled ones were spam, or their webhook or destination was disabled.
+        """
 
         PENDING = "pending", gettext_lazy("Pending")
         HELD = "held", gettext_lazy("Held")
@@ -254,6 +327,9 @@ class Delivery(models.Model):
     )
     webhook = models.ForeignKey(
         Webhook, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
+    )
+    destination = models.ForeignKey(
+        Destination, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
     )
     event = models.CharField(max_length=60, db_default="")
     channel = models.CharField(max_length=20, db_default="")
@@ -334,6 +410,16 @@ class Delivery(models.Model):
             ),
             models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
             models.Index(fields=["message"], name="delivery_by_message"),
+            models.Index(
+                fields=["destination", "status"],
+                condition=models.Q(destination__isnull=False),
+                name="delivery_by_destination",
+            ),
+            models.Index(
+                fields=["destination", "-id"],
+                condition=models.Q(destination__isnull=False),
+                name="delivery_log_of_destination",
+            ),
             models.Index(fields=["account"], condition=models.Q(account__isnull=False), name="delivery_by_account"),
             models.Index(
                 fields=["channel", "target"], condition=models.Q(lease_token__isnull=False), name="delivery_in_flight"
@@ -360,6 +446,11 @@ class Delivery(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.DELIVERY, self.id)
+
+    @property
+    def shown_channel(self) -> str:
+        """The channel as the API shows it: of a destination its kind."""
+        return self.channel if self.destination is None else self.destination.kind
 
     @property
     def waits_for_resume(self) -> bool:

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils.functional import lazy
 from django.utils.translation import gettext, gettext_noop
 
-from config.api.errors import Conflict, invalid
+from config.api.errors import Conflict, NotFound, invalid
 from config.api.ratelimit import take_share
 from config.nudge import DELIVER, nudge
 from config.times import now
@@ -122,7 +122,7 @@ def _refuse_too_many(webhook: Webhook) -> None:
 
 
 def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
-    """Change `url`, `events` or `status`. Raises what `register_webhook` raises."""
+    """Change `url`, `events` or `status`. Raises what `register_webhook` raises, NotFound if it was deleted meanwhile."""
     if "url" in values:
         _check_url(values["url"])
     elif values.get("status") == ACTIVE and webhook.status != ACTIVE:
@@ -148,9 +148,11 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
                 _tell_owners(webhook)
             if is_activated:
                 _refuse_too_many(webhook)
+        return Webhook.objects.select_related("form").get(pk=webhook.pk)
     except IntegrityError:
         raise _same_url(webhook.form) from None
-    return Webhook.objects.select_related("form").get(pk=webhook.pk)
+    except Webhook.DoesNotExist:
+        raise NotFound from None
 
 
 def _tell_owners(webhook: Webhook) -> None:

@@ -24,7 +24,7 @@ from submissions.models import Submission
 from webhooks.channels.registry import channel_of
 from webhooks.enqueue import host_of
 from webhooks.events import is_secret
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Destination, Webhook
 from webhooks.registration import refuse_inactive
 
 REPLAYED_TIMES = 10  # an organization's replayed deliveries in an hour, as a multiple of its requests in an hour
@@ -44,8 +44,9 @@ def retry_delivery(delivery: Delivery) -> Delivery:
 
     Raises Conflict while it is being sent or must not be sent, RateLimited over the organization's replays.
     """
-    if delivery.webhook is not None:
-        refuse_inactive(delivery.webhook)
+    for receiver in (delivery.webhook, delivery.destination):
+        if receiver is not None:
+            refuse_stopped(receiver)
     if delivery.submission is not None and delivery.submission.spam:
         raise Conflict(gettext("This submission is marked as spam. Mark it as not spam first."))
     if is_secret(delivery.event):
@@ -57,7 +58,18 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
         raise Conflict(gettext("This delivery is being sent now. Wait for its result first."))
     transaction.on_commit(lambda: nudge(DELIVER))
-    return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=delivery.pk)
+    again = Delivery.objects.select_related("message", "webhook", "destination")
+    return again.defer("message__body", "destination__config").get(pk=delivery.pk)
+
+
+def refuse_stopped(receiver: Webhook | Destination) -> None:
+    """Raise Conflict for a webhook or destination that is not active."""
+    if isinstance(receiver, Webhook):
+        refuse_inactive(receiver)
+    elif receiver.status == Destination.Status.DISABLED:
+        raise Conflict(gettext("This destination is disabled. Activate it first."))
+    elif receiver.status == Destination.Status.NEEDS_ATTENTION:
+        raise Conflict(gettext("This destination needs attention. Correct it, or send a successful test, first."))
 
 
 def refuse_replays(organization: Organization | None, count: int) -> None:
@@ -81,19 +93,24 @@ def refuse_replays(organization: Organization | None, count: int) -> None:
 
 
 def replay(
-    webhook: Webhook, *, since: dt.datetime | None, until: dt.datetime | None, statuses: list[str], dry_run: bool
+    receiver: Webhook | Destination,
+    *,
+    since: dt.datetime | None,
+    until: dt.datetime | None,
+    statuses: list[str],
+    dry_run: bool,
 ) -> tuple[int, int]:
     """
-    Resend a webhook's deliveries of submissions received at `since` or later and before `until`.
+    Resend the deliveries of submissions received at `since` or later and before `until` to a webhook or destination.
 
-    Returns how many deliveries match and how many are due now: none in a dry run. Raises Conflict unless the webhook
+    Returns how many deliveries match and how many are due now: none in a dry run. Raises Conflict unless the receiver
     is active, RateLimited over the organization's replays or replayed deliveries of an hour.
     """
-    refuse_inactive(webhook)
+    refuse_stopped(receiver)
     # Not by a join: Django would move all these conditions into a subquery, and a row that was claimed while the
     # UPDATE waited for it would be reset while it is being sent.
     spam = Submission.objects.filter(pk=OuterRef("submission_id"), spam=True)
-    own = webhook.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses)
+    own = receiver.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses)
     matching = own.not_leased()
     if since:
         matching = matching.filter(submission_id__gte=first_id_of(since))
@@ -101,13 +118,14 @@ def replay(
         matching = matching.filter(submission_id__lt=first_id_of(until))
     if dry_run:
         return matching.count(), 0
-    take_share("replay", webhook.organization_id, settings.REPLAYS)
-    refuse_replays(webhook.organization, matching.count())
-    replayed = matching.update(**AGAIN, host=host_of(webhook.url))
+    take_share("replay", receiver.organization_id, settings.REPLAYS)
+    refuse_replays(receiver.organization, matching.count())
+    host = {"host": host_of(receiver.url)} if isinstance(receiver, Webhook) else {}
+    replayed = matching.update(**AGAIN, **host)
     record_event(
-        organization=webhook.organization_id,
-        action="webhook.replayed",
-        subject=f"{webhook.subject}: {replayed:,} deliveries",
+        organization=receiver.organization_id,
+        action="webhook.replayed" if isinstance(receiver, Webhook) else "destination.replayed",
+        subject=f"{receiver.subject}: {replayed:,} deliveries",
         changes=changes(
             {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
         ),

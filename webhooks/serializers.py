@@ -204,19 +204,20 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
 
     texts = {
         "id": "Its id.",
-        "channel": "`webhook` or `mail`.",
-        "target": "The webhook's id, or the mail address.",
-        "webhookId": "The webhook; null for a mail.",
+        "channel": "`webhook`, `mail`, or the kind of a destination.",
+        "target": "The id of the webhook or destination, or the mail address.",
+        "webhookId": "The webhook; null for others.",
         "submissionId": "The submission; null for a test event, and when it was deleted.",
         "messageId": "The header `webhook-id` of every attempt.",
         "test": "Whether this is a test event.",
-        "status": "`held` waits for its webhook to be activated.",
+        "status": "`held` waits for its webhook to be activated, or its destination to be corrected.",
         "nextAttemptAt": "When it is tried next; null if it is not.",
         "createdAt": "When it was queued.",
         "finishedAt": "When it was delivered or given up; null before.",
         "attempts": "Every attempt, the first one first.",
     }
     id = PublicIdField(Prefix.DELIVERY)
+    channel = serializers.CharField(source="shown_channel")
     webhookId = PublicIdField(Prefix.WEBHOOK, source="webhook_id", allow_null=True)
     submissionId = PublicIdField(Prefix.SUBMISSION, source="submission_id", allow_null=True)
     messageId = serializers.CharField(source="message.public_id")

@@ -19,7 +19,7 @@ from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
 from webhooks.events import secret_events
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Destination, Webhook
 from webhooks.registration import (
     add_webhook,
     change_webhook,
@@ -43,6 +43,20 @@ from webhooks.serializers import (
 
 WRITE = Permission.WEBHOOKS_WRITE
 ATTEMPTS_SHOWN = 50  # with their requests, each of which can be 256 KiB
+
+
+def answer_to_replay(view: Repeatable, receiver: Webhook | Destination, values: dict[str, Any]) -> Response:
+    """Send a range of a receiver's deliveries again, or count them. `values`: of a ReplayRange."""
+    statuses, dry_run = REPLAYABLE[values["status"]], values["dryRun"]
+    since = values["from"].start if "from" in values else None
+    until = values["to"].end if "to" in values else None
+
+    def send_again() -> Response:
+        matched, replayed = replay(receiver, since=since, until=until, statuses=statuses, dry_run=dry_run)
+        data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
+        return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
+
+    return view.once(send_again)
 
 
 class WebhookFilters(django_filters.FilterSet):
@@ -131,17 +145,7 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
-        statuses, dry_run = REPLAYABLE[values["status"]], values["dryRun"]
-        since = values["from"].start if "from" in values else None
-        until = values["to"].end if "to" in values else None
-        webhook: Webhook = self.find()
-
-        def send_again() -> Response:
-            matched, replayed = replay(webhook, since=since, until=until, statuses=statuses, dry_run=dry_run)
-            data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
-            return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
-
-        return self.once(send_again)
+        return answer_to_replay(self, self.find(), values)
 
 
 class DeliveryFilters(django_filters.FilterSet):
@@ -159,8 +163,8 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
 
     id_prefix = Prefix.DELIVERY
     queryset = (
-        Delivery.objects.select_related("webhook", "message")
-        .defer("message__body")
+        Delivery.objects.select_related("webhook", "destination", "message")
+        .defer("message__body", "destination__config")
         .prefetch_related("attempts")
         .order_by("-id")
     )
@@ -187,7 +191,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
         refuse_unknown_parameters(request.query_params, [])
-        shown = Delivery.objects.select_related("webhook", "message").exclude(event__in=secret_events())
+        shown = Delivery.objects.select_related("webhook", "destination", "message").exclude(event__in=secret_events())
         pk = path_id(Prefix.DELIVERY, id)
         found = find_owned(shown.filter(organization__isnull=False), pk, self.organization_id)
         found.newest_attempts = found.attempts.order_by("-id")[:ATTEMPTS_SHOWN][::-1]

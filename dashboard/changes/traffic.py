@@ -1,4 +1,4 @@
-"""How much a form or a webhook is used, in figures: pages and messages that say what a change stops."""
+"""How much a form, a webhook or a destination is used, in figures: pages and messages that say what a change stops."""
 
 import dataclasses
 import datetime as dt
@@ -10,7 +10,8 @@ from django.utils.translation import gettext, ngettext
 from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission, Tally
-from webhooks.models import Delivery, Webhook
+from webhooks.log_queries import log_of
+from webhooks.models import Delivery, Destination, Webhook
 
 DAYS = 7
 COUNTED_TO = 1_000  # deliveries; a larger number is not counted further
@@ -46,7 +47,7 @@ def traffic_of_form(form: Form) -> FormTraffic:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LogSize:
-    """A webhook's log: its deliveries and those that are not sent yet, each counted to 1,000, and the latest one."""
+    """A log: its deliveries and those that are not sent yet, each counted to 1,000, and the latest one."""
 
     deliveries: int
     unsent: int
@@ -67,7 +68,7 @@ class LogSize:
 
     @property
     def waiting(self) -> str:
-        """A sentence about the deliveries that are canceled with the webhook; "" without any."""
+        """A sentence about the deliveries that are canceled with their target; "" without any."""
         if not self.unsent:
             return ""
         if self.unsent > COUNTED_TO:
@@ -79,9 +80,9 @@ class LogSize:
         return text % {"count": _counted(self.unsent)}
 
 
-def log_size(webhook: Webhook) -> LogSize:
-    """Return the size of a webhook's log, read from its index and no further than it is counted."""
-    log = Delivery.objects.filter(webhook=webhook)
+def log_size(of: Webhook | Destination) -> LogSize:
+    """Return the size of a log, read from its index and no further than it is counted."""
+    log = log_of(of)
     unsent = log.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD])
     last = log.order_by("-id").values_list("created_at", flat=True).first()
     return LogSize(log[: COUNTED_TO + 1].count(), unsent[: COUNTED_TO + 1].count(), last)

@@ -5,6 +5,8 @@ from typing import Final
 
 from django.utils.translation import gettext, pgettext
 
+from webhooks.channels.destinations.kinds import KINDS
+
 MAIN: Final = "main"
 SETTINGS: Final = "settings"
 
@@ -44,6 +46,11 @@ def _daily_pages() -> list[MenuPage]:
             *("exports", pgettext("a page", "Export"), "inbox"),
             words=pgettext("words to search for", "csv json download"),
         ),
+        MenuPage(
+            *("destinations", gettext("Destinations"), "send", MAIN, ("destination*",)),
+            words=" ".join(str(kind.label) for kind in KINDS.values()),
+        ),
+        MenuPage("destination-new", gettext("New destination"), "plus", words=creates, for_managers=True),
         MenuPage("webhooks", gettext("Webhooks"), "webhook", MAIN, ("webhook*", "deliver*")),
         MenuPage("webhook-new", gettext("New webhook"), "plus", words=creates, for_managers=True),
         MenuPage(

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from dashboard.access import Member, last_visited, others_of
 from keys.models import Organization
+from webhooks.destinations.actions import needing_attention
 
 FOLDED = ("fieldpost_menu", "folded")  # a cookie that the fold button sets, so that no page is drawn twice
 
@@ -18,6 +19,11 @@ class Surroundings:
     member: Member | None
     others: QuerySet[Organization]
     is_folded: bool
+
+
+def destinations_waiting(member: Member) -> int:
+    """Return how many destinations need attention, for those who may correct them."""
+    return needing_attention(member.organization).count() if member.may_manage else 0
 
 
 def surroundings_of(request: HttpRequest) -> Surroundings:

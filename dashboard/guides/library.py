@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
     "Use": (
         Guide("dashboard", "Every screen: what it shows, and what its buttons do."),
         Guide("pages", "The script tag, plain HTML, the hosted page, and keeping spam out."),
+        Guide("destinations", "Chats, sheets and other services: the messages, templates, what needs attention."),
         Guide("webhooks", "The message, the log, allowed addresses, and webhooks that a page names."),
         Guide("delivery", "Retries, failures, duplicates; verifying a message in five languages."),
     ),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission
-from webhooks.models import Webhook
+from webhooks.models import Destination, Webhook
 
 HIDDEN = ("fieldpost_first_steps", "hidden")  # a cookie with the path of one organization
 YEAR = 365 * 86_400  # seconds
@@ -42,6 +42,7 @@ def first_steps(organization: Organization) -> FirstSteps:
     has_notification = (
         any(forms.values_list("notification_recipients", flat=True))
         or Webhook.objects.of_organization(organization.pk).filter(status=Webhook.Status.ACTIVE).exists()
+        or Destination.objects.filter(organization=organization, status=Destination.Status.ACTIVE).exists()
     )
     return FirstSteps(
         form=form,

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import path
@@ -21,7 +22,7 @@ from forms_app.outsiders.recipients import mailable
 from submissions.lifecycle.spam_marks import delete_many
 from submissions.models import Submission
 from submissions.receiving.from_member import send_test
-from webhooks.models import Webhook
+from webhooks.models import Destination, Webhook
 
 # The parts of the page that htmx fetches by themselves, by the element that they replace.
 PARTS = {"activity": "dashboard/parts/activity.html", "connect": "dashboard/parts/connect.html"}
@@ -55,7 +56,14 @@ def _targets(form: Form) -> dict[str, int]:
     """Return how many get a submission of now; `unmailed`: addresses that have not confirmed, or have stopped mails."""
     webhooks = Webhook.objects.serving(form).filter(status=Webhook.Status.ACTIVE).count()
     mails = len(mailable([form]).get(form.pk, []))
-    return {"webhooks": webhooks, "mails": mails, "unmailed": len(form.notification_recipients) - mails}
+    destinations = Destination.objects.filter(Q(form=form) | Q(form=None), organization=form.organization_id)
+    active = destinations.filter(status=Destination.Status.ACTIVE).count()
+    return {
+        "webhooks": webhooks,
+        "destinations": active,
+        "mails": mails,
+        "unmailed": len(form.notification_recipients) - mails,
+    }
 
 
 def _test(request: MemberRequest, form: Form, submission_id: str) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.models import Submission
 from submissions.storage import MARKS
+from webhooks.destinations.actions import held_for, needing_attention
 from webhooks.log_queries import delivery_health
+from webhooks.models import Destination
 
 LATEST = 6
 
@@ -46,6 +48,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "steps": first_steps(organization),
         "are_steps_hidden": are_hidden(request),
         "storage": storage_of(organization),
+        "waiting": _waiting(request) if request.member.may_manage else [],
     }
     context["usage_share"] = share(context["usage"].used, context["usage"].limit)
     return render(request, "dashboard/overview.html", context)
@@ -59,6 +62,13 @@ def show_first_steps(request: MemberRequest) -> HttpResponse:
     response = redirect("dashboard:overview", slug)
     hide(response, slug, hidden=request.POST.get("do") == "hide")
     return response
+
+
+def _waiting(request: MemberRequest) -> list[tuple[Destination, int]]:
+    """Return the destinations that need attention, each with the number of held deliveries."""
+    found = list(needing_attention(request.member.organization).order_by("pk"))
+    held = held_for(found)
+    return [(each, held.get(each.pk, 0)) for each in found]
 
 
 def storage_of(organization: Organization) -> dict[str, Any]:

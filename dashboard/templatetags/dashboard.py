@@ -19,10 +19,10 @@ from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
 from dashboard.accounts.time_zones import exact
 from dashboard.changes.undo import Offer, take_offer
-from dashboard.delivery_story import target_of
+from dashboard.delivery_story import takes_deliveries, target_of
 from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.menu import pages_for
-from dashboard.design.surroundings import Surroundings, surroundings_of
+from dashboard.design.surroundings import Surroundings, destinations_waiting, surroundings_of
 from dashboard.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
 from dashboard.html_forms.row_form import TYPE_LABELS
@@ -37,7 +37,7 @@ register.filter("within_sentence", within_sentence)
 LOOKS = {
     "published": "good", "delivered": "good", "active": "good", "accepted": "good",
     "failed": "bad", "disabled": "bad", "revoked": "bad", "expired": "bad", "spam": "bad", "refused": "bad",
-    "held": "warn", "canceled": "warn", "archived": "warn",
+    "held": "warn", "canceled": "warn", "archived": "warn", "needs_attention": "warn",
     "pending": "calm", "draft": "calm",
 }  # fmt: skip
 WORDS = {
@@ -52,6 +52,7 @@ WORDS = {
     "spam": pgettext_lazy("a state", "Spam"),
     "refused": pgettext_lazy("a state", "Refused"),
     "held": pgettext_lazy("a state", "Held"),
+    "needs_attention": pgettext_lazy("a state", "Needs attention"),
     "canceled": pgettext_lazy("a state", "Canceled"),
     "archived": pgettext_lazy("a state", "Archived"),
     "pending": pgettext_lazy("a state", "Pending"),
@@ -73,6 +74,7 @@ def styled(field: BoundField) -> SafeString:
 
 register.filter("target", target_of)
 register.filter("last_of", lambda rows: next(reversed(list(rows)), None))  # of prefetched rows, without a query
+register.filter("is_open", takes_deliveries)
 register.filter("device", device_name)
 register.filter("exact", exact)
 register.filter("type_name", lambda name: TYPE_LABELS[FieldType(name)])
@@ -164,10 +166,15 @@ def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
     """Show the links of a section of the menu."""
     member: Member = context["member"]
     pages = [page for page in pages_for(may_manage=member.may_manage) if page.section == section]
+    waiting = destinations_waiting(member)
     addresses = [reverse(f"dashboard:{page.name}", args=[member.organization.slug]) for page in pages]
     return {
         "links": [
-            {**_link(context, (page.name, *page.current_on), address), "page": page}
+            {
+                **_link(context, (page.name, *page.current_on), address),
+                "page": page,
+                "waiting": waiting if page.name == "destinations" else 0,
+            }
             for page, address in zip(pages, addresses, strict=True)
         ]
     }

@@ -64,7 +64,7 @@ def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
     """Return a page of a log, merged from these parts, with every attempt; page 1 if `page` is not a number."""
     number = page_number(page, farthest=FARTHEST_PAGE)
     ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
-    rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "submission__form")
+    rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "destination", "submission__form")
     rows = rows.defer("submission__search_text", "submission__data").prefetch_related("attempts")
     return LogPage(list(rows.order_by("-id")), number, len(ids) > PAGE_SIZE)
 
@@ -105,7 +105,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
 @require_POST
 def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
     """Send one delivery again, now, and return to the page of the button."""
-    rows = Delivery.objects.select_related("webhook", "submission")
+    rows = Delivery.objects.select_related("webhook", "destination", "submission")
     found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.member.organization)
     with reporting(request, gettext("It is being sent again.")):
         retry_delivery(found)
@@ -119,6 +119,8 @@ def _back(request: MemberRequest, found: Delivery) -> str:
         return resolve_url("dashboard:submission", slug, found.submission.public_id)
     if request.POST.get("webhook") and found.webhook is not None:
         log = resolve_url("dashboard:webhook", slug, found.webhook.public_id)
+    elif request.POST.get("destination") and found.destination is not None:
+        log = resolve_url("dashboard:destination", slug, found.destination.public_id)
     else:
         log = resolve_url("dashboard:deliveries", slug)
     query = query_of(request, *FILTERS, "page")

@@ -1,5 +1,6 @@
 """
-Finding a page, a form, a webhook, a key or a submission: the command palette, and a page for browsers without scripts.
+Finding a page, a form, a webhook, a destination, a key or a submission: the command palette, and a page for browsers
+without scripts.
 
 Everything found belongs to the organization in the address, and the member may open it.
 """
@@ -23,7 +24,7 @@ from dashboard.design.menu import pages_for
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import Submission
-from webhooks.models import Webhook
+from webhooks.models import Destination, Webhook
 
 MAX_QUERY, MAX_OF_A_KIND = 200, 6  # characters; results
 
@@ -98,6 +99,15 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
             Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.scope)
             for webhook in Webhook.objects.of_organization(member.organization.pk)
             .filter(url__icontains=text)
+            .select_related("form")
+            .order_by("-id")[:MAX_OF_A_KIND]
+        ],
+    )
+    yield (
+        gettext("Destinations"),
+        [
+            Found(one.name, page("destination", one.public_id), "send", one.scope)
+            for one in Destination.objects.filter(**of, name__icontains=text)
             .select_related("form")
             .order_by("-id")[:MAX_OF_A_KIND]
         ],

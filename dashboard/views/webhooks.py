@@ -128,7 +128,7 @@ def _show(request: MemberRequest, found: Webhook, url_form: UrlForm) -> HttpResp
         "query": deliveries.query_of(request, "status"),
         "here": deliveries.query_of(request, "status", "page"),
         "log_url": reverse("dashboard:webhook", args=[request.member.organization.slug, found.public_id]),
-        "of_webhook": True,
+        "log_of": "webhook",
         "url_form": url_form,
     }
     if request.headers.get("HX-Request"):

@@ -134,6 +134,20 @@ ACTIONS = [
     ),
     Action("webhook.replayed", pgettext_lazy("what somebody did", "sent again to the webhook"), Kind.WEBHOOK),
     Action("webhook.deleted", pgettext_lazy("what somebody did", "deleted the webhook"), Kind.WEBHOOK),
+    Action("destination.created", pgettext_lazy("what somebody did", "created the destination"), Kind.WEBHOOK),
+    Action("destination.changed", pgettext_lazy("what somebody did", "changed the destination"), Kind.WEBHOOK),
+    Action(
+        "destination.needs_attention",
+        pgettext_lazy("what somebody did", "put on hold the deliveries to the destination"),
+        Kind.WEBHOOK,
+    ),
+    Action(
+        "destination.released",
+        pgettext_lazy("what somebody did", "released the deliveries to the destination"),
+        Kind.WEBHOOK,
+    ),
+    Action("destination.replayed", pgettext_lazy("what somebody did", "sent again to the destination"), Kind.WEBHOOK),
+    Action("destination.deleted", pgettext_lazy("what somebody did", "deleted the destination"), Kind.WEBHOOK),
     Action("operator.rights_changed", pgettext_lazy("what somebody did", "changed the rights of"), Kind.OPERATOR),
     Action(
         "operator.second_step_removed", pgettext_lazy("what somebody did", "removed a second step of"), Kind.OPERATOR

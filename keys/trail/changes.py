@@ -10,7 +10,7 @@ MAX_VALUE = 200  # characters of a text, or of the JSON of a list
 MAX_CHANGES = 50  # values of one event
 MORE = "…"
 SECRET, ANOTHER_SECRET = gettext_noop("(secret)"), gettext_noop("(another secret)")
-SECRETS = {"secret", "previous_secret", "captcha_secret", "password", "token"}
+SECRETS = {"secret", "previous_secret", "captcha_secret", "password", "token", "config"}
 Changes = dict[str, list[Any]]  # `{name: [old, new]}`
 
 

@@ -56,6 +56,8 @@ def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: di
     """Replace a call that would revoke the key of all cases."""
     if (case.path_parameters or {}).get("id") == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
+    if case.meta is not None and case.meta.generation.mode.is_positive and isinstance(case.body, dict):
+        name_anew(case.body)
 
 
 @schemathesis.hook
@@ -75,6 +77,7 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
         case.query.pop("columns", None)  # only CSV has them
     if isinstance(case.body, dict):
         correct_form(case.body)
+        correct_destination(case.body)
     return case
 
 
@@ -109,6 +112,24 @@ def correct_cursor(query: dict[str, Any]) -> None:
     for name, value in (("spam", "false"), ("held", "true")):
         if name in query:
             query[name] = value
+
+
+def correct_destination(body: dict[str, Any]) -> None:
+    """Give a destination the config of its kind, which the document leaves open. All of them are of one kind."""
+    if "config" in body:
+        body["config"] = {"url": "http://127.0.0.1:9/in", "template": {"id": "{{ submission.id }}"}}
+        body.update({"kind": "http"} if "kind" in body else {})
+
+
+def name_anew(body: dict[str, Any]) -> None:
+    """
+    Give a new destination a name that none has had.
+
+    All have the same config, so a scenario could repeat an `Idempotency-Key` with the same body, get the first answer
+    again, and not find the destination, which the earlier scenario had deleted.
+    """
+    if "kind" in body and isinstance(body.get("name"), str):
+        body["name"] = f"{body['name'][:180]}{next(numbers)}"
 
 
 def correct_form(body: dict[str, Any]) -> None:

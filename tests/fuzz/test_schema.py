@@ -33,11 +33,13 @@ NOWHERE = "http://127.0.0.1:9/hook"  # nothing listens there
 
 def existing_ids(api: Client, tenant: Tenant) -> dict[str, list[str]]:
     """Return ids of every kind by their prefix."""
-    ids: dict[str, list[str]] = {"frm": [], "sub": [], "whk": [], "dlv": [], "key": []}
+    ids: dict[str, list[str]] = {"frm": [], "sub": [], "whk": [], "dst": [], "dlv": [], "key": []}
     for form in (tenant.default_form_id, tenant.form(), tenant.form()):
         hook = {"formId": form, "url": NOWHERE, "events": ["submission.created"]}
         webhook = api.post("/api/webhooks", tenant.key, json=hook).json()["data"]["id"]
+        destination = {"formId": form, "kind": "http", "name": "CRM", "config": {"url": NOWHERE, "template": {}}}
         answers = {
+            "dst": api.post("/api/destinations", tenant.key, json=destination),
             "sub": api.post(f"/api/submit?formId={form}", tenant.key, json={"name": "Ada"}),
             "dlv": api.post(f"/api/webhooks/{webhook}/test", tenant.key),
             "key": api.post("/api/keys", tenant.key, json={"name": "Fuzzed"}),

@@ -7,7 +7,7 @@ from keys.models import AccessKey
 from submissions.models import IdempotencyKey, Submission
 from tests.support.tenants import Tenant
 from webhooks.events import NOTICE
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Destination, Webhook
 
 # Only what a request can change: what delivery writes by itself, later, is left out.
 QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
@@ -16,6 +16,7 @@ QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "submissions": (Submission, "organization", ("form_id", "data", "controls", "spam", "spam_reasons", "held")),
     "idempotency keys": (IdempotencyKey, "form__organization", ()),
     "webhooks": (Webhook, "form__organization", ("form_id", "url", "events", "status", "secret", "previous_secret")),
+    "destinations": (Destination, "organization", ("form_id", "kind", "name", "config", "status")),
     "deliveries": (Delivery, "organization", ("target", "event")),
 }
 

@@ -112,6 +112,38 @@ PATTERNS = {
     "submissions.refusals.recorder._QUOTED_NUMBER": Row("sub", ("The number ", "9"), "The number 5 is"),
     "webhooks.channels.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
     "webhooks.channels.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
+    "webhooks.channels.destinations.discord.MARKUP": Row("sub", ("*", "\\*", "[a]("), WORDS),
+    "webhooks.channels.destinations.discord.PATH": Row(
+        "fullmatch",
+        ("/api/v10/webhooks/", "123456789012345678", "/a", "?thread_id="),
+        "/api/webhooks/123456789012345678/abc",
+    ),
+    "webhooks.channels.destinations.google_sheets.EMAIL": Row(
+        "fullmatch", ("a.", "-a", "@a", ".gserviceaccount.com"), "robot@project.iam.gserviceaccount.com"
+    ),
+    "webhooks.channels.destinations.google_sheets.ID": Row("fullmatch", ("a_", "-a"), "abc"),
+    "webhooks.channels.destinations.google_sheets.KEY_ID": Row("fullmatch", ("a_", "-0"), "0123abc"),
+    "webhooks.channels.destinations.google_sheets.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
+    "webhooks.channels.destinations.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
+    "webhooks.channels.destinations.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),
+    "webhooks.channels.destinations.http_template._FILTER": Row(
+        "match", (" | ", "|", 'default: "', '"', "truncate: ", "99", "  "), ' | default: "none" | truncate: 80'
+    ),
+    "webhooks.channels.destinations.http_template._NAME": Row(
+        "match", ("data.", "data. ", "form.name", "submission.id", "  ", "|"), "data.first name"
+    ),
+    "webhooks.channels.destinations.http_template._PLACEHOLDER": Row(
+        "findall", ("{{", "}}", '{{"', '"{{"', '{{""', "{{ a", "}", '" {{" '), "{{ data.name }} "
+    ),
+    "webhooks.channels.destinations.ntfy.TOKEN": Row("fullmatch", ("tk_", "~!"), "tk_abc"),
+    "webhooks.channels.destinations.ntfy.TOPIC": Row("fullmatch", ("/a", "/", "/a-", "?"), "/my-topic"),
+    "webhooks.channels.destinations.slack.PATH": Row("fullmatch", ("/services/", "T0/", "/B0"), "/services/T0/B0/abc"),
+    "webhooks.channels.destinations.teams.PATH": Row(
+        "fullmatch", ("/workflows/", "?sig=", "&sig=a", "/a"), "/workflows/a/invoke?sp=x&sig=abc"
+    ),
+    "webhooks.channels.destinations.telegram.CHAT": Row("fullmatch", ("-1", "99", "@a"), "@channel"),
+    "webhooks.channels.destinations.telegram.MENTION": Row("sub", ("@a", "a@", "@@"), WORDS),
+    "webhooks.channels.destinations.telegram.TOKEN": Row("fullmatch", ("12345:", "99", "a-"), "12345:abc"),
     "webhooks.channels.smtp._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
     "webhooks.channels.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
 }

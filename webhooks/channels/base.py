@@ -2,7 +2,7 @@
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from submissions.models import Submission
@@ -74,6 +74,14 @@ class Channel(ABC, Generic[Rendered]):
         if delivery.submission is not None and delivery.submission.spam:
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
         return Delivery.Status.PENDING
+
+    def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
+        """Return how many requests each of these targets may have in flight now; one that is left out has no limit."""
+        return {} if self.in_flight is None else dict.fromkeys(targets, self.in_flight)
+
+    def holds(self, delivery: Delivery, outcome: Outcome, locked: Any) -> bool:  # noqa: ARG002  # for other channels
+        """Return whether a failed delivery is held, and not tried again by the schedule. `locked`: see `lock`."""
+        return False
 
     def describe(self, delivery: Delivery) -> str:
         """Return the target as the log shows it."""

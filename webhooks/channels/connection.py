@@ -163,12 +163,14 @@ class Connection(http.client.HTTPConnection):
             line.settimeout(max(deadline.remaining, SHORTEST_SECONDS))
             self.sock = tls_context().wrap_socket(line, server_hostname=self.host)
 
-    def exchange(self, url: str, body: bytes, headers: dict[str, str], deadline: Deadline) -> Answer:
+    def exchange(
+        self, url: str, body: bytes, headers: dict[str, str], deadline: Deadline, method: str = "POST"
+    ) -> Answer:
         """Send one message and return its answer, status and headers read. Raises OSError and HTTPException."""
         self.answer = None
         self.sock.settimeout(max(deadline.remaining, SHORTEST_SECONDS))
         with suppress(BrokenPipeError):  # the peer may have answered before it stopped reading
-            self.request("POST", _target_of(url), body, headers)
+            self.request(method, _target_of(url), body, headers)
         self.getresponse()
         assert self.answer is not None  # noqa: S101 - getresponse made it
         return self.answer

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -45,10 +46,25 @@ _CLOSED_BY_PEER = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 logger = logging.getLogger(__name__)
 
 
-def post(url: str, body: bytes, headers: dict[str, str], *, endpoint: str = "") -> Outcome:
+class _Message(NamedTuple):
+    method: str
+    body: bytes
+    headers: dict[str, str]
+
+
+def post(
+    url: str,
+    body: bytes,
+    headers: dict[str, str],
+    *,
+    endpoint: str = "",
+    method: str = "POST",
+    kept: int = EXCERPT_BYTES,
+) -> Outcome:
     """
     POST the body and return the outcome, after at most 15 seconds. Never raises.
 
+    `method`: another one. `kept`: bytes of the answer in the outcome, for callers that read it; at most 64 KiB come.
     `endpoint` names the receiver whose messages may share a connection; without it the connection is for this one only.
     A status whose headers arrived in time decides, even if the body after it is cut off: the receiver has the message,
     and the body is only for the log.
@@ -56,10 +72,10 @@ def post(url: str, body: bytes, headers: dict[str, str], *, endpoint: str = "") 
     started = time.monotonic()
     with closing(Deadline(MAX_SECONDS)) as deadline:
         try:
-            with _answer_to(url, body, headers, endpoint, deadline) as answer:
+            with _answer_to(_Message(method, body, headers), url, endpoint, deadline) as answer:
                 if deadline.is_over:  # http.client takes headers that we cut off for complete ones
                     raise TimeoutError
-                excerpt = _excerpt(answer)
+                excerpt = _excerpt(answer, kept)
                 retry_after = answer.headers.get("Retry-After")
                 return _judge(answer.status, retry_after, excerpt, _milliseconds_since(started))
         except Exception as error:
@@ -91,17 +107,16 @@ def _host_header(url: str) -> str:
 
 
 @contextmanager
-def _answer_to(
-    url: str, body: bytes, headers: dict[str, str], endpoint: str, deadline: Deadline
-) -> Iterator[Answer | BaseHTTPResponse]:
+def _answer_to(message: _Message, url: str, endpoint: str, deadline: Deadline) -> Iterator[Answer | BaseHTTPResponse]:
     """Send the message and yield the answer, its status and headers read. Raises what the guard and clients raise."""
     destination = parse_url(url)
     if settings.WEBHOOK_PROXY_URL:
         check_url(url)  # then the proxy connects; we can only refuse beforehand
-        with closing(send_through_proxy(destination, body, headers, deadline, DNS_SECONDS)) as response:
+        sent = (message.body, message.headers, deadline, DNS_SECONDS, message.method)
+        with closing(send_through_proxy(destination, *sent)) as response:
             yield response
         return
-    connection, answer = _send(destination, body, headers, endpoint, deadline)
+    connection, answer = _send(destination, message, endpoint, deadline)
     try:
         with closing(answer):
             yield answer
@@ -113,16 +128,14 @@ def _answer_to(
             connection.close()
 
 
-def _send(
-    destination: Destination, body: bytes, headers: dict[str, str], endpoint: str, deadline: Deadline
-) -> tuple[Connection, Answer]:
+def _send(destination: Destination, message: _Message, endpoint: str, deadline: Deadline) -> tuple[Connection, Answer]:
     """Send over a kept connection; if its peer had closed it, and otherwise, over a new one."""
     origin = (destination.scheme, destination.host, destination.port)
     kept = kept_connections.KEPT.take(endpoint, origin) if endpoint else None
     if kept is not None:
         try:
             deadline.watch(kept.sock)
-            return kept, kept.exchange(destination.url, body, headers, deadline)
+            return kept, kept.exchange(destination.url, message.body, message.headers, deadline, message.method)
         except BaseException as error:
             kept.close()
             was_idle = isinstance(error, _CLOSED_BY_PEER) and not kept.has_answer_begun
@@ -131,21 +144,20 @@ def _send(
     connection = Connection(destination)
     try:
         connection.open(deadline, DNS_SECONDS)
-        if not endpoint:
-            headers = {**headers, "Connection": "close"}
-        return connection, connection.exchange(destination.url, body, headers, deadline)
+        headers = message.headers if endpoint else {**message.headers, "Connection": "close"}
+        return connection, connection.exchange(destination.url, message.body, headers, deadline, message.method)
     except BaseException:
         connection.close()
         raise
 
 
-def _excerpt(answer: Answer | BaseHTTPResponse) -> str:
-    """Read the answer to its bounded end and return its first 4 KiB as text that PostgreSQL takes."""
+def _excerpt(answer: Answer | BaseHTTPResponse, most: int) -> str:
+    """Read the answer to its bounded end and return its first bytes as text that PostgreSQL takes."""
     kept = bytearray()
     # Keep the part of an answer that breaks off.
     with suppress(exceptions.HTTPError, http.client.HTTPException, OSError):
         while chunk := answer.read1(EXCERPT_BYTES):
-            kept += chunk[: EXCERPT_BYTES - len(kept)]
+            kept += chunk[: most - len(kept)]
     return kept.decode("utf-8", "replace").replace("\0", "")
 
 

@@ -19,7 +19,12 @@ from webhooks.channels.deadline import Deadline
 
 
 def send_through_proxy(
-    destination: Destination, body: bytes, headers: dict[str, str], deadline: Deadline, dns_seconds: float
+    destination: Destination,
+    body: bytes,
+    headers: dict[str, str],
+    deadline: Deadline,
+    dns_seconds: float,
+    method: str = "POST",
 ) -> urllib3.BaseHTTPResponse:
     """Send the message and return the answer, its status and headers read. Raises urllib3's errors."""
     credentials = urllib3.util.parse_url(settings.WEBHOOK_PROXY_URL).auth
@@ -28,7 +33,7 @@ def send_through_proxy(
         deadline, dns_seconds, settings.WEBHOOK_PROXY_URL, proxy_headers=proxy_headers, ssl_context=tls_context()
     )
     return manager.urlopen(
-        "POST",
+        method,
         destination.url,
         body=body,
         headers={**headers, "Connection": "close"},

@@ -3,6 +3,7 @@
 from typing import Any
 
 from webhooks.channels.base import Channel
+from webhooks.channels.destinations.channel import DestinationChannel
 from webhooks.channels.mail import MailChannel
 from webhooks.channels.webhook import WebhookChannel
 from webhooks.models import Delivery
@@ -12,6 +13,7 @@ CHANNELS: dict[str, Channel[Any]] = {
     for channel in (
         WebhookChannel(),
         MailChannel(),
+        DestinationChannel(),
     )
 }
 

@@ -26,7 +26,7 @@ CRASHED = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.
 def free_abandoned() -> int:
     """End the leases of deliverers that are gone; return how many. Record an attempt for each that was isolated."""
     freed = _free_uncounted()
-    needed = ("message", "submission", "webhook", "organization")
+    needed = ("message", "submission", "webhook", "destination", "organization")
     again = list(Delivery.objects.abandoned().filter(lost_claims__gte=UNCOUNTED).select_related(*needed)[:ROWS_A_BATCH])
     if again:
         moment = now()

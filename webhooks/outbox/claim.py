@@ -10,6 +10,7 @@ import dataclasses
 import datetime as dt
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -177,11 +178,19 @@ def _live_and_limits(places: Collection[Place]) -> tuple[list[_Live], dict[Place
             place = (WEBHOOK, encode_id(Prefix.WEBHOOK, as_uuid(pk)))
             in_flight = {_CLOSED: number, _PROBE_DUE: 1, _OPEN: 0}[circuit]
             limits[place] = Limit(in_flight, is_proven=number > IN_FLIGHT)
-    for place in {*places, *(row.place for row in live)}:
-        name = place[0]
-        if name != WEBHOOK and name in CHANNELS and (requests := CHANNELS[name].in_flight) is not None:
-            limits[place] = Limit(requests * CHANNELS[name].batch)
-    return live, limits
+    return live, limits | _limits_of_others({*places, *(row.place for row in live)})
+
+
+def _limits_of_others(places: Collection[Place]) -> dict[Place, Limit]:
+    targets: dict[str, set[str]] = defaultdict(set)
+    for name, target in places:
+        if name != WEBHOOK and name in CHANNELS:
+            targets[name].add(target)
+    return {
+        (name, target): Limit(requests * CHANNELS[name].batch)
+        for name, named in targets.items()
+        for target, requests in CHANNELS[name].requests_to(named).items()
+    }
 
 
 def _claims(token: uuid.UUID, channels: Collection[str]) -> list[Claim]:
@@ -208,4 +217,6 @@ def _of_webhooks(rows: QuerySet[Delivery]) -> list[Delivery]:
 
 
 def _of_others(rows: QuerySet[Delivery]) -> list[Delivery]:
-    return list(rows.exclude(channel=WEBHOOK).select_related("message", "submission__form", "organization"))
+    return list(
+        rows.exclude(channel=WEBHOOK).select_related("message", "submission__form", "organization", "destination")
+    )

@@ -8,7 +8,7 @@ statements does not depend on the number of results, as long as they succeed.
 import datetime as dt
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -23,13 +23,13 @@ from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
-from webhooks.models import Attempt, Delivery, ErrorClass, Message, Webhook
+from webhooks.models import Attempt, Delivery, Destination, ErrorClass, Message, Webhook
 from webhooks.outbox.failures_log import log_failed
 from webhooks.outbox.retry_schedule import delay_after
 from webhooks.outbox.send import Result
 
 PENDING, DELIVERED, FAILED = Delivery.Status.PENDING, Delivery.Status.DELIVERED, Delivery.Status.FAILED
-CANCELED = Delivery.Status.CANCELED
+CANCELED, HELD = Delivery.Status.CANCELED, Delivery.Status.HELD
 CHANGED = (
     "status", "attempt_count", "next_attempt_at", "finished_at", "counted_as",
     "lease_token", "lease_until", "lost_claims",
@@ -40,8 +40,8 @@ def record(results: Sequence[Result]) -> None:
     """
     Record the outcomes of attempts, in one transaction.
 
-    Locks webhooks, deliveries, then tallies, each in key order, as every transaction here does. Skips results whose
-    delivery was deleted meanwhile.
+    Locks webhooks, destinations, deliveries, then tallies, each in key order, as every transaction here does. Skips
+    results whose delivery was deleted meanwhile.
     """
     made = [result for result in results if result.outcome.error != ErrorClass.CANCELED]
     if canceled := [result for result in results if result.outcome.error == ErrorClass.CANCELED]:
@@ -52,11 +52,13 @@ def record(results: Sequence[Result]) -> None:
 
 def _record_made(made: Sequence[Result]) -> None:
     with transaction.atomic():
-        locked = {name: CHANNELS[name].lock(_noted(own)) for name, own in _by_channel(made).items()}
+        by_channel = _by_channel(made)
+        # In the registry's order, the same in every transaction: two channels lock different tables.
+        locked = {name: CHANNELS[name].lock(_noted(by_channel[name])) for name in CHANNELS if name in by_channel}
         tokens = _lock_deliveries(made)
         there = sorted((r for r in made if r.claim.delivery.pk in tokens), key=lambda each: each.started_at)
         valid = [r for r in there if tokens[r.claim.delivery.pk] == r.claim.token]
-        after = _end_claims(valid)
+        after = _end_claims(valid, locked)
         Attempt.objects.bulk_create([_attempt(result) for result in there])
         for name, own in _by_channel(valid).items():
             CHANNELS[name].note(_noted(own), locked[name])
@@ -103,15 +105,15 @@ class _After(NamedTuple):
             status=self.status,
             attempt_count=self.delivery.attempt_count + 1,
             next_attempt_at=None if self.delay is None else Now() + self.delay,
-            finished_at=Now() if self.delay is None else None,
+            finished_at=Now() if self.status in (DELIVERED, FAILED) else None,
             counted_as=self.counted_as,
             lost_claims=self.delivery.lost_claims + 1 if self.has_crashed else 0,
         )
 
 
-def _end_claims(valid: Sequence[Result]) -> list[_After]:
+def _end_claims(valid: Sequence[Result], locked: Mapping[str, Any]) -> list[_After]:
     """Write the outcomes to their deliveries, all successes by one statement; return the states after them."""
-    after = [_after(result.claim.delivery, result.outcome) for result in valid]
+    after = [_after(r.claim.delivery, r.outcome, is_held=_is_held(r, locked)) for r in valid]
     delivered: dict[str, list[uuid.UUID]] = defaultdict(list)
     for each in after:
         if each.status == DELIVERED:
@@ -124,10 +126,17 @@ def _end_claims(valid: Sequence[Result]) -> list[_After]:
     return after
 
 
-def _after(delivery: Delivery, outcome: Outcome) -> _After:
-    delay = None if outcome.succeeded else _delay_after(delivery, outcome, delivery.attempt_count + 1)
-    status = DELIVERED if outcome.succeeded else FAILED if delay is None else PENDING
-    is_counted = delivery.submission_id is not None and status != PENDING and delivery.counted_as != DELIVERED
+def _is_held(result: Result, locked: Mapping[str, Any]) -> bool:
+    name = result.claim.delivery.channel
+    return name in locked and CHANNELS[name].holds(result.claim.delivery, result.outcome, locked[name])
+
+
+def _after(delivery: Delivery, outcome: Outcome, *, is_held: bool) -> _After:
+    ends = outcome.succeeded or is_held
+    delay = None if ends else _delay_after(delivery, outcome, delivery.attempt_count + 1)
+    status = HELD if is_held else DELIVERED if outcome.succeeded else FAILED if delay is None else PENDING
+    has_ended = status in (DELIVERED, FAILED)
+    is_counted = delivery.submission_id is not None and has_ended and delivery.counted_as != DELIVERED
     return _After(delivery, status, status if is_counted else delivery.counted_as, delay, outcome.crashed)
 
 
@@ -172,12 +181,17 @@ def _cancel(results: Sequence[Result]) -> None:
     with transaction.atomic():
         webhooks = _lock_webhooks(results)
         spam = _lock_submissions(results)
+        destinations = _lock_destinations(results)  # after the submissions, as dispatch does
         for result in sorted(results, key=lambda each: each.claim.delivery.pk):
             delivery = result.claim.delivery
             if delivery.webhook_id is not None:
                 if delivery.webhook_id not in webhooks:
                     continue  # deleted, and its deliveries with it
                 delivery.webhook = webhooks[delivery.webhook_id]
+            if delivery.destination_id is not None:
+                if delivery.destination_id not in destinations:
+                    continue
+                delivery.destination = destinations[delivery.destination_id]
             if delivery.submission is not None:
                 delivery.submission.spam = delivery.submission_id in spam
             _cancel_one(result)
@@ -197,6 +211,14 @@ def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]
     ids = {pk for result in results if (pk := result.claim.delivery.webhook_id)}
     rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {webhook.pk: webhook for webhook in rows}
+
+
+def _lock_destinations(results: Sequence[Result]) -> dict[uuid.UUID | None, Destination]:
+    ids = {pk for result in results if (pk := result.claim.delivery.destination_id)}
+    if not ids:
+        return {}
+    rows = Destination.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    return {destination.pk: destination for destination in rows}
 
 
 def _lock_submissions(results: Sequence[Result]) -> set[uuid.UUID]:

@@ -21,17 +21,19 @@ from config.ids import Prefix
 
 NOT_A_LETTER = re.compile(r"\W")
 METHODS = ("get", "post", "patch", "delete")
-OPTIONAL_BODIES = ("replayDeliveries",)
+OPTIONAL_BODIES = ("replayDeliveries", "replayDestinationDeliveries")
 PATH_PREFIXES = {
     "forms": Prefix.FORM,
     "submissions": Prefix.SUBMISSION,
     "keys": Prefix.ACCESS_KEY,
     "webhooks": Prefix.WEBHOOK,
+    "destinations": Prefix.DESTINATION,
     "deliveries": Prefix.DELIVERY,
 }
 PARAMETER_TEXTS = {
     "formId": "Only those of this form.",
     "from": "From this day (UTC) or time on.",
+    "kind": "Only those of this kind.",
     "q": "Only those with this text in a value; upper and lower case are equal.",
     "status": "Only those with this status.",
     "to": "Up to this day (UTC) or time, itself included.",

@@ -32,13 +32,14 @@ class Resource:
 FORMS = Tag("Forms", "Create, change, publish and archive forms.")
 SUBMISSIONS = Tag("Submissions", "Submit a form; read, export, mark and delete submissions.")
 WEBHOOKS = Tag("Webhooks", "Register the endpoints that receive new submissions, and test them.")
+DESTINATIONS = Tag("Destinations", "Send new submissions to chats, sheets and other services.")
 DELIVERIES = Tag("Deliveries", "The log of a webhook: each message with its attempts. Send messages again.")
 KEYS = Tag("Access keys", "List, create, regenerate and revoke keys. Needs an administrative key.")
 ACCOUNT = Tag("Account", "The organization and the key of the caller, and the rest of the hour.")
 ANALYTICS = Tag("Analytics", "Counts of submissions and deliveries by day or hour.")
 # Not "Webhooks": openapi-generator would overwrite the class of those operations.
 EVENTS = Tag("Events", "The messages that your endpoints receive.")
-TAGS = (FORMS, SUBMISSIONS, WEBHOOKS, DELIVERIES, KEYS, ACCOUNT, ANALYTICS, EVENTS)
+TAGS = (FORMS, SUBMISSIONS, WEBHOOKS, DESTINATIONS, DELIVERIES, KEYS, ACCOUNT, ANALYTICS, EVENTS)
 
 # First segment of the path below /api/ -> its resource. A new segment needs a row.
 RESOURCES = {
@@ -46,6 +47,7 @@ RESOURCES = {
     "submit": Resource(SUBMISSIONS, "submission", "submissions"),
     "submissions": Resource(SUBMISSIONS, "submission", "submissions"),
     "webhooks": Resource(WEBHOOKS, "webhook", "webhooks"),
+    "destinations": Resource(DESTINATIONS, "destination", "destinations"),
     "deliveries": Resource(DELIVERIES, "delivery", "deliveries"),
     "keys": Resource(KEYS, "key", "keys"),
     "me": Resource(ACCOUNT, "me", "me"),

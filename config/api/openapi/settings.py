@@ -23,6 +23,8 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
         "ENUM_NAME_OVERRIDES": {
             "AccessKeyKind": "keys.models.AccessKey.Kind",
             "DeliveryStatus": "webhooks.models.Delivery.Status",
+            "DestinationKind": "webhooks.channels.destinations.kinds.KINDS",
+            "DestinationStatus": "webhooks.models.Destination.Status",
             "EventType": "webhooks.events.public_events",
             "FieldType": "forms_app.field_kinds.KINDS",
             "FormStatus": "forms_app.models.Form.Status",

@@ -77,12 +77,15 @@ UNRECORDED = {
     "form-test-mail": "the log of deliveries has it",
     "webhook-new": "it makes them by the same function as the API, whose POST is tried below",
     "webhook-test": "the log of deliveries has it",
+    "destination-new-kind": "it makes them by the same function as the API, whose POST is tried below",
+    "destination-test": "the log of deliveries has it",
     "delivery-retry": "the log of deliveries has it",
 }
 BODIES = {"PATCH /api/webhooks/{id}": {"status": "disabled"}}
 UNRECORDED_IN_API = {
     "POST /api/submit": "the submission is the record",
     "POST /api/webhooks/{id}/test": "the log of deliveries has it",
+    "POST /api/destinations/{id}/test": "the log of deliveries has it",
     "POST /api/deliveries/{id}/retry": "the log of deliveries has it",
 }
 

@@ -6,7 +6,7 @@ from config.ids import Prefix, encode_id, new_id
 from tests.services.client import Client
 from tests.support.tenants import make_tenant
 
-LISTS = ["/api/submissions", "/api/submissions/export", "/api/webhooks"]
+LISTS = ["/api/submissions", "/api/submissions/export", "/api/webhooks", "/api/destinations"]
 
 
 def unknown_form() -> str:

@@ -22,7 +22,9 @@ from tests.support.deliveries import make_delivery
 from tests.support.rows import row
 from tests.support.tables.dashboard_table import IN_ORGANIZATION, Row
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.models import Attempt, Webhook
+from webhooks.channels.destinations.kinds import KINDS
+from webhooks.destinations.actions import add_destination
+from webhooks.models import Attempt, Destination, Webhook
 
 NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov")
 MESSAGES = (
@@ -56,6 +58,7 @@ class Furnished:
     archived: Form
     submission: Submission
     webhook: Webhook
+    destination: Destination
     key: AccessKey
     member: Membership
     invitation_token: str
@@ -67,6 +70,7 @@ class Furnished:
             "form": {"form_id": self.form.public_id},
             "key": {"key_id": self.key.public_id},
             "webhook": {"webhook_id": self.webhook.public_id},
+            "destination": {"destination_id": self.destination.public_id},
             "submission": {"submission_id": self.submission.public_id},
             "member": {"member_id": self.member.pk},
         }
@@ -80,6 +84,8 @@ class Furnished:
         yield "submissions-form", f"{home}submissions?form={self.form.public_id}"
         yield "submissions-spam", f"{home}submissions?spam=true"
         yield "submissions-nothing", f"{home}submissions?q=nothing+of+this"
+        for kind in ("slack", "http", "google_sheets"):
+            yield f"destination-new-{kind}", f"{home}destinations/new/{kind}"
         yield "deliveries-undelivered", f"{home}deliveries?status=undelivered"
         yield "not-found", f"{home}nothing"
         yield from (("account", "/dashboard/account"), ("organization-new", "/dashboard/organizations/new"))
@@ -96,6 +102,7 @@ SCREENS = [
         for part in ("", "-build", "-html", "-page", "-settings", "-spam", "-notifications", "-archive")
     ),
     *((f"webhook{part}", "webhook") for part in ("", "-rotate", "-delete", "-replay")),
+    *((f"destination{part}", "destination") for part in ("", "-edit", "-delete")),
     *((name, "key") for name in ("key-regenerate", "key-revoke")),
     ("submission", "submission"),
     ("member-remove", "member"),
@@ -139,7 +146,25 @@ def furnish(name: str = "") -> Furnished:
         inviting = make_tenant()
         invite(organization=inviting.organization, email=tenant.owner.email, role=Role.MEMBER, by=inviting.owner)
     _refuse(organization, form)
-    return Furnished(tenant, form, draft, archived, submissions[-2], webhook, key, member, token)
+    destination = _destinations_of(organization, form, is_well=bool(name))
+    return Furnished(tenant, form, draft, archived, submissions[-2], webhook, destination, key, member, token)
+
+
+def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -> Destination:
+    """Make one that needs attention unless it is well, and two others."""
+    of: dict[str, Any] = {"organization": organization}
+    sales = {"url": "https://hooks.slack.com/services/T0001/B0001/abcdefgh"}
+    found = add_destination(**of, form=form, kind="slack", name="Sales team", config=sales)
+    add_destination(
+        **of, form=None, kind="ntfy", name="My phone", config={"url": "https://ntfy.example/contact-8fK2qLw0"}
+    )
+    body = {"who": "{{ data.name }}", "note": '{{ data.message | default: "-" | truncate: 80 }}'}
+    crm = {"url": "https://crm.example/contacts", "method": "POST", "headers": {}, "template": body}
+    add_destination(**of, form=form, kind="http", name="CRM", config=crm)
+    if not is_well:
+        found.status, found.disabled_reason = Destination.Status.NEEDS_ATTENTION, KINDS["slack"].reason
+        found.save()
+    return found
 
 
 def _form(tenant: Tenant, name: str, fields: list[dict[str, object]], *, published: bool = True) -> Form:

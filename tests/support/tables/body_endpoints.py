@@ -12,6 +12,7 @@ from keys.access_keys import issue_key
 from submissions.models import Submission
 from tests.support.deliveries import make_delivery
 from tests.support.tenants import Tenant
+from webhooks.destinations.actions import add_destination
 from webhooks.models import Webhook
 from webhooks.registration import register_webhook
 
@@ -33,6 +34,12 @@ def webhook_of(tenant: Tenant) -> Webhook:
 
 def webhook_path(tenant: Tenant) -> str:
     return f"/api/webhooks/{encode_id(Prefix.WEBHOOK, webhook_of(tenant).pk)}"
+
+
+def destination_path(tenant: Tenant) -> str:
+    config = {"url": "https://192.0.2.1.invalid/hook", "method": "POST", "headers": {}, "template": {}}
+    made = add_destination(organization=tenant.organization, form=None, kind="http", name="CRM", config=config)
+    return f"/api/destinations/{made.public_id}"
 
 
 def delivery_path(tenant: Tenant) -> str:
@@ -70,6 +77,12 @@ ENDPOINTS = {
     "test webhook": Endpoint("POST", lambda t: f"{webhook_path(t)}/test", {}, optional=True),
     "rotate secret": Endpoint("POST", lambda t: f"{webhook_path(t)}/rotate-secret", {}, optional=True),
     "replay": Endpoint("POST", lambda t: f"{webhook_path(t)}/replay", {"dryRun": True}, optional=True),
+    "create destination": Endpoint(
+        "POST", lambda t: "/api/destinations", {"formId": None, "kind": "http", "name": "New", "config": {}}
+    ),
+    "change destination": Endpoint("PATCH", destination_path, {"status": "disabled"}),
+    "test destination": Endpoint("POST", lambda t: f"{destination_path(t)}/test", {}, optional=True),
+    "replay destination": Endpoint("POST", lambda t: f"{destination_path(t)}/replay", {"dryRun": True}, optional=True),
     "retry delivery": Endpoint("POST", lambda t: f"{delivery_path(t)}/retry", {}, optional=True),
     "create key": Endpoint("POST", lambda t: "/api/keys", {"name": "New"}),
     "regenerate key": Endpoint("POST", lambda t: f"{key_path(t)}/regenerate", {}, optional=True),

@@ -18,6 +18,7 @@ from tests.services.client import Answer, Client
 from tests.support.deliveries import make_delivery
 from tests.support.tables.permission_table import Endpoint
 from tests.support.tenants import Tenant
+from webhooks.destinations.actions import add_destination
 from webhooks.registration import register_webhook
 
 
@@ -41,6 +42,8 @@ def furnish(tenant: Tenant) -> House:
         organization=tenant.organization, form=form, data={"message": "Hello"}, search_text="hello", created_at=now()
     )
     webhook = register_webhook(form=form, url="http://127.0.0.1:9/hook", events=["submission.created"])
+    config = {"url": "http://127.0.0.1:9/hook", "method": "POST", "headers": {}, "template": {}}
+    destination = add_destination(organization=tenant.organization, form=form, kind="http", name="CRM", config=config)
     delivery = make_delivery(webhook, event="test", status="failed", finished_at=now())
     key, _ = issue_key(organization=tenant.organization, name="Powerless", by=None, permissions=[])
     return House(
@@ -49,6 +52,7 @@ def furnish(tenant: Tenant) -> House:
             "forms": form.public_id,
             "submissions": submission.public_id,
             "webhooks": encode_id(Prefix.WEBHOOK, webhook.pk),
+            "destinations": destination.public_id,
             "deliveries": encode_id(Prefix.DELIVERY, delivery.pk),
             "keys": encode_id(Prefix.ACCESS_KEY, key.pk),
         },

@@ -22,6 +22,7 @@ from tests.support.browser import member_of
 from tests.support.deliveries import make_delivery
 from tests.support.rows import put
 from tests.support.tenants import Tenant
+from webhooks.destinations.actions import add_destination, change_destination
 from webhooks.models import Webhook
 
 MEMBER, ADMIN, OWNER = "member", "admin", "owner"
@@ -77,6 +78,18 @@ def a_webhook(tenant: Tenant, status: str = "active") -> dict[str, Any]:
 
 def a_disabled_webhook(tenant: Tenant) -> dict[str, Any]:
     return a_webhook(tenant, "disabled")
+
+
+def a_destination(tenant: Tenant, status: str = "active") -> dict[str, Any]:
+    config = {"url": "http://127.0.0.1:9/topic"}
+    made = add_destination(organization=tenant.organization, form=None, kind="ntfy", name="Team", config=config)
+    if status == "disabled":
+        change_destination(made, {"status": status})
+    return {"destination_id": made.public_id}
+
+
+def a_disabled_destination(tenant: Tenant) -> dict[str, Any]:
+    return a_destination(tenant, "disabled")
 
 
 def a_submission(tenant: Tenant) -> dict[str, Any]:
@@ -179,6 +192,18 @@ IN_ORGANIZATION: dict[str, Row] = {
     "webhook-replay": Row(
         get=ADMIN, post=ADMIN, thing=a_webhook, data={"status": "undelivered", "do": "count"}, done=200
     ),
+    # Destinations.
+    "destinations": Row(get=MEMBER),
+    "destination-new": Row(get=ADMIN),
+    "destination-new-kind": Row(
+        get=ADMIN, post=ADMIN, thing=lambda tenant: {"kind": "slack"}, data={"name": "Team"}, done=400
+    ),
+    "destination": Row(get=MEMBER, thing=a_destination),
+    "destination-edit": Row(get=ADMIN, post=ADMIN, thing=a_destination, data={"do": "name", "name": "Sales"}),
+    "destination-activate": Row(post=ADMIN, thing=a_disabled_destination),
+    "destination-disable": Row(post=ADMIN, thing=a_destination),
+    "destination-test": Row(post=ADMIN, thing=a_destination),
+    "destination-delete": Row(get=ADMIN, post=ADMIN, thing=a_destination),
     "deliveries": Row(get=MEMBER),
     "delivery-retry": Row(post=ADMIN, thing=a_delivery),
 }

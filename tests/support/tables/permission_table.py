@@ -19,12 +19,21 @@ RESOURCES = {
     "forms": "forms",
     "submissions": "submissions",
     "webhooks": "webhooks",
+    "destinations": "webhooks",
     "deliveries": "webhooks",
     "analytics": "analytics",
     "keys": ADMIN,
 }
 BULK = {"ids": ["{submissions}"], "action": "spam"}
 HOOK = {"formId": "{forms}", "url": "http://127.0.0.1:9/another", "events": ["submission.created"]}
+
+
+DESTINATION = {
+    "formId": "{forms}",
+    "kind": "http",
+    "name": "CRM",
+    "config": {"url": "http://127.0.0.1:9/another", "template": {"id": "{{ submission.id }}"}},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +98,14 @@ TABLE = [
     Endpoint("POST", "/api/webhooks/{id}/rotate-secret", "webhooks:write"),
     Endpoint("POST", "/api/webhooks/{id}/replay", "webhooks:write"),
     Endpoint("GET", "/api/webhooks/{id}/deliveries", "webhooks:write"),
+    Endpoint("GET", "/api/destinations", "webhooks:write"),
+    Endpoint("POST", "/api/destinations", "webhooks:write", 201, DESTINATION),
+    Endpoint("GET", "/api/destinations/{id}", "webhooks:write"),
+    Endpoint("PATCH", "/api/destinations/{id}", "webhooks:write", 200, {"name": "Renamed"}),
+    Endpoint("DELETE", "/api/destinations/{id}", "webhooks:write"),
+    Endpoint("POST", "/api/destinations/{id}/test", "webhooks:write", 200),
+    Endpoint("POST", "/api/destinations/{id}/replay", "webhooks:write"),
+    Endpoint("GET", "/api/destinations/{id}/deliveries", "webhooks:write"),
     Endpoint("GET", "/api/deliveries/{id}", "webhooks:write"),
     Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
     Endpoint("GET", "/api/analytics", "analytics:read"),
@@ -109,6 +126,8 @@ REFERENCES = [
     Endpoint("GET", "/api/analytics?formId={forms}", "analytics:read"),
     Endpoint("GET", "/api/webhooks?formId={forms}", "webhooks:write"),
     Endpoint("POST", "/api/webhooks", "webhooks:write", 201, HOOK),
+    Endpoint("GET", "/api/destinations?formId={forms}", "webhooks:write"),
+    Endpoint("POST", "/api/destinations", "webhooks:write", 201, DESTINATION),
     Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
     Endpoint("POST", "/api/submit?formId={forms}", ANY_KEY, 201, {"message": "Hello"}),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"_formId": "{forms}", "message": "Hello"}),

@@ -8,7 +8,7 @@ from tests.checks.citations import all_findings, findings, main, slug
 from tests.checks.sources import ROOT
 
 WRONG = [
-    ("a.py", "# docs/contract.md 9", ["docs/contract.md has no 9"]),
+    ("a.py", "# docs/contract.md 99", ["docs/contract.md has no 99"]),
     ("a.py", '"""See docs/contract.md 5.1 and 5.999."""', ["docs/contract.md has no 5.999"]),
     ("a.py", "# docs/contract.md, section 12", ["docs/contract.md has no 12"]),
     ("a.py", "# docs/decisions.md", ["there is no docs/decisions.md"]),

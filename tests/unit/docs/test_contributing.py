@@ -13,11 +13,13 @@ ROWS = dict(re.findall(r"^\| ([a-z ]+) \| (.*) \|$", TEXT, re.MULTILINE))
 
 
 def test_table__holds_every_kind_of_addition() -> None:
-    kinds = {"field type", "event", "channel", "dashboard page", "endpoint", "setting"}
+    kinds = {"field type", "event", "channel", "destination kind", "dashboard page", "endpoint", "setting"}
     assert kinds <= ROWS.keys()
 
 
-@pytest.mark.parametrize("kind", ["field type", "event", "channel", "dashboard page", "endpoint", "setting"])
+@pytest.mark.parametrize(
+    "kind", ["field type", "event", "channel", "destination kind", "dashboard page", "endpoint", "setting"]
+)
 def test_row__names_files_that_exist__at_most_five(kind: str) -> None:
     named = set(re.findall(r"`([\w./<>-]+\.(?:py|html|md|example))`", ROWS[kind]))
     assert 3 <= len(named) <= MOST_FILES

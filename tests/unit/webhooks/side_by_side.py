@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 T = TypeVar("T")
 
 THREADS = 8
+SECONDS = 0.5  # how long a step waits for another thread, which may in turn be waiting for this one's transaction
 
 
 def run_side_by_side(work: Callable[[], T], threads: int = THREADS) -> list[T]:
@@ -28,6 +29,34 @@ def run_side_by_side(work: Callable[[], T], threads: int = THREADS) -> list[T]:
 
     with ThreadPoolExecutor(threads) as pool:
         return [future.result() for future in [pool.submit(run) for _ in range(threads)]]
+
+
+class Meanwhile:
+    """A call in a thread with its own connection; begun in the midst of another transaction, ended after it."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._errors: list[BaseException] = []
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            connection.close()
+
+    def begin(self) -> None:
+        if self._thread.ident is None:
+            self._thread.start()
+            self._thread.join(SECONDS)
+
+    def end(self) -> None:
+        """Wait for it. Raises what it raised."""
+        self._thread.join(60)
+        for error in self._errors:
+            raise error
 
 
 @contextmanager

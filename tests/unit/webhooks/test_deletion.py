@@ -1,12 +1,10 @@
 """Deleting a webhook or a submission while dispatch or a worker is about to write in its log."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models.deletion import Collector
 
 from submissions.lifecycle.spam_marks import delete_submissions
@@ -22,46 +20,16 @@ from tests.unit.webhooks.rows import (
     result,
     submission_of,
 )
-from tests.unit.webhooks.side_by_side import shared_database
+from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.outbox.record import record
 from webhooks.registration import delete_webhook
-
-SECONDS = 0.5  # how long a step waits for another thread, which may in turn be waiting for this one's transaction
 
 
 @pytest.fixture(autouse=True)
 def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: ARG001  # open before it is copied
     with shared_database(tmp_path):
         yield
-
-
-class Meanwhile:
-    """A call in a thread with its own connection; begun in the midst of another transaction, ended after it."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        self._work = work
-        self._errors: list[BaseException] = []
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        try:
-            self._work()
-        except BaseException as error:
-            self._errors.append(error)
-        finally:
-            connection.close()
-
-    def begin(self) -> None:
-        if self._thread.ident is None:
-            self._thread.start()
-            self._thread.join(SECONDS)
-
-    def end(self) -> None:
-        """Wait for it. Raises what it raised."""
-        self._thread.join(60)
-        for error in self._errors:
-            raise error
 
 
 def during_deletion(monkeypatch: pytest.MonkeyPatch, meanwhile: Meanwhile) -> None:

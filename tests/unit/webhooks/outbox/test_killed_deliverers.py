@@ -1,6 +1,7 @@
 """Real processes of `manage.py deliver`, killed with SIGKILL or by the delivery that they send (docs/adr/0046)."""
 
 import dataclasses
+import json
 import os
 import signal
 import sys
@@ -17,12 +18,14 @@ from django.db.models.functions import Now
 from tests.services.processes import Process
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
+from tests.unit.webhooks.destinations.sending import make_destination
+from tests.unit.webhooks.destinations.sending import owe as send_to_destinations
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.outbox.backlogs import make_backlog
 from tests.unit.webhooks.outbox.poison import POISON
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import shared_database
-from webhooks.models import Attempt, Delivery, Message, Webhook
+from webhooks.models import Attempt, Delivery, Destination, Message, Webhook
 from webhooks.outbox.retry_schedule import DELAYS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -115,6 +118,25 @@ def test_deliverer__killed_while_a_receiver_is_slow__another_delivers_everything
     assert set(Delivery.objects.values_list("attempt_count", "lost_claims")) == {(1, 0)}
     assert (Attempt.objects.count(), totals()["delivered"]) == (count + 1, count + 1)
     assert second.running
+
+
+def test_deliverer__killed_while_destinations_are_slow__another_delivers_everything(
+    deliverers: Deliverers, receiver: Receiver
+) -> None:
+    receiver.reply = Reply(delay=120)
+    for number in range(2):
+        form = make_form()
+        make_destination(form, "ntfy", {"url": receiver.url(f"/topic{number}")})
+        send_to_destinations(form, 3)
+    first = deliverers.start()
+    receiver.wait_for(2, PATIENCE)  # one at a time to each
+    receiver.reply = Reply()
+    first.kill()
+    deliverers.start()
+    eventually(lambda: are_delivered(6), PATIENCE, "everything is delivered")
+    clicks = Counter(json.loads(one.body)["click"] for one in receiver.requests)
+    assert sorted(clicks.values()) == [1, 1, 1, 1, 2, 2]  # twice only those in flight
+    assert set(Destination.objects.values_list("status", flat=True)) == {"active"}
 
 
 def test_deliver_alone__sends_what_a_dead_process_held_and_ends(deliverers: Deliverers, receiver: Receiver) -> None:

@@ -1,0 +1,109 @@
+"""HTML forms for destinations. What they ask for is said by the kinds; the kinds' serializers validate."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext, gettext_lazy
+from rest_framework.serializers import ValidationError
+
+from config.api.errors import ApiError, Detail
+from config.text import clean_name
+from dashboard.html_forms.own_form_field import OwnFormField
+from keys.models import Organization
+from webhooks.channels.destinations.base import LINE, SECRET, Config, Input, Kind
+
+PREFIX = "config"
+UNTYPED = {"autocomplete": "off", "spellcheck": "false"}  # nothing here is a word or a person's data
+
+
+class NameForm(forms.Form):
+    """The name of a destination."""
+
+    name = forms.CharField(
+        max_length=200,
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("For you and your colleagues, such as “Sales team”."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def clean_name(self) -> str:
+        """Return the name as the API stores it."""
+        name = clean_name(self.cleaned_data["name"])
+        if not name:
+            raise forms.ValidationError(self.fields["name"].error_messages["required"], code="required")
+        return name
+
+
+class DestinationForm(NameForm):
+    """The name, and the form whose submissions are sent."""
+
+    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["form"] = OwnFormField.of_active(
+            organization,
+            help_text=gettext("Its submissions are sent, or those of all forms, later ones too."),
+        )
+        self.order_fields(["form", "name"])
+
+
+class ConfigForm(forms.Form):
+    """The inputs of a kind. Whether one may be empty is up to the kind."""
+
+    prefix = PREFIX
+
+    def __init__(self, *args: Any, kind: Kind, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        for each in kind.inputs:
+            self.fields[each.name] = field_of(each)
+
+    @classmethod
+    def showing(cls, kind: Kind, shown: Config) -> "ConfigForm":
+        """Return the HTML form with the stored config, without its secrets."""
+        written = {
+            each.name: "" if each.is_masked else each.writes(shown[each.name])
+            for each in kind.inputs
+            if each.name in shown
+        }
+        return cls(kind=kind, initial=written)
+
+    def typed(self) -> Config:
+        """Return the members that are not empty, for the kind to read. What cannot be read is an error of its input."""
+        self.is_valid()
+        values: Config = {}
+        for each in self.kind.inputs:
+            text = self.cleaned_data.get(each.name, "")
+            if not text:
+                continue
+            try:
+                values[each.name] = each.reads(text)
+            except ValidationError as error:
+                self.add_error(each.name, [str(one) for one in error.detail])
+        return values
+
+    def show(self, error: ApiError) -> None:
+        """Add each detail to its input."""
+        self.show_details(error.details or [Detail("", error.code, error.message)])
+
+    def show_details(self, details: Iterable[Detail]) -> None:
+        """Add each detail to its input; those of no input to the top."""
+        for detail in details:
+            name = detail.field.removeprefix("config.").partition(".")[0]
+            known = name in self.fields
+            if not known or name not in self.errors:
+                self.add_error(name if known else None, detail.message if known else detail.sentence)
+
+
+def field_of(asked: Input) -> forms.Field:
+    """Return the field of an input. A typed secret is in the answer to its own POST, and nowhere else."""
+    about: dict[str, Any] = {"label": asked.label, "help_text": asked.help, "required": False, "initial": asked.initial}
+    if asked.choices:
+        return forms.ChoiceField(choices=[(each, each) for each in asked.choices], **about)
+    attrs: dict[str, Any] = {**UNTYPED, "placeholder": asked.placeholder}
+    if asked.look == LINE:
+        return forms.CharField(widget=forms.TextInput(attrs=attrs), **about)
+    if asked.look == SECRET:
+        return forms.CharField(widget=forms.PasswordInput(attrs=attrs, render_value=True), **about)
+    attrs |= {"class": "code masked" if asked.is_masked else "code", "rows": 3 if asked.is_secret else 8}
+    return forms.CharField(widget=forms.Textarea(attrs=attrs), strip=False, **about)

@@ -1,0 +1,214 @@
+"""The interface of a kind of destination. A new kind is one file and one line in `kinds.py`."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.utils.translation import gettext_lazy
+
+from config.api.errors import Detail, ValidationFailed
+from config.api.serializers import MAX_DETAILS, StrictSerializer, flatten
+from submissions.json_text import dump_json
+from webhooks.channels import http
+from webhooks.channels.destinations.submitted import Submitted
+from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+JSON = "application/json"
+USER_AGENT = "Fieldpost/1.0"
+HIDDEN = "…"
+HINT_CHARACTERS = 4
+SHORTEST_HINTED = 8  # a hint of a shorter secret would be most of it
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """
+    One request. `shown_url` is the URL for the log, without secrets; `secret_headers` are left out there.
+
+    `config` and `submitted` are for a kind that sends more than this one request. Its `repr` shows neither secrets nor
+    submitted values: it may be in a log of errors.
+    """
+
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
+    shown_url: str
+    method: str = "POST"
+    secret_headers: tuple[str, ...] = ()
+    config: Mapping[str, Any] | None = field(default=None, repr=False)
+    submitted: Submitted | None = field(default=None, repr=False)
+
+    def logged(self) -> str:
+        """Return the JSON text of `{method, url, headers, body}` for the log; of a long body its first 4 KiB."""
+        headers = {name: HIDDEN if name in self.secret_headers else value for name, value in self.headers.items()}
+        body = self.body[:EXCERPT_BYTES].decode("utf-8", "ignore")
+        return dump_json({"method": self.method, "url": self.shown_url, "headers": headers, "body": body})
+
+
+LINE, LINES, SECRET, SECRET_LINES = "line", "lines", "secret", "secret lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """
+    The input of one member of `config` on the screens of the dashboard.
+
+    look: LINE or LINES of text, or those that are masked, for secrets. has_secrets: it holds some, and is not masked.
+    choices: the input is one of these. reads: the value of the member from the typed text; may raise DRF's
+    ValidationError. writes: the text from the value as `shown` has it, unless it is masked.
+    """
+
+    name: str
+    label: "StrOrPromise"
+    help: "StrOrPromise" = ""
+    look: str = LINE
+    placeholder: str = ""
+    initial: str = ""
+    choices: tuple[str, ...] = ()
+    reads: Callable[[str], Any] = str
+    writes: Callable[[Any], str] = str
+    has_secrets: bool = False
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether its text is not shown."""
+        return self.look in (SECRET, SECRET_LINES)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it is entered again for every change."""
+        return self.is_masked or self.has_secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """
+    A message as its readers see it: the parts that it has.
+
+    rows: labels and values. link: the text of a link. code: JSON. cells: headers of a sheet and the cells of its row.
+    """
+
+    title: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+    text: str = ""
+    link: str = ""
+    code: str = ""
+    cells: tuple[tuple[str, str], ...] = ()
+
+
+class Kind(ABC):
+    """
+    A kind of destination.
+
+    name: in the API. config_class: reads `config` and checks it, without any look-up. secrets: members of `config` that
+    are never shown. in_flight: requests at the same time. pace: seconds between two requests, at most 2. refused:
+    statuses by which the receiver says that it does not accept our credentials; `reason` is the sentence for that.
+
+    For the screens: summary: one sentence for the card. steps: how to get the values of `inputs` in the service.
+    example: a config as `read` returns it, for the preview while inputs are empty.
+    """
+
+    name: str
+    label: "StrOrPromise"
+    config_class: type[StrictSerializer]
+    secrets: ClassVar[tuple[str, ...]] = ()
+    in_flight = 1
+    pace = 0.0
+    refused: ClassVar[frozenset[int]] = frozenset({401, 403})
+    reason: str
+    summary: "StrOrPromise"
+    steps: "ClassVar[tuple[StrOrPromise, ...]]"
+    inputs: ClassVar[tuple[Input, ...]]
+    example: ClassVar[Config]
+
+    def read(self, config: Any) -> Config:
+        """Return the checked config. Raises ValidationFailed with `config` or `config.<member>` as the field."""
+        serializer = self.config_class(data=config)
+        if not serializer.is_valid():
+            found = [each for _, each in zip(range(MAX_DETAILS), flatten(serializer.errors, "config"), strict=False)]
+            raise ValidationFailed([Detail(each.field, each.code, each.message) for each in found])
+        return dict(serializer.validated_data)
+
+    def read_part(self, config: Config) -> tuple[Config, list[Detail]]:
+        """Return those of the given members that are right, and what is wrong with the others."""
+        details: dict[str, Detail] = {}
+        while not (serializer := self.config_class(data=config, partial=True)).is_valid():
+            found = {
+                each.field.split(".")[1]: each for each in flatten(serializer.errors, "config") if "." in each.field
+            }
+            if not found.keys() & config.keys():
+                return {}, list(details.values())
+            details = found | details
+            config = {name: value for name, value in config.items() if name not in found}
+        return dict(serializer.validated_data), list(details.values())
+
+    def check_addresses(self, config: Config) -> None:  # noqa: B027 - most kinds have pinned addresses
+        """Look up the hosts that the config names, if it may name any. Raises ValidationFailed. Takes 5 seconds."""
+
+    def template_of(self, config: Config) -> Any:  # noqa: ARG002  # for the kind that has one
+        """Return the template whose names a form must declare, None without one."""
+        return None
+
+    def shown(self, config: Config) -> Config:
+        """Return the config as the API shows it: `{hint}` in the place of each secret."""
+        return {name: hint(value) if name in self.secrets else value for name, value in config.items()}
+
+    def remarks(self, config: Config) -> "list[StrOrPromise]":  # noqa: ARG002  # for the kind that has some
+        """Return what people have to know about this config, besides the steps."""
+        return []
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the message of a rendered request, by default its JSON."""
+        return Preview(code=json.dumps(json.loads(request.body), ensure_ascii=False, indent=2))
+
+    @abstractmethod
+    def render(self, submitted: Submitted, config: Config) -> Request:
+        """Return the request for a submission. No query."""
+
+    def send(self, request: Request, endpoint: str) -> Outcome:
+        """Send it. `endpoint` names the destination whose requests may share a connection."""
+        outcome = http.post(request.url, request.body, request.headers, endpoint=endpoint, method=request.method)
+        return self.judge(outcome)
+
+    def judge(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with what this service means by its answer. A destination is never `gone`."""
+        refused = self.reason if outcome.status in self.refused else ""
+        return replace(outcome, gone=False, refused=refused)
+
+
+def answer_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the JSON object in an answer, {} if there is none."""
+    try:
+        answer = json.loads(outcome.response_excerpt)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def wait_in(value: Any) -> float | None:
+    """Return the seconds that an answer asks us to wait, 0 to 24 hours; None if it is not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # NaN
+        return None
+    return float(max(0, min(value, http.MAX_RETRY_AFTER_SECONDS)))
+
+
+def post_json(url: str, value: Any, *, shown_url: str, **headers: str) -> Request:
+    """Return a POST of a JSON value. Names of headers with hyphens: `X_Name`."""
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Request(url, dump_json(value).encode(), {"Content-Type": JSON, "User-Agent": USER_AGENT, **named}, shown_url)
+
+
+def hint(secret: str) -> dict[str, str]:
+    """Return `{hint}`: an ellipsis and the last four characters."""
+    return {"hint": HIDDEN + (secret[-HINT_CHARACTERS:] if len(secret) >= SHORTEST_HINTED else "")}
+
+
+def secret_address(placeholder: str, help_text: "StrOrPromise") -> Input:
+    """Return the input of a `url` that is a secret."""
+    return Input("url", gettext_lazy("Address"), help_text, SECRET, placeholder)

@@ -1,0 +1,163 @@
+"""The channel of destinations: which of them receive a submission, and the request of their kind."""
+
+import datetime as dt
+import json
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from django.db.models import Case, Q, QuerySet, When
+from django.db.models.functions import Now
+from django.utils import translation
+from django.utils.translation import gettext_lazy
+
+from config.ids import InvalidId, Prefix, decode_id, encode_id
+from config.secrets.encryption import decrypt
+from config.times import now
+from keys.notices import ENGLISH
+from submissions.models import Submission
+from webhooks.channels.base import Channel, Noted
+from webhooks.channels.destinations import health
+from webhooks.channels.destinations.base import Kind, Request
+from webhooks.channels.destinations.kinds import KINDS
+from webhooks.channels.destinations.submitted import submitted_of
+from webhooks.channels.outcome import Outcome
+from webhooks.enqueue import DESTINATION, Target, destination_target
+from webhooks.events import SUBMISSION_CREATED, TEST, Event
+from webhooks.models import Delivery, Destination
+
+LONGEST_PACE = 2.0  # seconds that a sender waits for its turn; a longer wait is one of the claim
+STATUS_FOR = {
+    Destination.Status.DISABLED.value: Delivery.Status.CANCELED,
+    Destination.Status.NEEDS_ATTENTION.value: Delivery.Status.HELD,
+}
+
+
+class Sending(NamedTuple):
+    """One request. `endpoint`: whose other requests may take the same connection."""
+
+    kind: Kind
+    request: Request
+    endpoint: str
+    quiet_until: dt.datetime | None
+
+
+class DestinationChannel(Channel[Sending]):
+    """Chats, sheets and templates (docs/contract.md 9)."""
+
+    name = DESTINATION
+    label = gettext_lazy("Destinations")
+    uses_body = False
+
+    def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
+        """Return the destinations of each submission's form and of all forms that existed when it was accepted."""
+        if event.name != SUBMISSION_CREATED.name:
+            return {}
+        by_form: dict[tuple[uuid.UUID, uuid.UUID | None], list[Destination]] = defaultdict(list)
+        served = Q(form=None) | Q(form__in={row.form_id for row in rows})
+        owners = {row.organization_id for row in rows}
+        for found in _with_present_status(Destination.objects.filter(served, organization__in=owners).defer("config")):
+            by_form[found.organization_id, found.form_id].append(found)
+        if not by_form:
+            return {}
+        targets = {each.pk: destination_target(each) for own in by_form.values() for each in own}
+        return {
+            row.pk: [
+                targets[each.pk]
+                for form in (row.form_id, None)
+                for each in by_form[row.organization_id, form]
+                if each.created_at <= (row.released_at or row.created_at)
+            ]
+            for row in rows
+        }
+
+    def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
+        """Return the limit of each destination's kind; none while its service has asked us to wait."""
+        ids = [pk for pk in map(_id_of, targets) if pk is not None]
+        is_quiet = Q(quiet_until__gt=Now() + dt.timedelta(seconds=LONGEST_PACE))
+        found = Destination.objects.filter(pk__in=ids).annotate(is_quiet=Case(When(is_quiet, then=1), default=0))
+        return {
+            encode_id(Prefix.DESTINATION, pk): 0 if is_quiet else _in_flight(kind)
+            for pk, kind, is_quiet in found.values_list("pk", "kind", "is_quiet")
+        }
+
+    def gate(self, delivery: Delivery) -> Delivery.Status:
+        """Return HELD while the destination needs attention, unless it is a test, and CANCELED if it is disabled."""
+        status = super().gate(delivery)
+        if status != Delivery.Status.PENDING:
+            return status
+        needed = _destination_of(delivery).status
+        if needed == Destination.Status.NEEDS_ATTENTION and delivery.event == TEST.name:
+            return Delivery.Status.PENDING
+        return STATUS_FOR.get(needed, Delivery.Status.PENDING)
+
+    def render(self, delivery: Delivery) -> Sending:
+        """Return the request, in the form's language."""
+        destination = _destination_of(delivery)
+        kind, config = KINDS[destination.kind], json.loads(decrypt(destination.config))
+        language = delivery.submission.form.language if delivery.submission is not None else ENGLISH
+        with translation.override(language):
+            request = kind.render(submitted_of(delivery), config)
+        return Sending(kind, request, destination.public_id, destination.quiet_until)
+
+    def logged(self, delivery: Delivery, rendered: Sending) -> str:  # noqa: ARG002  # the channel's interface
+        """Return the request without its secrets."""
+        return rendered.request.logged()
+
+    def send(self, rendered: Sequence[Sending]) -> Outcome:
+        """Send the one request when its turn has come: one at a time, so that the wait keeps the pace."""
+        (sending,) = rendered
+        if sending.quiet_until is not None:
+            time.sleep(max(0.0, min((sending.quiet_until - now()).total_seconds(), LONGEST_PACE)))
+        return sending.kind.send(sending.request, sending.endpoint)
+
+    def describe(self, delivery: Delivery) -> str:
+        """Return the destination's name."""
+        return _destination_of(delivery).name
+
+    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Destination]:
+        """Lock the destinations."""
+        return health.lock_noted(noted)
+
+    def holds(self, delivery: Delivery, outcome: Outcome, locked: dict[uuid.UUID, Destination]) -> bool:
+        """Return whether it is held, because the service refused our credentials."""
+        return health.is_held(delivery, outcome, locked)
+
+    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Destination]) -> None:
+        """Hold, release and pace destinations."""
+        health.note_outcomes(noted, locked)
+
+
+def _with_present_status(rows: QuerySet[Destination]) -> list[Destination]:
+    """
+    Return the destinations, those that need attention locked.
+
+    Otherwise a correction could release the held deliveries before these are committed, which would stay held.
+    """
+    found = list(rows.order_by("pk"))
+    held = [each.pk for each in found if each.status == Destination.Status.NEEDS_ATTENTION]
+    if held:
+        locked = Destination.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True)
+        statuses = dict(locked.values_list("pk", "status"))
+        for each in found:
+            each.status = statuses.get(each.pk, each.status)
+    return found
+
+
+def _destination_of(delivery: Delivery) -> Destination:
+    if delivery.destination is None:
+        raise ValueError(f"delivery {delivery.pk} names no destination")
+    return delivery.destination
+
+
+def _id_of(target: str) -> uuid.UUID | None:
+    try:
+        return decode_id(Prefix.DESTINATION, target)
+    except InvalidId:
+        return None
+
+
+def _in_flight(kind: str) -> int:
+    return KINDS[kind].in_flight if kind in KINDS else 1

@@ -1,0 +1,116 @@
+"""
+Discord, by the address of a channel's webhook.
+
+https://discord.com/developers/docs/resources/webhook#execute-webhook
+https://discord.com/developers/docs/topics/rate-limits
+"""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
+
+from config.api.serializers import StrictSerializer, TextField
+from webhooks.channels.destinations.base import (
+    Config,
+    Kind,
+    Preview,
+    Request,
+    answer_of,
+    post_json,
+    secret_address,
+    wait_in,
+)
+from webhooks.channels.destinations.submitted import Submitted, cut_escaped
+from webhooks.channels.destinations.urls import read_pinned, without_secret
+from webhooks.channels.outcome import Outcome
+from webhooks.models import MAX_URL
+
+HOSTS = ("discord.com", "discordapp.com", "canary.discord.com", "ptb.discord.com")
+PATH = re.compile(r"/api(?:/v[0-9]{1,2})?/webhooks/[0-9]{15,25}/[A-Za-z0-9_-]{20,100}(?:\?thread_id=[0-9]{15,25})?")
+EXAMPLE = "https://discord.com/api/webhooks/…/…"
+MARKUP = re.compile(r"([\\*_~`|>#\[\]()<:@-])")
+MOST_ROWS = 25  # fields of an embed
+MOST_NAME, MOST_VALUE, MOST_TITLE = 256, 1_024, 256  # characters
+MOST_IN_ALL = 5_500  # of an embed, which has 6,000
+
+
+class DiscordConfig(StrictSerializer):
+    url = TextField(trim_whitespace=False, max_length=MAX_URL)
+
+    def validate_url(self, url: str) -> str:
+        read_pinned(url, HOSTS, PATH, EXAMPLE)
+        return url
+
+
+class Discord(Kind):
+    """An embed. Its texts are escaped, and `allowed_mentions` names nobody."""
+
+    name = "discord"
+    label = "Discord"
+    config_class = DiscordConfig
+    secrets = ("url",)
+    pace = 0.5  # five requests in two seconds
+    refused = frozenset({401, 403, 404})  # 404: code 10015, the webhook was deleted
+    reason = gettext_noop(
+        "Discord does not accept the address any more. Make a new webhook of the channel and paste its address."
+    )
+    summary = gettext_lazy("A message in a channel of your server for each submission.")
+    steps = (
+        gettext_lazy("Open your server in Discord, then Server Settings, Integrations, Webhooks."),
+        gettext_lazy("Press New Webhook, open the new entry, and choose the channel."),
+        gettext_lazy("Press Copy Webhook URL, and paste it here. Save changes in Discord."),
+    )
+    inputs = (secret_address(EXAMPLE, gettext_lazy("The Webhook URL. Everyone who has it can post to the channel.")),)
+    example = {"url": "https://discord.com/api/webhooks/000000000000000000/00000000000000000000"}
+
+    def render(self, submitted: Submitted, config: Config) -> Request:
+        """Return the message."""
+        embed: dict[str, Any] = {
+            "title": cut_escaped(submitted.title, MOST_TITLE, escaped),
+            "timestamp": submitted.created_at,
+            "fields": fields_of(submitted),
+        }
+        if submitted.url:
+            embed["url"] = submitted.url
+        message = {"embeds": [embed], "allowed_mentions": {"parse": []}}
+        return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+    def previewed(self, request: Request) -> Preview:
+        """Return the texts of the embed, as Discord shows them."""
+        (embed,) = json.loads(request.body)["embeds"]
+        rows = tuple((unescaped(each["name"]), unescaped(each["value"])) for each in embed["fields"])
+        link = gettext("Open the submission") if "url" in embed else ""
+        return Preview(title=unescaped(embed["title"]), rows=rows, link=link)
+
+    def judge(self, outcome: Outcome) -> Outcome:
+        """Prefer the exact `retry_after` of the body, in seconds; the header is rounded."""
+        judged = super().judge(outcome)
+        wait = wait_in(answer_of(outcome).get("retry_after")) if outcome.status == 429 else None
+        return judged if wait is None else replace(judged, retry_after_seconds=wait)
+
+
+def fields_of(submitted: Submitted) -> list[dict[str, Any]]:
+    """Return the fields of the embed, within the bounds of one and of all together."""
+    fields: list[dict[str, Any]] = []
+    left = MOST_IN_ALL
+    for label, value in submitted.rows()[:MOST_ROWS]:
+        name = cut_escaped(label, MOST_NAME, escaped)
+        text = cut_escaped(value, min(MOST_VALUE, left - len(name)), escaped)
+        left -= len(name) + len(text)
+        fields.append({"name": name, "value": text, "inline": False})
+        if left < MOST_NAME + 100:
+            break
+    return fields
+
+
+def escaped(text: str) -> str:
+    """Return a text in which Discord reads no markup, no masked link and no mention."""
+    return MARKUP.sub(r"\\\1", text)
+
+
+def unescaped(text: str) -> str:
+    """Return the text that Discord shows for an escaped one."""
+    return "\\".join(part.replace("\\", "") for part in text.split("\\\\"))

@@ -1,0 +1,194 @@
+"""
+The template of an HTTP destination: JSON that is parsed first and filled afterwards, so it cannot be broken by a value.
+
+Placeholders are in strings only: `{{ data.name }}`, `{{ form.name }}`, `{{ submission.id }}`,
+`{{ submission.createdAt }}`, each with `| default: "…"` and `| truncate: 80` if wanted. This is no language: there are
+no conditions, loops, calls or look-ups beyond these names.
+"""
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from django.utils.translation import gettext
+
+from config.text import clean_text
+from webhooks.channels.destinations.submitted import Submitted, cut
+
+MOST_CHARACTERS = 16_384  # of the template
+MOST_DEPTH = 16
+MOST_PLACEHOLDERS = 200
+MOST_FILLED = 256 * 1024  # characters that values may add in all
+MOST_TRUNCATE = 10_000
+NAMES = ("form.name", "submission.id", "submission.createdAt")
+OPENING, CLOSING = "{{", "}}"
+_PLACEHOLDER = re.compile(r"\{\{((?:[^{}\"]|\"[^\"]*\")*)\}\}")
+_FILTER = re.compile(r"\s*\|\s*(?:default:\s*\"([^\"]*)\"|truncate:\s*(\d{1,5}))")
+_NAME = re.compile(r"\s*(data\.[^|{}\"]+|form\.name|submission\.(?:id|createdAt))")
+
+
+class TemplateRefused(ValueError):
+    """A template that cannot be used: `code` for programs, the text for its owner."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def parse_template(given: Any) -> Any:
+    """
+    Return the template as a JSON value, checked and cleaned. `given`: its JSON as a text, or an object or a list.
+
+    Raises TemplateRefused.
+    """
+    if isinstance(given, str):
+        template = _parse(given)
+    elif isinstance(given, dict | list):
+        template = given
+    else:
+        raise TemplateRefused("invalid_template", gettext("The template must be JSON: an object, a list or a text."))
+    if _depth(template) > MOST_DEPTH:
+        text = gettext("The template is nested too deep: at most %(most)s levels.") % {"most": MOST_DEPTH}
+        raise TemplateRefused("template_too_deep", text)
+    template = _cleaned(template)
+    if len(json.dumps(template, ensure_ascii=False)) > MOST_CHARACTERS:
+        raise _too_long()
+    names = list(names_in(template))
+    if len(names) > MOST_PLACEHOLDERS:
+        text = gettext("The template has too many placeholders: at most %(most)s.") % {"most": MOST_PLACEHOLDERS}
+        raise TemplateRefused("template_too_long", text)
+    return template
+
+
+def _parse(text: str) -> Any:
+    if len(text) > MOST_CHARACTERS:
+        raise _too_long()
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except (ValueError, RecursionError):
+        message = gettext("The template is not valid JSON. Put placeholders inside strings.")
+        raise TemplateRefused("invalid_template", message) from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a template whose texts can be stored and sent: as escapes JSON can hold what UTF-8 cannot."""
+    if isinstance(value, dict):
+        return {clean_text(key): _cleaned(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(inner) for inner in value]
+    return clean_text(value) if isinstance(value, str) else value
+
+
+def _too_long() -> TemplateRefused:
+    text = gettext("The template is too long: at most %(most)s characters.") % {"most": MOST_CHARACTERS}
+    return TemplateRefused("template_too_long", text)
+
+
+def _depth(value: Any) -> int:
+    """Return the levels of lists and objects, without recursion: a request's JSON has its own bound."""
+    deepest, level = 0, [value]
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        deepest += 1
+        if deepest > MOST_DEPTH:
+            break
+        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
+    return deepest
+
+
+def names_in(template: Any) -> Iterator[str]:
+    """Yield the name of each placeholder. Raises TemplateRefused for anything else between double braces."""
+    if isinstance(template, dict):
+        for key, value in template.items():
+            if OPENING in key or CLOSING in key:
+                text = gettext("The member “%(name)s”: placeholders belong in values, not in names.")
+                raise TemplateRefused("invalid_placeholder", text % {"name": cut(key, 60)})
+            yield from names_in(value)
+    elif isinstance(template, list):
+        for value in template:
+            yield from names_in(value)
+    elif isinstance(template, str):
+        rest = _PLACEHOLDER.sub("", template)
+        if OPENING in rest or CLOSING in rest:
+            raise _unknown(template)
+        for found in _PLACEHOLDER.finditer(template):
+            yield _read(found[1])[0]
+
+
+def _read(inner: str) -> tuple[str, str, int | None]:
+    """Return name, default and length of a placeholder. Raises TemplateRefused."""
+    named = _NAME.match(inner)
+    name = named[1].rstrip() if named is not None else ""
+    if named is None or name == "data.":
+        raise _unknown(inner)
+    position, default, length = named.end(), "", None
+    while found := _FILTER.match(inner, position):
+        if found[2] is not None:
+            length = int(found[2])
+        else:
+            default = found[1]
+        position = found.end()
+    if inner[position:].strip() or (length is not None and not 1 <= length <= MOST_TRUNCATE):
+        raise _unknown(inner)
+    return name, default, length
+
+
+def _unknown(text: str) -> TemplateRefused:
+    message = gettext(
+        "“%(text)s” is no placeholder. Use data.<name>, form.name, submission.id or submission.createdAt, "
+        'with | default: "…" and | truncate: 80.'
+    )
+    return TemplateRefused("invalid_placeholder", message % {"text": cut(text.strip(), 60)})
+
+
+def refuse_undeclared(template: Any, declared: Collection[str]) -> None:
+    """Raise TemplateRefused for a name that the form does not declare, if it declares any."""
+    for name in names_in(template):
+        field = name.removeprefix("data.")
+        if declared and name.startswith("data.") and field not in declared:
+            text = gettext("The form has no field “%(name)s”.") % {"name": cut(field, 60)}
+            raise TemplateRefused("unknown_name", text)
+
+
+def fill(template: Any, submitted: Submitted) -> Any:
+    """Return the template with its placeholders filled. Values are text, and stay inside their strings."""
+    return _Filler(submitted).fill(template)
+
+
+class _Filler:
+    """Fills one template; what all values add together is bounded."""
+
+    def __init__(self, submitted: Submitted) -> None:
+        self._left = MOST_FILLED
+        self._values = {
+            "form.name": submitted.form_name,
+            "submission.id": submitted.id,
+            "submission.createdAt": submitted.created_at,
+        } | {f"data.{name}": value for name, value in submitted.data.items()}
+
+    def fill(self, template: Any) -> Any:
+        if isinstance(template, dict):
+            return {key: self.fill(value) for key, value in template.items()}
+        if isinstance(template, list):
+            return [self.fill(value) for value in template]
+        return _PLACEHOLDER.sub(self._value, template) if isinstance(template, str) else template
+
+    def _value(self, found: re.Match[str]) -> str:
+        name, default, length = _read(found[1])
+        text = str(self._values.get(name) or default)
+        text = text if length is None else cut(text, length)
+        text = text[: self._left]
+        self._left -= len(text)
+        return text

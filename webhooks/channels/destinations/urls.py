@@ -1,0 +1,50 @@
+"""Addresses in the config of destinations: those of one service, and those that the guard has to check."""
+
+import re
+from collections.abc import Sequence
+
+from django.utils.translation import gettext
+from rest_framework import serializers
+
+from config.api.errors import invalid
+from webhooks.channels.address_guard import DEFAULT_PORTS, Destination, UrlRefused, check_url, parse_url
+
+
+def read_url(url: str) -> Destination:
+    """Return the parts of a URL. Raises DRF's ValidationError."""
+    try:
+        return parse_url(url)
+    except UrlRefused as error:
+        raise serializers.ValidationError(error.message, code=error.code) from None
+
+
+def read_pinned(url: str, hosts: Sequence[str], path: re.Pattern[str], example: str) -> Destination:
+    """
+    Return the parts of a URL of one service. Raises DRF's ValidationError for any other host, port or path.
+
+    `hosts`: names, or endings that begin with a dot.
+    """
+    found = read_url(url)
+    host = found.host.rstrip(".")
+    is_there = any(host == one or (one.startswith(".") and host.endswith(one)) for one in hosts)
+    if found.scheme != "https" or found.port != DEFAULT_PORTS["https"] or not is_there:
+        text = gettext("This address is not one of this service. Paste one such as %(example)s.")
+        raise serializers.ValidationError(text % {"example": example}, code="host_not_allowed")
+    if not path.fullmatch(found.target):
+        text = gettext("This address is not complete. Paste one such as %(example)s.")
+        raise serializers.ValidationError(text % {"example": example}, code="invalid_url")
+    return found
+
+
+def check_address(url: str) -> None:
+    """Look the host up. Raises ValidationFailed about `config.url` for one that must not be called."""
+    try:
+        check_url(url)
+    except UrlRefused as error:
+        raise invalid("config.url", error.code, error.message) from None
+
+
+def without_secret(url: str) -> str:
+    """Return scheme and host of an address that is a secret."""
+    found = parse_url(url)
+    return f"{found.scheme}://{found.host}/…"
