@@ -122,7 +122,7 @@ def _refuse_too_many(webhook: Webhook) -> None:
 
 
 def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
-    """Change `url`, `events` or `status`. Raises what `register_webhook` raises, NotFound if it was deleted meanwhile."""
+    """Change `url`, `events` or `status`. Raises what `register_webhook` raises; NotFound for one that was deleted."""
     if "url" in values:
         _check_url(values["url"])
     elif values.get("status") == ACTIVE and webhook.status != ACTIVE:
