@@ -232,12 +232,12 @@ def test_needs_attention__is_shown_everywhere_and_a_saved_config_releases(
     overview = owner.get(place(tenant))
     assert f"The destination “Team” refuses us. {reason} 1 delivery is held. Correct it" in text_of(overview)
     assert f'href="{page}"' in overview.text
-    assert "Destinations 1 need attention" in text_of(overview)
+    assert "Destinations 1 needs attention" in text_of(overview)
     story = text_of(owner.get(place(tenant, f"submissions/{pk}")))
     assert f"ntfy: Team {reason} The delivery is sent when that is corrected." in story
     member = logged_in(api, member_of(tenant.organization, "member"))
     assert "refuses us" not in text_of(member.get(place(tenant)))
-    assert "need attention" not in text_of(member.get(place(tenant, "forms")))
+    assert "needs attention" not in text_of(member.get(place(tenant, "forms")))
     assert "Saving sends 1 held delivery." in text_of(owner.get(f"{page}/edit"))
     receiver.reply = Reply()
     saved = owner.send(f"{page}/edit", do="save", **inputs({"url": receiver.url("/topic"), "token": "tk_new"}))
@@ -245,7 +245,7 @@ def test_needs_attention__is_shown_everywhere_and_a_saved_config_releases(
     sent = receiver.wait_for(2)
     assert [one.headers["authorization"] for one in sent] == ["Bearer tk_old", "Bearer tk_new"]
     eventually(lambda: "Delivered" in text_of(owner.get(page)), 10, "it is delivered")
-    assert "need attention" not in text_of(owner.get(place(tenant)))
+    assert "needs attention" not in text_of(owner.get(place(tenant)))
 
 
 def test_test__result__comes_into_the_log_with_the_new_status(
