@@ -30,7 +30,7 @@ def operator(api: Client) -> Browser:
 
 
 def figure(page: str, label: str) -> str:
-    found = re.search(rf"{label} (\S+)", page)
+    found = re.search(rf"{label} (\d\S*)", page)
     assert found, label
     return found[1]
 

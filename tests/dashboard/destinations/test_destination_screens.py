@@ -232,7 +232,7 @@ def test_needs_attention__is_shown_everywhere_and_a_saved_config_releases(
     overview = owner.get(place(tenant))
     assert f"The destination “Team” refuses us. {reason} 1 delivery is held. Correct it" in text_of(overview)
     assert f'href="{page}"' in overview.text
-    assert "Destinations 1 needs attention" in text_of(overview)
+    assert "Destinations 1 1 needs attention" in text_of(overview)
     story = text_of(owner.get(place(tenant, f"submissions/{pk}")))
     assert f"ntfy: Team {reason} The delivery is sent when that is corrected." in story
     member = logged_in(api, member_of(tenant.organization, "member"))

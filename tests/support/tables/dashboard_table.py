@@ -18,6 +18,7 @@ from keys.access_keys import issue_key
 from keys.invitations import invite
 from keys.models import Membership, Role
 from submissions.models import Submission
+from tests.services.waiting import eventually
 from tests.support.browser import member_of
 from tests.support.deliveries import make_delivery
 from tests.support.rows import put
@@ -105,7 +106,9 @@ def a_test_submission(tenant: Tenant) -> dict[str, Any]:
 
 def a_delivery(tenant: Tenant) -> dict[str, Any]:
     pk = decode_id(Prefix.SUBMISSION, a_submission(tenant)["submission_id"])
-    submission = Submission.objects.get(pk=pk)
+    # Dispatched first: its message must not be there when dispatch makes one for the organization's destinations.
+    dispatched = Submission.objects.filter(pk=pk, dispatched_at__isnull=False)
+    submission = eventually(dispatched.first, because="the submission is dispatched")
     made = make_delivery("ada@example.com", submission=submission, status="failed", finished_at=now())
     return {"delivery_id": made.public_id}
 
