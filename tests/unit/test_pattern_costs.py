@@ -118,12 +118,12 @@ PATTERNS = {
         ("/api/v10/webhooks/", "123456789012345678", "/a", "?thread_id="),
         "/api/webhooks/123456789012345678/abc",
     ),
-    "webhooks.channels.destinations.google_sheets.EMAIL": Row(
+    "webhooks.channels.destinations.google_tokens.EMAIL": Row(
         "fullmatch", ("a.", "-a", "@a", ".gserviceaccount.com"), "robot@project.iam.gserviceaccount.com"
     ),
     "webhooks.channels.destinations.google_sheets.ID": Row("fullmatch", ("a_", "-a"), "abc"),
-    "webhooks.channels.destinations.google_sheets.KEY_ID": Row("fullmatch", ("a_", "-0"), "0123abc"),
-    "webhooks.channels.destinations.google_sheets.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
+    "webhooks.channels.destinations.google_tokens.KEY_ID": Row("fullmatch", ("a_", "-0"), "0123abc"),
+    "webhooks.channels.destinations.google_tokens.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
     "webhooks.channels.destinations.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
     "webhooks.channels.destinations.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),
     "webhooks.channels.destinations.http_template._FILTER": Row(

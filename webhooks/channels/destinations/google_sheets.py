@@ -9,23 +9,13 @@ https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheet
 https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets/request#AppendDimensionRequest
 """
 
-import base64
-import hashlib
-import json
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
@@ -45,6 +35,7 @@ from webhooks.channels.destinations.base import (
     answer_of,
     hint,
 )
+from webhooks.channels.destinations.google_tokens import TOKENS_KEPT, CredentialsField
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
@@ -52,60 +43,19 @@ from webhooks.models import ErrorClass
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-TOKENS = "https://oauth2.googleapis.com/token"
 SHEETS = "https://sheets.googleapis.com/v4/spreadsheets"
-SCOPE = "https://www.googleapis.com/auth/spreadsheets"
-GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-ASKED_SECONDS = 3600  # for which a token is asked; Google's most
-KEPT_SECONDS = 3000.0
 ENOUGH_SECONDS = 15.0  # no further request of the same row begins after this; one takes 15 at most
-MOST_TOKENS = 256
 MOST_COLUMNS = 200  # a page may send any names: what is over goes into one column
 MOST_CELL = 50_000  # characters
 OWN_COLUMNS = ("Submission ID", "Submitted at")
 OTHERS = "Other values"
 ID = re.compile(r"[A-Za-z0-9_-]{20,100}")
-TOKEN = re.compile(r"[!-~]{1,4096}")
-KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
-MOST_PEM = 4_000  # characters: a key of 4,096 bits has 3,272. Reading a much longer one takes minutes
-EMAIL = re.compile(r"[a-z0-9.-]{1,150}@[a-z0-9.-]{1,100}\.gserviceaccount\.com")
 NO_ACCESS = gettext_noop(
     "Google refused access to the sheet. Share it with the address of the service account, as an editor."
 )
 NO_API = gettext_noop("The Google Sheets API is not enabled in the project of the service account. Enable it there.")
-NO_KEY = gettext_noop("Google refused the key of the service account. Make a new one and paste it.")
 NO_SHEET = gettext_noop("The sheet is not in this file. Check its name.")
 NO_COLUMN = gettext_noop("The sheet has no free column for a new field. Add columns on its right.")
-
-
-class CredentialsField(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
-    """The key of a service account: its JSON as a text, or as an object. Only what signs is kept."""
-
-    default_error_messages = {
-        "invalid": gettext_lazy("Paste the whole JSON key of a service account."),
-        "not_a_service_account": gettext_lazy("This is not the key of a service account: its type is another one."),
-        "invalid_key": gettext_lazy("The private key in it cannot be read. Make a new key and paste it whole."),
-    }
-
-    def to_internal_value(self, data: Any) -> dict[str, str]:
-        if isinstance(data, str) and len(data) <= 20_000:
-            try:
-                data = json.loads(data)
-            except (ValueError, RecursionError):
-                self.fail("invalid")
-        if not isinstance(data, dict):
-            self.fail("invalid")
-        if data.get("type") != "service_account":
-            self.fail("not_a_service_account")
-        given = {name: data.get(name) for name in ("client_email", "private_key", "private_key_id")}
-        kept = {name: text for name, text in given.items() if isinstance(text, str) and len(text) <= MOST_PEM}
-        if kept.keys() != given.keys():
-            self.fail("invalid")
-        if not EMAIL.fullmatch(kept["client_email"]) or not KEY_ID.fullmatch(kept["private_key_id"]):
-            self.fail("invalid")
-        if _key_of(kept["private_key"]) is None:
-            self.fail("invalid_key")
-        return kept
 
 
 class SheetsConfig(StrictSerializer):
@@ -234,91 +184,6 @@ class GoogleSheets(Kind):
         if _is_too_narrow(outcome):
             return replace(judged, refused=NO_COLUMN)
         return judged
-
-
-class Tokens:
-    """Access tokens of this process, by the key that they were asked with."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, tuple[str, float]] = OrderedDict()
-
-    def token_of(self, credentials: Mapping[str, str]) -> tuple[str, Outcome | None]:
-        """Return a token, or why there is none."""
-        name = _fingerprint(credentials)
-        with self._lock:
-            token, until = self._kept.get(name, ("", 0.0))
-        if time.monotonic() < until:
-            return token, None
-        outcome = _ask(credentials)
-        token = _token_in(outcome) if outcome.succeeded else ""
-        if not token:
-            # "Invalid JWT: Token must be … in a reasonable timeframe": our clock is wrong, and not their key.
-            is_refused = outcome.status in (400, 401, 403) and "timeframe" not in outcome.response_excerpt
-            refused = NO_KEY if is_refused else ""
-            # The answer of a success would hold the token.
-            kept = "" if outcome.succeeded else outcome.response_excerpt[:EXCERPT_BYTES]
-            failed = replace(outcome, succeeded=False, gone=False, response_excerpt=kept, refused=refused)
-            return "", replace(failed, error=outcome.error or ErrorClass.INVALID_RESPONSE.value)
-        with self._lock:
-            self._kept[name] = (token, time.monotonic() + KEPT_SECONDS)
-            while len(self._kept) > MOST_TOKENS:
-                self._kept.popitem(last=False)
-        return token, None
-
-    def forget(self, credentials: Mapping[str, str]) -> bool:
-        """Drop a token; return whether it was an old one, so that another one may help."""
-        with self._lock:
-            _, until = self._kept.pop(_fingerprint(credentials), ("", 0.0))
-        return bool(until) and until - time.monotonic() < KEPT_SECONDS - 60
-
-
-TOKENS_KEPT = Tokens()
-
-
-def _fingerprint(credentials: Mapping[str, str]) -> str:
-    text = credentials["client_email"] + "\n" + credentials["private_key"]
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _ask(credentials: Mapping[str, str]) -> Outcome:
-    body = urlencode({"grant_type": GRANT, "assertion": _assertion(credentials)}).encode()
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "User-Agent": USER_AGENT}
-    return http.post(TOKENS, body, headers, kept=MAX_ANSWER_BYTES)
-
-
-def _token_in(outcome: Outcome) -> str:
-    token = answer_of(outcome).get("access_token")
-    return token if isinstance(token, str) and TOKEN.fullmatch(token) else ""
-
-
-def _assertion(credentials: Mapping[str, str]) -> str:
-    """Return the signed JWT (RFC 7519, RFC 7515) that asks for a token."""
-    issued = int(time.time())
-    head = {"alg": "RS256", "typ": "JWT", "kid": credentials["private_key_id"]}
-    claims = {
-        "iss": credentials["client_email"],
-        "scope": SCOPE,
-        "aud": TOKENS,
-        "iat": issued,
-        "exp": issued + ASKED_SECONDS,
-    }
-    signed = b".".join(_base64(dump_json(part).encode()) for part in (head, claims))
-    key = _key_of(credentials["private_key"])
-    assert key is not None  # noqa: S101 - it was read when it was saved
-    return (signed + b"." + _base64(key.sign(signed, PKCS1v15(), SHA256()))).decode()
-
-
-def _base64(data: bytes) -> bytes:
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
-
-
-def _key_of(text: str) -> RSAPrivateKey | None:
-    try:
-        key = load_pem_private_key(text.encode(), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        return None
-    return key if isinstance(key, RSAPrivateKey) and 2048 <= key.key_size <= 4096 else None
 
 
 def _values(config: Mapping[str, Any], cells: str) -> str:

@@ -1,14 +1,18 @@
-"""A server that plays the vendors of destinations."""
+"""A server that plays the vendors of destinations, and the config of a sheet."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pytest_django import Settings
 
 from tests.services.receivers import Receiver
 from webhooks.channels import http
+from webhooks.channels.destinations import google_sheets, google_tokens
 from webhooks.channels.outcome import Outcome
 
 
@@ -28,3 +32,23 @@ def vendor(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rece
 
         monkeypatch.setattr(http, "post", post)
         yield receiver
+
+
+@pytest.fixture(scope="module")
+def key() -> RSAPrivateKey:
+    return generate_private_key(65537, 2048)
+
+
+@pytest.fixture
+def sheets(key: RSAPrivateKey, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return a config. The address of tokens in it is that of an attacker."""
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    credentials = {
+        "type": "service_account",
+        "private_key_id": "0123456789abcdef",
+        "private_key": pem,
+        "client_email": "robot@project.iam.gserviceaccount.com",
+        "token_uri": "https://evil.example/token",
+    }
+    monkeypatch.setattr(google_sheets, "TOKENS_KEPT", google_tokens.Tokens())
+    return {"credentials": json.dumps(credentials), "spreadsheetId": "a" * 44, "sheet": "It's"}
