@@ -9,9 +9,9 @@ from dashboard.new_forms.starter_forms import STARTER_FORMS
 from forms_app.models import Form, Recipient
 from forms_app.spam_protection import SpamProtection
 from keys.models import AuditEvent
-from tests.services.client import Answer, Client
-from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
-from tests.support.tenants import Tenant, make_tenant, text_field
+from tests.services.client import Answer
+from tests.support.browser import Browser, member_of, person_of, place, text_of
+from tests.support.tenants import Tenant, text_field
 from webhooks.models import Delivery, Webhook
 
 pytestmark = pytest.mark.quick
@@ -23,16 +23,6 @@ FOUND = [
     {"name": "your_name", "label": "Your name", "type": "Text", "required": True, "placeholder": "Jane"},
     {"name": "email", "label": "Email", "type": "Email", "required": False},
 ]
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def member(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, member_of(tenant.organization, "member"))
 
 
 def newest(tenant: Tenant) -> Form:

@@ -1,0 +1,18 @@
+"""A form with every type of field, and a form as stored."""
+
+from forms_app.models import Form
+from tests.support.tenants import Tenant, text_field
+
+ALL_TYPES = [
+    *(
+        text_field(kind, type=kind, required=False)
+        for kind in ("Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Hidden")
+    ),
+    text_field("size", type="Select", options=["S", "M"], required=True),
+    text_field("terms", type="Checkbox", required=False),
+    text_field("topics", type="Checkbox", options=["It's new", "Offers"], required=False),
+]
+
+
+def form_of(tenant: Tenant, form_id: str) -> Form:
+    return next(form for form in Form.objects.filter(organization=tenant.organization) if form.public_id == form_id)
