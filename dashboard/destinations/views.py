@@ -135,6 +135,7 @@ def _form_chosen(entered: DestinationForm, request: MemberRequest) -> Form | Non
         return entered.cleaned_data.get("form")
     field = entered.fields["form"]
     wanted = request.GET.get("form", "all")
+    # The stubs know only that it is a Field.
     chosen: Form | None = field.clean(wanted) if field.valid_value(wanted) else None  # type: ignore[attr-defined]
     return chosen
 
