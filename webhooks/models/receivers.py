@@ -1,4 +1,4 @@
-"""Who receives events: webhooks, and destinations."""
+"""The receivers of events: webhooks and destinations."""
 
 import datetime as dt
 import uuid
