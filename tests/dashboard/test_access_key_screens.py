@@ -31,11 +31,6 @@ def token_in(answer: Answer) -> str:
 
 
 @pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
 def browser(api: Client, tenant: Tenant) -> Browser:
     return logged_in(api, person_of(tenant))
 

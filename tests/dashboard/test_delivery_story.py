@@ -4,32 +4,15 @@ import html
 import re
 from typing import Any
 
-import pytest
-
 from submissions.models import Submission
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver, Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, person_of, place, text_of
 from tests.support.deliveries import deliveries_of, make_delivery
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import register
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def owner(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, person_of(tenant))
-
-
-@pytest.fixture
-def member(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, member_of(tenant.organization, "member"))
 
 
 def address(tenant: Tenant) -> str:

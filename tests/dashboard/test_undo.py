@@ -3,7 +3,6 @@
 import datetime as dt
 import re
 
-import pytest
 import time_machine
 from django.core import signing
 
@@ -13,21 +12,11 @@ from forms_app.models import Form
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
-from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, place, text_of
 from tests.support.deliveries import make_delivery
 from tests.support.rows import row
 from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Delivery, Webhook
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def owner(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, person_of(tenant))
 
 
 def offered(page: Answer) -> dict[str, str]:

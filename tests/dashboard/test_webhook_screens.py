@@ -18,16 +18,6 @@ from webhooks.models import Delivery, Webhook
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def owner(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, person_of(tenant))
-
-
 def create(browser: Browser, tenant: Tenant, form_id: str, url: str) -> Answer:
     path = place(tenant, "webhooks/new")
     once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)

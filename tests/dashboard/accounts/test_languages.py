@@ -4,14 +4,9 @@ import pytest
 
 from tests.services.client import Client
 from tests.support.browser import Browser, logged_in, member_of, place
-from tests.support.tenants import Tenant, make_tenant
+from tests.support.tenants import Tenant
 
 PAGE = "/dashboard/account/language"
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
 
 
 @pytest.fixture

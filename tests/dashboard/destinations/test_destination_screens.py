@@ -38,16 +38,6 @@ SHEET = "1aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789abcdefg"
 HOSTILE = '<script>alert(1)</script> <!channel> *a* \\ _b_ "c" & {{ data.x }}'
 
 
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def owner(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, person_of(tenant))
-
-
 @cache
 def google_key() -> str:
     """Return the JSON key of a service account."""

@@ -6,19 +6,9 @@ import pytest
 
 from keys.access_keys import issue_key
 from tests.services.client import Client
-from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, place, text_of
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def owner(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, person_of(tenant))
 
 
 def found(browser: Browser, tenant: Tenant, text: str) -> str:

@@ -18,11 +18,6 @@ PAGE = 25
 
 
 @pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
 def browser(api: Client, tenant: Tenant) -> Browser:
     return logged_in(api, member_of(tenant.organization, "member"))
 

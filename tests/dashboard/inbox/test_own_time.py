@@ -10,15 +10,10 @@ from keys.models import User
 from tests.services.client import Client
 from tests.support.browser import Browser, logged_in, markup_of, member_of, place, text_of
 from tests.support.rows import put
-from tests.support.tenants import Tenant, make_tenant
+from tests.support.tenants import Tenant
 
 PAGE = "/dashboard/account/time-zone"
 MOMENT = dt.datetime(2026, 1, 30, 23, 30, tzinfo=dt.UTC)  # the 31st in Berlin
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
 
 
 @pytest.fixture

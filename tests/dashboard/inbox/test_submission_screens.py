@@ -25,11 +25,6 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 
 
 @pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
 def browser(api: Client, tenant: Tenant) -> Browser:
     return logged_in(api, member_of(tenant.organization, "member"))
 

@@ -17,25 +17,10 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.browser import Browser, logged_in, member_of, place, text_of
 from tests.support.rows import put, put_many, wait_until_dispatched
 from tests.support.tenants import Tenant, make_tenant, text_field
 from tests.support.webhooks import register
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
-
-
-@pytest.fixture
-def member(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, member_of(tenant.organization, "member"))
-
-
-@pytest.fixture
-def owner(api: Client, tenant: Tenant) -> Browser:
-    return logged_in(api, person_of(tenant))
 
 
 def table_of(page: Answer) -> list[tuple[str, str, str]]:
