@@ -23,6 +23,7 @@ METADATA = "http://169.254.169.254/latest/meta-data/"
 MEMORY_BYTES = 50 << 20
 DRIP_SECONDS = 16.0
 SLOWER = 2.0  # p95 of healthy deliveries next to bad receivers, at most
+PAIRS = 3
 FLOOR_SECONDS = 0.4  # p95s below this are not compared: one batch, and the noise of two cores
 FAIR_SECONDS = 2.0
 HANG_SECONDS = 15.0
@@ -48,26 +49,43 @@ def typical_p95(seconds: Sequence[float]) -> float:
 def bad_receivers(run: Run) -> None:
     world = run.world
     quiet = run.tenant(world, [HEALTHY])
-    count = run.pick(quick=12, full=24)
-    warm_up(run, world)
-    baseline = typical_p95(spread(run, world, quiet, count))
-    memory = delivering_memory(world)
     bad = ["/silent", "/drip", "/huge", "/metadata", "/trap"]
     tenant = run.tenant(world, [[*HEALTHY, *bad]])
     tenant.exclude(*bad)
     misbehave(world, tenant)
-    seconds = typical_p95(spread(run, world, tenant, count))
+    warm_up(run, world)
+    memory = delivering_memory(world)
+    baseline, seconds = nearest_pair(run, world, quiet, tenant)
     drips = eventually(lambda: ended_drips(world, tenant), 40, "the sender ends the drip")
     grown = delivering_memory(world) - memory
     run.note(f"p95 {baseline:.2f} s, with bad receivers {seconds:.2f} s; memory {grown / (1 << 20):+.0f} MiB")
     run.note(f"the drip ended at {max(drips):.1f} s")
-    most = max(SLOWER * baseline, FLOOR_SECONDS)
+    most = bound_of(baseline)
     run.expect(seconds <= most, f"p95 of healthy deliveries was {seconds:.2f} s, at most {most:.2f}")
     run.expect(grown <= MEMORY_BYTES, f"the delivering processes grew by {grown / (1 << 20):.0f} MiB")
     run.expect(max(drips) <= DRIP_SECONDS, f"the drip ended after {max(drips):.1f} s")
     run.expect(not world.receivers.log().trapped, "a redirect was followed to the trap")
     for each in (quiet, tenant):
         run.forget(world, each)
+
+
+def bound_of(baseline: float) -> float:
+    return max(SLOWER * baseline, FLOOR_SECONDS)
+
+
+def nearest_pair(run: Run, world: World, quiet: Tenant, tenant: Tenant) -> tuple[float, float]:
+    """
+    Return p95 without and with bad receivers, of the first of three pairs within the bound, else of the last pair.
+
+    Bad receivers that delay others do so in every pair; other work of the machine, seconds long, rarely in three.
+    """
+    count = run.pick(quick=12, full=24)
+    for _ in range(PAIRS):
+        baseline = typical_p95(spread(run, world, quiet, count))
+        seconds = typical_p95(spread(run, world, tenant, count))
+        if seconds <= bound_of(baseline):
+            break
+    return baseline, seconds
 
 
 def misbehave(world: World, tenant: Tenant) -> None:
