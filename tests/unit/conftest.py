@@ -1,12 +1,15 @@
 """Unit tests stay on this machine: they connect only to loopback and Unix sockets and resolve no names."""
 
 import socket
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+
+from config.outage import OUTAGE
 
 # Milliseconds for an example. The default of 200 fails on a machine that runs other suites at the same time.
 hypothesis.settings.register_profile("busy", deadline=2_000)
@@ -56,6 +59,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path not in with_database and item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("on_sqlite")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_writes_after_an_outage() -> Iterator[None]:
+    """
+    End the outages that tests cause without a test of the database.
+
+    Its thread would write seconds later, next to another test, whose statements SQLite refuses: in memory, a locked
+    table is not waited for.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OUTAGE, "_works", lambda: True)
+        yield
 
 
 @pytest.fixture(autouse=True)
