@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.coverage:
         python_coverage.print_report()
     for result in results:
-        print(result.line())
+        print("\n".join([result.line(), *result.failed_tests]))
     passed, failed = sum(result.passed for result in results), sum(result.failures for result in results)
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed or not results else 0

@@ -107,6 +107,11 @@ class Result:
         """Never skip: a skipped test is a failure, and so is a suite that went wrong as a whole."""
         return self.failed + self.skipped or bool(self.note)
 
+    @property
+    def failed_tests(self) -> list[str]:
+        """The lines of pytest's summary, `FAILED <test> - <error>`; empty if the suite printed as it went."""
+        return [line for line in self.output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+
     def line(self) -> str:
         counts = f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped in {self.seconds:.0f} s"
         return f"{self.title}: {counts}{self.note and f' ({self.note})'}"
