@@ -13,6 +13,7 @@ import uvicorn
 import uvloop
 
 from config.supervision.ports import BACKLOG, allow_open_files
+from config.web_server.accepting import Acceptor
 from config.web_server.connection import Connection
 
 SPARE_FILES = 500  # besides the connections: database, Redis, files
@@ -67,7 +68,8 @@ async def _serve(
     on_start()
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)
-    await server.startup(sockets=[listener])
+    await server.startup(sockets=[])
+    server.servers = [cast(asyncio.Server, Acceptor(listener, lambda: _new_connection(server)))]
     on_ready()
     sweep = loop.create_task(_sweep(server))
     await server.main_loop()
@@ -75,6 +77,10 @@ async def _serve(
     await server.shutdown(sockets=[listener])
     for task in (sweep, ending):
         task.cancel()
+
+
+def _new_connection(server: uvicorn.Server) -> Connection:
+    return Connection(config=server.config, server_state=server.server_state, app_state=server.lifespan.state)
 
 
 async def _end_connections(server: uvicorn.Server) -> None:
