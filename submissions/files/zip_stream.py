@@ -17,7 +17,7 @@ from submissions.files.names import clean_file_name, unique_names
 
 CHUNK = 256 * 1024  # bytes
 NOTE = "missing.txt"
-_FIRST, _LAST = dt.datetime(1980, 1, 1), dt.datetime(2107, 12, 31, 23, 59, 58)  # noqa: DTZ001 - a ZIP knows no zones
+_FIRST, _LAST = dt.datetime(1980, 1, 1), dt.datetime(2107, 12, 31, 23, 59, 58)
 _PERMISSIONS = 0o600 << 16
 
 Entry = tuple[str, dt.datetime, int, Callable[[], IO[bytes]]]
