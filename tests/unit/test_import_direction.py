@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "exporting": SUBMISSION_GROUND | {"reading"},
         "live": SUBMISSION_GROUND,
         "lifecycle": SUBMISSION_GROUND,
+        "files": SUBMISSION_GROUND,
     },
     "webhooks": {
         **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),
