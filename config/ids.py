@@ -27,6 +27,7 @@ class Prefix:
     WEBHOOK = "whk"
     DELIVERY = "dlv"
     DESTINATION = "dst"
+    FILE = "upl"
 
 
 class InvalidId(ValueError):

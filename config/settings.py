@@ -209,6 +209,15 @@ EVENTS_PER_ORGANIZATION = env.int("EVENTS_PER_ORGANIZATION", default=100)  # per
 EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", default=6)  # fewer than the threads of a web process
 EXPORTS_AT_ONCE_PER_ORGANIZATION = env.int("EXPORTS_AT_ONCE_PER_ORGANIZATION", default=2)
 
+# Files ---------------------------------------------------------------------------------------------------------------
+FILES_DIR = DATA_DIR / "files"  # of the local storage; with FILES_URL only for files that are arriving
+FILES_URL = env.str("FILES_URL", default="")  # s3://…: an S3-compatible service instead of FILES_DIR
+FILES_ORIGIN = env.str("FILES_ORIGIN", default="").rstrip("/")  # a separate origin for downloads
+FILES_UNUSED_DAYS = env.float("FILES_UNUSED_DAYS", default=7)  # for which a file waits for its submission
+FILES_UNUSED_BYTES = env.int("FILES_UNUSED_BYTES", default=50 * 1024 * 1024)  # of one address
+CLAMD_URL = env.str("CLAMD_URL", default="")  # tcp://host:port or unix:///path of a virus scanner
+SCAN_SECONDS = env.float("SCAN_SECONDS", default=900)  # for which a submission waits for the scan of its files
+
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
 
@@ -380,6 +389,7 @@ STATICFILES_DIRS = [("docs", BASE_DIR / "docs" / "images")]  # pictures of the g
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},
+    "files": {"BACKEND": "submissions.files.local_storage.LocalFiles"},
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins

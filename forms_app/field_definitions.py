@@ -1,7 +1,8 @@
 """
 Field definitions: names, limits, reserved names (docs/contract.md 4). Types are in `field_kinds`.
 
-Stored on the form as a list of `{name, label, type, required, options?, placeholder?, help?}`.
+Stored on the form as a list of `{name, label, type, required, options?, placeholder?, help?}`; a File also has
+`accept?` (media types such as `image/png` and `image/*`, extensions such as `.pdf`), `maxFiles?`, `maxBytes?`.
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,10 @@ MAX_NAME = 128  # characters of a field's name
 MAX_LABEL = 200  # characters
 MAX_PLACEHOLDER = 500  # characters
 MAX_HELP = 300  # characters
+MAX_FILES = 10  # of a File field
+DEFAULT_FILES = 1
+MAX_FILE_BYTES = 25 * 1024 * 1024
+DEFAULT_FILE_BYTES = 10 * 1024 * 1024
 
 # Names that control a submission and are never data (docs/contract.md 5).
 CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
@@ -56,6 +61,9 @@ class FieldDefinition(TypedDict):
     options: NotRequired[list[str]]
     placeholder: NotRequired[str]
     help: NotRequired[str]
+    accept: NotRequired[list[str]]
+    maxFiles: NotRequired[int]
+    maxBytes: NotRequired[int]
 
 
 # A form without fields accepts any values; its hosted page and its snippets use these.

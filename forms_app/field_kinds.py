@@ -30,6 +30,7 @@ class FieldType(models.TextChoices):
     SELECT = "Select"
     CHECKBOX = "Checkbox"
     HIDDEN = "Hidden"
+    FILE = "File"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class FieldKind:
 
     `control` and `input_type`: how it is drawn; `input_type` is the `type` of an `<input>`, "" for other elements.
     `takes_options`: a definition may have a list of options; `needs_options`: it must, and a value must be one of them.
+    `takes_files`: its values are files; in JSON their ids.
     `check`: the format of its values; None: any text.
     `new_label`: the label of a new field in the builder.
     `example`: a value in the snippets; `test_value`: the value in a webhook's test event. Both pass `check`.
@@ -55,10 +57,11 @@ class FieldKind:
 
     name: str
     new_label: "StrOrPromise"
-    control: Literal["input", "textarea", "select", "checkbox", "hidden"] = "input"
+    control: Literal["input", "textarea", "select", "checkbox", "hidden", "file"] = "input"
     input_type: str = "text"
     takes_options: bool = False
     needs_options: bool = False
+    takes_files: bool = False
     check: Check | None = None
     example: str = "Hello"
     test_value: str = "Test"
@@ -115,6 +118,15 @@ _ROWS = [
         test_value="yes",
     ),
     FieldKind(FieldType.HIDDEN.value, gettext_lazy("Source"), control="hidden", input_type="hidden"),
+    FieldKind(
+        FieldType.FILE.value,
+        gettext_lazy("File"),
+        control="file",
+        input_type="file",
+        takes_files=True,
+        example="upl_01ja0000000000000000000000",  # the id of a file that was uploaded before
+        test_value="example.pdf",
+    ),
 ]
 KINDS: dict[str, FieldKind] = {row.name: row for row in _ROWS}
 

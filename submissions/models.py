@@ -1,4 +1,4 @@
-"""Submissions, idempotency keys, tallies by form and hour, and refusals."""
+"""Submissions, their files, idempotency keys, tallies by form and hour, and refusals."""
 
 import datetime as dt
 
@@ -79,6 +79,7 @@ class Submission(models.Model):
     meta = JsonTextField(default=dict, db_default={})
     spam = models.BooleanField(default=False, db_default=False)
     spam_reasons = JsonTextField(default=list, db_default=[])
+    files_size = models.BigIntegerField(default=0, db_default=0, help_text="Bytes of its files, all together.")
     created_at = models.DateTimeField()
     held = models.CharField(max_length=12, choices=Held, default=Held.NOT, db_default="", blank=True)
     held_until = models.DateTimeField(null=True, blank=True, help_text="When it stopped being held.")
@@ -154,6 +155,80 @@ class Submission(models.Model):
     def is_test(self) -> bool:
         """Whether a member sent it from the dashboard to try the form."""
         return self.TEST in self.controls
+
+
+class StoredFile(models.Model):
+    """
+    A file that was sent to a form (docs/adr/0090).
+
+    Its row is committed before its bytes are written, and deleted after them, so that no bytes are without a row. It
+    outlives its submission, form and organization for the same reason: their ids are no constraints here.
+    """
+
+    class Scan(models.TextChoices):
+        """What the virus scanner says; the names on the wire (docs/contract.md 9.1)."""
+
+        NONE = "none", "Not scanned"
+        PENDING = "pending", "Not scanned yet"
+        CLEAN = "clean", "Clean"
+        INFECTED = "infected", "Infected"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization_id = models.UUIDField(editable=False)
+    form_id = models.UUIDField(editable=False)
+    submission_id = models.UUIDField(null=True, editable=False, help_text="Empty: sent by itself, and not used yet.")
+    field = models.CharField(max_length=128, help_text="The name of the form's field.")
+    place = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Its place among the files of its submission."
+    )
+    name = models.CharField(max_length=255, help_text="The name that its sender gave it, cleaned.")
+    size = models.BigIntegerField(help_text="Bytes.")
+    content_type = models.CharField(max_length=127, help_text="As its content says.")
+    sha256 = models.CharField(max_length=64)
+    scan = models.CharField(max_length=8, choices=Scan, default=Scan.NONE, db_default="none")
+    address = models.CharField(max_length=45, blank=True, help_text="Its sender's IP address while it is not used.")
+    created_at = models.DateTimeField(default=now, db_default=Now())
+    stored_at = models.DateTimeField(null=True, help_text="When its bytes were on disk.")
+    expires_at = models.DateTimeField(null=True, help_text="When it is deleted unless a submission uses it.")
+    removed_at = models.DateTimeField(null=True, help_text="Set: its bytes are to be deleted, then this row.")
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["submission_id"], condition=models.Q(submission_id__isnull=False), name="file_of_submission"
+            ),
+            models.Index(fields=["form_id", "id"], name="file_by_form"),
+            models.Index(
+                fields=["organization_id", "id"], condition=models.Q(submission_id=None), name="file_unused_by_org"
+            ),
+            models.Index(fields=["address", "id"], condition=models.Q(submission_id=None), name="file_unused_by_address"),
+            models.Index(fields=["expires_at"], condition=models.Q(expires_at__isnull=False), name="file_expiring"),
+            models.Index(fields=["removed_at"], condition=models.Q(removed_at__isnull=False), name="file_removed"),
+            models.Index(fields=["id"], condition=models.Q(scan="pending"), name="file_to_scan"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="file_scan_is_known", condition=models.Q(scan__in=["none", "pending", "clean", "infected"])
+            ),
+            models.CheckConstraint(
+                name="file_used_is_stored",
+                condition=models.Q(submission_id=None) | models.Q(stored_at__isnull=False, expires_at=None),
+            ),
+            models.CheckConstraint(
+                name="file_unused_expires",
+                condition=models.Q(submission_id__isnull=False)
+                | models.Q(expires_at__isnull=False)
+                | models.Q(removed_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        """The id as the API shows it."""
+        return encode_id(Prefix.FILE, self.id)
 
 
 class ReadingPosition(models.Model):

@@ -21,6 +21,7 @@ TYPE_LABELS = {
     FieldType.SELECT: pgettext_lazy("a type of field", "Select"),
     FieldType.CHECKBOX: pgettext_lazy("a type of field", "Checkbox"),
     FieldType.HIDDEN: pgettext_lazy("a type of field", "Hidden"),
+    FieldType.FILE: pgettext_lazy("a type of field", "File"),
 }
 TYPES = [(name, TYPE_LABELS[FieldType(name)]) for name in KINDS]
 

@@ -124,12 +124,12 @@ def _exit_before(function: Callable[..., Any], options: Mapping[str, Any]) -> Ca
 
 
 def _exit_after(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
-    """Die when it has returned something true: a claim of nothing is none."""
+    """Die when it has returned something true: a claim of nothing is none. With `of_none`, whatever it returned."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if result and _is_armed(options):
+        if (result or options.get("of_none")) and _is_armed(options):
             _die()
         return result
 

@@ -27,3 +27,7 @@ def test_f12__a_poison_row__fails_and_delays_no_other(holds: Holds) -> None:
 
 def test_f13__names_that_lead_to_the_trap__never_reach_it(holds: Holds) -> None:
     holds("F13")
+
+
+def test_f27__web_processes_are_killed_with_files__no_bytes_are_lost_or_left(holds: Holds) -> None:
+    holds("F27")
