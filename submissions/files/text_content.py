@@ -130,7 +130,7 @@ def _root(text: str) -> str:
     found = _ELEMENT.match(text, place)
     if found:
         return found[1]
-    return "html" if text.startswith("<!") else ""  # a comment and no element is HTML for a browser
+    return "html" if place else ""  # no element follows, or it is too far away to be read
 
 
 def _is_plain_instruction(instruction: str) -> bool:
