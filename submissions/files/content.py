@@ -195,7 +195,7 @@ def _media_type_of(head: bytes) -> str | None:
         return _media_file_type(head)
     if head[4:8] in (b"moov", b"mdat", b"wide", b"pnot"):  # QuickTime before 2001
         return "video/quicktime"
-    if head.startswith(b"RIFF"):
+    if head.startswith((b"RIFF", b"RIFX", b"RF64")):
         return RIFF.get(head[8:12])
     if head.startswith(b"BM") and head[6:10] == bytes(4) and head[14:18] in _BITMAP_HEADS:
         return "image/bmp"

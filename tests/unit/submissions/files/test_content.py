@@ -1,4 +1,4 @@
-"""Types of files by their content: what is recognized, what is refused whatever its name, and names that lie."""
+"""Types of files by their content: known types, refusals under any name, and names that lie."""
 
 import io
 import struct

@@ -111,7 +111,7 @@ class Zeros(io.RawIOBase):
 def test_parts__of_large_files__are_small_and_so_is_the_memory() -> None:
     def entries(count: int) -> Iterator[Entry]:
         for number in range(count):
-            yield f"{number}.bin", TIME, 20_000_000, lambda: Zeros(20_000_000)  # type: ignore[return-value]
+            yield f"{number}.bin", TIME, 20_000_000, lambda: Zeros(20_000_000)  # type: ignore[misc]
 
     next(iter(zip_parts(entries(1))))  # imports and caches
     tracemalloc.start()
