@@ -106,7 +106,7 @@ PATTERNS = {
         "search", ("<script", "<!doctype", "<!doctype ", "  ", "<?", "<hta", "<"), WORDS
     ),
     "submissions.files.text_content._XML_MARKER": Row(
-        "search", ("<a", "<ab:", "<a:svg", "<!ent", "http://www.w3.org/", "<?xml-"), WORDS
+        "search", ("<a", "<ab:", "<a:svg", "<!ent", "http://www.w3.org/", "<?xml-", "xmlns", "xmlns:a", " = 'a"), WORDS
     ),
     "submissions.hosted.bodies._EMPTY_FILES": Row(
         "findall", (' name="', '"; filename="', '; filename=""', "\r\n"), ' name="a"; filename=""\r\n'

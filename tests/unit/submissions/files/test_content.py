@@ -133,6 +133,7 @@ def is_accepted(data: bytes, name: str, *accept: str) -> bool:
         (office("ppt", "docProps/app.xml"), f"{OOXML}presentationml.presentation"),
         (office("word", "xl/workbook.xml"), "application/zip"),
         (zipped("META-INF/manifest.xml", mimetype=ODT), ODT),
+        (b"PK00" + zipped("META-INF/manifest.xml", mimetype=ODT), ODT),  # one part of a divided archive
         (zipped("META-INF/container.xml", mimetype="application/epub+zip"), "application/epub+zip"),
         (zipped("a", mimetype="image/png"), "application/zip"),
         (zipped("a", mimetype="text/html"), "application/zip"),
@@ -197,7 +198,9 @@ HTML = [
     b"<?xml version='1.0'?><x xmlns:h='http://www.w3.org/1999/xhtml'><h:script>alert(1)</h:script></x>",
     b"<?xml version='1.0'?><?xml-stylesheet href='#a' type='text/xsl'?><x/>",
     b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><x>&a;</x>",
-    b"<?xml version='1.0' encoding='UTF-7'?>+ADw-svg+AD4-",
+    b"<?xml version='1.0' encoding='UTF-7'?><x>+ADw-svg+AD4-</x>",
+    b"<?xml version='1.0'?><!DOCTYPE x [<!ATTLIST x a CDATA #FIXED 'a'>]><x/>",
+    b"<?xml version='1.0'?><x xmlns:h='http://www.w3.org/1999/xht&#109;l'><h:img src='' onerror='alert(1)'/></x>",
     b"<?php system($_GET['a']);",
     b"<hta:application>",
     b"Look here: <script src=//evil.example></script>",
