@@ -57,14 +57,14 @@ def limits_for_people(field: Mapping[str, Any]) -> str:
             gettext("One file of at most %(size)s")
             if count == 1
             else ngettext(
-                "At most %(count)s file of at most %(size)s", "At most %(count)s files of at most %(size)s each", count
+                "At most %(count)s file, %(size)s each", "At most %(count)s files, %(size)s each", count
             )
         ) % values
     if count == 1:
         return gettext("%(types)s, at most %(size)s") % values
     several = ngettext(
-        "%(types)s, at most %(count)s file of at most %(size)s",
-        "%(types)s, at most %(count)s files of at most %(size)s each",
+        "%(types)s, at most %(count)s file, %(size)s each",
+        "%(types)s, at most %(count)s files, %(size)s each",
         count,
     )
     return several % values
