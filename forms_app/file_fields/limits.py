@@ -56,9 +56,7 @@ def limits_for_people(field: Mapping[str, Any]) -> str:
         return (
             gettext("One file of at most %(size)s")
             if count == 1
-            else ngettext(
-                "At most %(count)s file, %(size)s each", "At most %(count)s files, %(size)s each", count
-            )
+            else ngettext("At most %(count)s file, %(size)s each", "At most %(count)s files, %(size)s each", count)
         ) % values
     if count == 1:
         return gettext("%(types)s, at most %(size)s") % values

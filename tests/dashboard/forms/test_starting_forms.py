@@ -25,8 +25,13 @@ FOUND = [
     {"name": "your_name", "label": "Your name", "type": "Text", "required": True, "placeholder": "Jane"},
     {"name": "email", "label": "Email", "type": "Email", "required": False},
     {
-        **{"name": "cv", "label": "CV", "type": "File", "required": False},
-        **{"accept": [".pdf"], "maxFiles": 10, "maxBytes": 10_485_760},
+        "name": "cv",
+        "label": "CV",
+        "type": "File",
+        "required": False,
+        "accept": [".pdf"],
+        "maxFiles": 10,
+        "maxBytes": 10_485_760,
     },
 ]
 
