@@ -5,6 +5,7 @@ import re
 
 from forms_app.field_definitions import GENERAL_FIELDS, FieldDefinition
 from forms_app.field_kinds import kind_of
+from forms_app.file_fields.entries import accept_attribute, has_files, takes_several
 from forms_app.models import Form
 
 _PLAIN = re.compile(r"[\w .,:;!?()'/@+*#%…-]*")  # stands for itself in JSX text and in a quoted attribute
@@ -38,7 +39,7 @@ export default function Form() {
 
   if (state === "sent") return <p role="status">Thank you.</p>;
   return (
-    <form action={ADDRESS} method="post" onSubmit={send}>
+    <form action={ADDRESS} method="post"%(multipart)s onSubmit={send}>
 %(rows)s
       {problems.length > 0 && <p role="alert">{problems.join(" ")}</p>}
       <button disabled={state === "sending"}>%(button)s</button>
@@ -51,7 +52,8 @@ def react_component(form: Form) -> str:
     """Return a component that posts to the hosted page, with a script or without, and shows the service's messages."""
     rows = [line for field in form.fields or GENERAL_FIELDS for line in _row(field)]
     parts = {"address": json.dumps(form.url), "button": _text(form.button_label or "Send")}
-    return _COMPONENT % {**parts, "rows": "\n".join(f"      {row}" for row in rows)}
+    multipart = ' encType="multipart/form-data"' if has_files(form.fields) else ""  # while its script has not loaded
+    return _COMPONENT % {**parts, "multipart": multipart, "rows": "\n".join(f"      {row}" for row in rows)}
 
 
 def _row(field: FieldDefinition) -> list[str]:
@@ -82,7 +84,9 @@ def _input(field: FieldDefinition) -> str:
         options = [f"  <option>{_text(option)}</option>" for option in field["options"]]
         return "\n".join([f"<select{_attributes(name)}{required}>", empty, *options, "</select>"])
     extra = {"checkbox": {"value": kind.example}, "number": {"step": "any"}}.get(kind.input_type, {})
-    return f"<input{_attributes({'type': kind.input_type, **name, **extra})}{required} />"
+    several = " multiple" if takes_several(field) else ""
+    attributes = {"type": kind.input_type, **name, **extra, **accept_attribute(field)}
+    return f"<input{_attributes(attributes)}{several}{required} />"
 
 
 def _attributes(values: dict[str, str]) -> str:

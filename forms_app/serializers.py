@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -15,7 +15,11 @@ from config.text import clean_text
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     CONTROL_FIELDS,
+    DEFAULT_FILE_BYTES,
+    DEFAULT_FILES,
     MAX_FIELDS,
+    MAX_FILE_BYTES,
+    MAX_FILES,
     MAX_HELP,
     MAX_LABEL,
     MAX_NAME,
@@ -24,6 +28,7 @@ from forms_app.field_definitions import (
     first_duplicate,
 )
 from forms_app.field_kinds import KINDS, find_kind, kind_of
+from forms_app.file_fields.entries import ENTRY, MAX_ACCEPT, MAX_ENTRY, InvalidEntry, entry_of
 from forms_app.formats import is_web_address
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
 from forms_app.origins import InvalidOrigin, parse_origin_pattern
@@ -35,6 +40,8 @@ MAX_RETENTION_DAYS = 3650  # ten years
 ORIGIN = r"^[Hh][Tt][Tt][Pp][Ss]?://(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:([0-9]{1,4}|[1-5][0-9]{4}))?$"
 NEED_OPTIONS = [name for name, kind in KINDS.items() if kind.needs_options]
 MAY_HAVE_OPTIONS = [name for name, kind in KINDS.items() if kind.takes_options and not kind.needs_options]
+TAKE_FILES = [name for name, kind in KINDS.items() if kind.takes_files]
+OF_FILES = ("accept", "maxFiles", "maxBytes")  # members of fields that take files
 
 
 class FieldTypeField(serializers.ChoiceField):
@@ -55,6 +62,16 @@ class FieldTypeField(serializers.ChoiceField):
         return kind.name
 
 
+class AcceptField(TextField):
+    """A media type or an extension that a File field accepts; its value has the stored spelling."""
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            return entry_of(super().to_internal_value(data))
+        except InvalidEntry as error:
+            raise serializers.ValidationError(str(error), code=error.code) from None
+
+
 FIELD_TEXTS = {
     "name": "The name of its value in a submission. Made from the label if left out.",
     "label": "The text at its input.",
@@ -63,6 +80,10 @@ FIELD_TEXTS = {
     "options": "The values to choose from. A Select needs them, a Checkbox may have them, other types have none.",
     "placeholder": "An example, shown in an empty input.",
     "help": "A sentence below the label on the form's page.",
+    "accept": "The types of a File: media types such as `application/pdf` and `image/*`, extensions such as `.pdf`. "
+    "Left out: every type but web pages, SVG, scripts and programs, which are always refused.",
+    "maxFiles": "How many files a File takes.",
+    "maxBytes": "The largest size of each file, in bytes.",
 }
 
 
@@ -71,7 +92,15 @@ FIELD_TEXTS = {
     **{
         "if": {"properties": {"type": {"enum": NEED_OPTIONS}}, "required": ["type"]},
         "then": {"properties": {"options": {"minItems": 1}}, "required": ["options"]},
-        "dependentSchemas": {"options": {"properties": {"type": {"enum": [*NEED_OPTIONS, *MAY_HAVE_OPTIONS]}}}},
+        "dependentSchemas": {
+            "options": {"properties": {"type": {"enum": [*NEED_OPTIONS, *MAY_HAVE_OPTIONS]}}},
+            **{name: {"properties": {"type": {"enum": TAKE_FILES}}} for name in OF_FILES},
+        },
+        "properties": {
+            "accept": {"items": {"type": "string", "maxLength": MAX_ENTRY, "pattern": ENTRY}},
+            "maxFiles": {"default": DEFAULT_FILES},
+            "maxBytes": {"default": DEFAULT_FILE_BYTES},
+        },
     }
 )
 class FieldDefinitionSerializer(StrictSerializer):
@@ -86,6 +115,14 @@ class FieldDefinitionSerializer(StrictSerializer):
     options = serializers.ListField(child=NameField(), required=False, allow_empty=False, max_length=MAX_OPTIONS)
     placeholder = TextField(max_length=MAX_PLACEHOLDER, required=False, allow_blank=True)
     help = TextField(max_length=MAX_HELP, required=False, allow_blank=True)
+    accept = serializers.ListField(child=AcceptField(), required=False, max_length=MAX_ACCEPT)
+    maxFiles = WholeNumberField(min_value=1, max_value=MAX_FILES, required=False)
+    maxBytes = WholeNumberField(
+        min_value=1,
+        max_value=MAX_FILE_BYTES,
+        required=False,
+        error_messages={"max_value": gettext_lazy("A file has at most {max_value} bytes (25 MiB).")},
+    )
 
     def validate_name(self, name: str) -> str:
         """Reject control fields: their values are not stored as data."""
@@ -96,7 +133,11 @@ class FieldDefinitionSerializer(StrictSerializer):
         return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require options for a type that needs them, and reject them for a type without."""
+        """
+        Require options for a type that needs them, and reject them for a type without; likewise the limits of files.
+
+        A File gets its defaults: its record has them without being asked for.
+        """
         kind, has_options = kind_of(attrs["type"]), "options" in attrs
         if kind.needs_options and not has_options:
             message = gettext("A %(type)s needs a list of options.") % {"type": kind.name}
@@ -107,6 +148,19 @@ class FieldDefinitionSerializer(StrictSerializer):
             raise serializers.ValidationError({"options": [message]}, code="not_allowed")
         if attrs.get("help") == "":
             del attrs["help"]
+        return self._with_file_limits(attrs) if kind.takes_files else self._without_file_limits(attrs)
+
+    def _with_file_limits(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs["accept"] = list(dict.fromkeys(attrs.get("accept", [])))
+        if not attrs["accept"]:
+            del attrs["accept"]  # every type, as if it was left out
+        return {**attrs, "maxFiles": DEFAULT_FILES, "maxBytes": DEFAULT_FILE_BYTES} | attrs
+
+    def _without_file_limits(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        message = gettext("Only %(types)s fields have this.") % {"types": gettext(" and ").join(TAKE_FILES)}
+        given = {name: [message] for name in OF_FILES if name in attrs}
+        if given:
+            raise serializers.ValidationError(given, code="not_allowed")
         return attrs
 
 
@@ -214,7 +268,7 @@ class FormFieldRecord(serializers.Serializer[Any]):
     """A field of a form."""
 
     texts = FIELD_TEXTS | {"name": "The name of its value in a submission."}
-    optional_members = ("options", "placeholder", "help")
+    optional_members = ("options", "placeholder", "help", *OF_FILES)
 
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # the names of the API, which DRF uses for itself
@@ -223,6 +277,9 @@ class FormFieldRecord(serializers.Serializer[Any]):
     options = serializers.ListField(child=serializers.CharField())
     placeholder = serializers.CharField()
     help = serializers.CharField()
+    accept = serializers.ListField(child=serializers.CharField())
+    maxFiles = serializers.IntegerField()
+    maxBytes = serializers.IntegerField()
 
 
 @extend_schema_field(FormFieldRecord(many=True))

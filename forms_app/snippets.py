@@ -11,6 +11,7 @@ from django.conf import settings
 
 from forms_app.field_definitions import GENERAL_FIELDS, FieldDefinition
 from forms_app.field_kinds import kind_of
+from forms_app.file_fields.entries import accept_attribute, example_file, has_files, takes_several
 from forms_app.models import Form
 from forms_app.script_view import current_builds
 from keys.models import AccessKey, Organization
@@ -34,7 +35,8 @@ def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
 
 def plain_html(form: Form) -> str:
     """Return an HTML form that posts to the hosted page, without a script or key."""
-    return _html(form, {"action": form.url, "method": "post"})
+    multipart = {"enctype": "multipart/form-data"} if has_files(form.fields) else {}
+    return _html(form, {"action": form.url, "method": "post", **multipart})
 
 
 def scripted_html(form: Form) -> str:
@@ -71,7 +73,9 @@ def _input(field: FieldDefinition) -> str:
         options = empty + "".join(f"<option>{escape(option)}</option>" for option in field["options"])
         return f"<select{_attributes({'name': field['name']})}{required}>{options}</select>"
     extra = {"checkbox": {"value": kind.example}, "number": {"step": "any"}}.get(kind.input_type, {})
-    return f"<input{_attributes({'type': kind.input_type, 'name': field['name'], **extra})}{required}>"
+    several = " multiple" if takes_several(field) else ""
+    attributes = {"type": kind.input_type, "name": field["name"], **extra, **accept_attribute(field)}
+    return f"<input{_attributes(attributes)}{several}{required}>"
 
 
 def _attributes(values: dict[str, str]) -> str:
@@ -84,7 +88,16 @@ def _attributes(values: dict[str, str]) -> str:
 
 
 def fetch_call(form: Form, key: str) -> str:
-    """Return JavaScript that submits example values."""
+    """Return JavaScript that submits example values; with files those of a form of the page, which needs no key."""
+    if has_files(form.fields):
+        return (
+            'const form = document.querySelector("form");\n'
+            f'await fetch("{form.url}", {{\n'
+            '  method: "POST",\n'
+            '  headers: { Accept: "application/json" },\n'
+            "  body: new FormData(form),\n"
+            "});"
+        )
     body = json.dumps(example_values(form), ensure_ascii=False)
     return (
         f'await fetch("{settings.PUBLIC_URL}/api/submit?formId={form.public_id}", {{\n'
@@ -96,28 +109,43 @@ def fetch_call(form: Form, key: str) -> str:
 
 
 def curl_command(form: Form, key: str) -> str:
-    """Return a shell command, in one line, that submits example values."""
-    body = json.dumps(example_values(form), ensure_ascii=False).replace("'", "'\\''")
+    """Return a shell command, in one line, that submits example values; with files as a page does, without a key."""
+    if has_files(form.fields):
+        parts = "".join(f" {_curl_part(field)}" for field in form.fields)
+        return f"curl '{form.url}' -H 'Accept: application/json'{parts}"
+    body = _in_quotes(json.dumps(example_values(form), ensure_ascii=False))
     return (
         f"curl '{settings.PUBLIC_URL}/api/submit?formId={form.public_id}'"
-        f" -H 'x-access-key: {key}' -H 'Content-Type: application/json' -d '{body}'"
+        f" -H 'x-access-key: {key}' -H 'Content-Type: application/json' -d {body}"
     )
+
+
+def _curl_part(field: FieldDefinition) -> str:
+    """Return an option for a part of multipart. `--form-string`, since `-F` reads files for values with `@` or `<`."""
+    if kind_of(field["type"]).takes_files:
+        return f"-F {_in_quotes(field['name'] + '=@' + example_file(field))}"
+    return f"--form-string {_in_quotes(field['name'] + '=' + _example_value(field))}"
+
+
+def _in_quotes(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def example_values(form: Form) -> dict[str, str]:
     """Return an example value for each field, which the form accepts."""
-    values = {}
-    for field in form.fields or GENERAL_FIELDS:
-        options = field.get("options") or [kind_of(field["type"]).example]
-        values[field["name"]] = options[0]
-    return values
+    return {field["name"]: _example_value(field) for field in form.fields or GENERAL_FIELDS}
+
+
+def _example_value(field: FieldDefinition) -> str:
+    return (field.get("options") or [kind_of(field["type"]).example])[0]
 
 
 def test_values(form: Form) -> dict[str, str]:
     """Return a value for each field, which the form accepts and people recognize as a test."""
     values = {}
     for field in form.fields:
-        options = field.get("options") or [kind_of(field["type"]).test_value]
+        kind = kind_of(field["type"])
+        options = field.get("options") or [example_file(field) if kind.takes_files else kind.test_value]
         values[field["name"]] = options[0]
     return values or {"message": "This is a test."}
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext, ngettext
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
+from dashboard.html_forms import file_inputs
 from dashboard.html_forms.forms import lines
 from dashboard.html_forms.row_form import RowForm
 from forms_app.field_definitions import MAX_FIELDS, MAX_LABEL
@@ -22,7 +23,7 @@ from forms_app.field_kinds import FieldKind, FieldType, find_kind, kind_of
 from forms_app.serializers import FormChanges
 
 MAX_ROWS = 2 * MAX_FIELDS  # of a posted page, removed fields included
-TEXTS = ("label", "type", "name", "options", "placeholder", "help")
+TEXTS = ("label", "type", "name", "options", "placeholder", "help", "other_types", "max_files", "max_size")
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -30,6 +31,7 @@ class FieldRow:
     """
     One field in the builder. `options`: one per line; `errors`: messages by the name of the input.
 
+    `accept`: names of PRESETS; `other_types`: more entries of `accept`; `max_size`: of a file, in MiB.
     `is_removed`: a line with Undo in the field's place, until the fields are saved.
     """
 
@@ -41,6 +43,10 @@ class FieldRow:
     options: str = ""
     placeholder: str = ""
     help: str = ""
+    accept: list[str] = dataclasses.field(default_factory=list)
+    other_types: str = ""
+    max_files: str = "1"
+    max_size: str = "10"
     is_removed: bool = False
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -60,6 +66,8 @@ class FieldRow:
         options = lines(self.options)
         if self.kind.takes_options and (options or self.kind.needs_options):
             definition["options"] = options
+        if self.kind.takes_files:
+            definition |= file_inputs.definition_of(self.accept, self.other_types, self.max_files, self.max_size)
         if self.name.strip():
             definition["name"] = self.name.strip()
         if self.placeholder.strip():
@@ -67,6 +75,11 @@ class FieldRow:
         if self.help.strip():
             definition["help"] = self.help.strip()
         return definition
+
+    def drawable(self) -> dict[str, Any]:
+        """Return the definition for a preview: limits of files that the API would refuse are left out."""
+        definition = self.definition()
+        return definition | file_inputs.drawable(definition) if self.kind.takes_files else definition
 
 
 def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
@@ -81,6 +94,7 @@ def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
             options="\n".join(field.get("options", [])),
             placeholder=field.get("placeholder", ""),
             help=field.get("help", ""),
+            **file_inputs.values_of(field),
         )
         for place, field in enumerate(fields)
     ]
@@ -95,6 +109,7 @@ def rows_entered(posted: QueryDict) -> list[FieldRow]:
         row = FieldRow(key=key[:40], required=required, is_removed=key in removed)
         for name in TEXTS:
             setattr(row, name, posted.get(f"{name}-{key}", ""))
+        row.accept = [name for name in posted.getlist(f"accept-{key}") if name in file_inputs.PRESETS]
         rows.append(row)
     return rows
 
@@ -189,4 +204,6 @@ def show_details(rows: Sequence[FieldRow], failure: ValidationFailed) -> None:
     for detail in failure.details:
         parts = detail.field.split(".")  # fields.0.label, fields.2.options.1
         if len(parts) > 2 and parts[1].isdecimal() and int(parts[1]) < len(rows):
-            rows[int(parts[1])].errors.setdefault(parts[2], detail.message)
+            name = parts[2]
+            message = str(file_inputs.MESSAGES.get(name, detail.message))
+            rows[int(parts[1])].errors.setdefault(file_inputs.INPUTS.get(name, name), message)

@@ -7,8 +7,11 @@ from django import forms
 from django.forms.utils import ErrorDict
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from forms_app.field_definitions import MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
+from dashboard.html_forms.file_inputs import CHOICES
+from forms_app.field_definitions import MAX_FILE_BYTES, MAX_FILES, MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
 from forms_app.field_kinds import KINDS, FieldType
+from forms_app.file_fields.entries import MAX_ACCEPT, MAX_ENTRY
+from forms_app.file_fields.limits import MIB
 
 TYPE_LABELS = {
     FieldType.TEXT: pgettext_lazy("a type of field", "Text"),
@@ -33,6 +36,25 @@ class RowForm(forms.Form):
     type = forms.ChoiceField(choices=TYPES)
     required = forms.BooleanField()
     options = forms.CharField(label=gettext_lazy("Options, one per line"), widget=forms.Textarea(attrs={"rows": 3}))
+    accept = forms.MultipleChoiceField(
+        choices=CHOICES,
+        label=gettext_lazy("Allowed files"),
+        help_text=gettext_lazy("None ticked: every type. Web pages, SVG, scripts and programs are always refused."),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+    other_types = forms.CharField(
+        label=gettext_lazy("Other types"),
+        max_length=MAX_ACCEPT * MAX_ENTRY,
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off", "placeholder": ".zip, .psd"}),
+    )
+    max_files = forms.CharField(
+        label=gettext_lazy("Number of files"),
+        widget=forms.NumberInput(attrs={"min": 1, "max": MAX_FILES, "step": 1, "inputmode": "numeric"}),
+    )
+    max_size = forms.CharField(
+        label=gettext_lazy("MiB per file"),
+        widget=forms.NumberInput(attrs={"min": 0, "max": MAX_FILE_BYTES // MIB, "step": "any", "inputmode": "decimal"}),
+    )
     placeholder = forms.CharField(max_length=MAX_PLACEHOLDER)
     help = forms.CharField(
         max_length=MAX_HELP, help_text=gettext_lazy("A sentence below the label on the form's page.")

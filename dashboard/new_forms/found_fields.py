@@ -13,12 +13,14 @@ from dashboard.new_forms.pasted_html import FoundInput, PastedPage, words_of
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     MAX_FIELDS,
+    MAX_FILES,
     MAX_NAME,
     MAX_PLACEHOLDER,
     PAGE_CONTROL_FIELDS,
     is_framework_field,
 )
 from forms_app.field_kinds import FieldType, kind_of
+from forms_app.file_fields.entries import MAX_ACCEPT, InvalidEntry, entry_of
 from forms_app.serializers import MAX_OPTIONS, FieldDefinitionSerializer
 
 TYPES = {
@@ -32,6 +34,7 @@ TYPES = {
     "date": FieldType.DATE,
     "textarea": FieldType.TEXTAREA,
     "hidden": FieldType.HIDDEN,
+    "file": FieldType.FILE,
 }
 GROUPS = {
     "radio": FieldType.SELECT,
@@ -40,7 +43,6 @@ GROUPS = {
     "select-multiple": FieldType.CHECKBOX,
 }
 NEVER = {
-    "file": gettext_lazy("Forms have no file fields."),
     "password": gettext_lazy("A form must not ask for passwords."),
 }
 SECRETS = ("cc-", "one-time-code")  # autocomplete; forms.js never sends them (docs/pages.md)
@@ -120,7 +122,7 @@ def _reason_against(name: str, inputs: Sequence[FoundInput], taken: Collection[s
 
 def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_require: bool) -> None:
     first = inputs[0]
-    field, remark = _choice(name, inputs) if first.type in GROUPS else _single(name, first)
+    field, remark = _choice(name, inputs) if first.type in GROUPS else _single(name, inputs)
     field["required"] = any(one.required for one in inputs)
     if field["required"] and not may_require:
         field["required"] = False
@@ -136,14 +138,33 @@ def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_req
         found.remarks.append(Reason(field["label"], remark))
 
 
-def _single(name: str, one: FoundInput) -> tuple[dict[str, Any], str]:
+def _single(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:
+    one = inputs[0]
     kind = TYPES.get(one.type)
     field = {"name": name, "label": one.label or words_of(name) or name, "type": (kind or FieldType.TEXT).value}
     if one.placeholder and one.placeholder != one.label and kind_of(field["type"]).control in ("input", "textarea"):
         field["placeholder"] = one.placeholder[:MAX_PLACEHOLDER]
+    if kind is FieldType.FILE:
+        return _file(field, inputs)
     if kind:
         return field, ""
     return field, gettext("Text, because there is no field type for “%(type)s”.") % {"type": one.type[:30]}
+
+
+def _file(field: dict[str, Any], inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:
+    """Return a File with the types of the page's input, as far as files of them are ever taken."""
+    wanted = [entry.strip() for entry in inputs[0].accept.split(",", MAX_ACCEPT)[:MAX_ACCEPT] if entry.strip()]
+    accept, refused = [], []
+    for text in wanted:
+        try:
+            accept.append(entry_of(text))
+        except InvalidEntry:
+            refused.append(text)
+    several = len(inputs) > 1 or inputs[0].multiple
+    found = {**field, **({"accept": accept} if accept else {}), **({"maxFiles": MAX_FILES} if several else {})}
+    if not refused or refused == ["*/*"]:  # which is every type
+        return found, ""
+    return found, gettext("Without the type %(type)s, which no form accepts.") % {"type": refused[0][:30]}
 
 
 def _choice(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:

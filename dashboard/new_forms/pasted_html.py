@@ -32,13 +32,16 @@ class FoundInput:
     """
     One input of the page. `type`: as in HTML in lower case, or `select`, `select-multiple`, `textarea`.
 
-    `group`: the legend of its fieldset. `options`: `(value, text)` of a select, empty values included.
+    `group`: the legend of its fieldset. `accept`, `multiple`: of a file input. `options`: `(value, text)` of a select,
+    empty values included.
     """
 
     name: str
     type: str
     label: str
     group: str = ""
+    accept: str = ""
+    multiple: bool = False
     value: str = ""
     placeholder: str = ""
     autocomplete: str = ""
@@ -111,6 +114,8 @@ def _found(one: Any, labels: "_Labels") -> FoundInput:
         type=_type(one),
         label=labels.of(one),
         group=labels.of_group(one),
+        accept=_attribute(one, "accept"),
+        multiple=one.get("multiple") is not None,
         value=_attribute(one, "value"),
         placeholder=_attribute(one, "placeholder"),
         autocomplete=_attribute(one, "autocomplete").lower(),

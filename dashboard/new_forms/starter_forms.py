@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from forms_app.field_definitions import DEFAULT_FILE_BYTES
 from forms_app.field_kinds import FieldType
 
 if TYPE_CHECKING:
@@ -135,12 +136,21 @@ STARTER_FORMS = {
     ),
     "application": StarterForm(
         gettext_lazy("Job application"),
-        gettext_lazy("Who, when, and links to work."),
+        gettext_lazy("Who, when, a CV and links to work."),
         gettext_lazy("Job application"),
         [
             NAME,
             EMAIL,
             PHONE,
+            _field(
+                "cv",
+                gettext_lazy("CV"),
+                FieldType.FILE,
+                required=True,
+                accept=["application/pdf", ".doc", ".docx", ".odt"],
+                maxFiles=1,
+                maxBytes=DEFAULT_FILE_BYTES,
+            ),
             _field("profile", gettext_lazy("Link to your profile or work"), FieldType.URL),
             _field("start", gettext_lazy("When could you start?"), FieldType.DATE),
             _field("about", gettext_lazy("About you"), FieldType.TEXTAREA, required=True),

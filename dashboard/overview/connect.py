@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext, gettext_lazy
 
 from forms_app import snippets
+from forms_app.file_fields.entries import has_files
 from forms_app.models import Form
 from forms_app.react_snippet import react_component
 from forms_app.spam_protection import SpamProtection
@@ -31,6 +32,7 @@ class Way:
     A tab. `codes`: the snippets that it needs, in order. `more`: one that is rarely needed.
 
     `needs_key`: its code has a publishable key. `proves`: a visitor of it can pass proof of work and captchas.
+    `posts_files`: a form with files is sent like its page, which needs no key.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Way:
     codes: Callable[[Form, str], list[Code]]
     needs_key: bool = True
     proves: bool = False
+    posts_files: bool = False
     more: Callable[[Form, str], Code] | None = None
 
 
@@ -54,6 +57,18 @@ def _script(form: Form, key: str) -> list[Code]:
 def _pinned(form: Form, key: str) -> Code:
     advice = gettext("Exactly this version, checked by its hash (SRI). It gets no fixes until you paste a newer one.")
     return Code(gettext("Script tag, pinned"), advice, snippets.script_tag(form, key, pinned=True))
+
+
+def _advice_on_fetch(form: Form) -> str:
+    if has_files(form.fields):
+        return gettext("It sends the first form of your page, with its files.")
+    return gettext("Replace the example values.")
+
+
+def _advice_on_curl(form: Form) -> str:
+    if has_files(form.fields):
+        return gettext("Replace the example values, and the names of the files by paths of yours.")
+    return gettext("Replace the example values.")
 
 
 WAYS = (
@@ -90,13 +105,15 @@ WAYS = (
         "fetch",
         "fetch",
         gettext_lazy("From your own JavaScript."),
-        lambda form, key: [Code("fetch", gettext("Replace the example values."), snippets.fetch_call(form, key))],
+        lambda form, key: [Code("fetch", _advice_on_fetch(form), snippets.fetch_call(form, key))],
+        posts_files=True,
     ),
     Way(
         "curl",
         "curl",
         gettext_lazy("From a shell, to see an answer of the API."),
-        lambda form, key: [Code("curl", gettext("Replace the example values."), snippets.curl_command(form, key))],
+        lambda form, key: [Code("curl", _advice_on_curl(form), snippets.curl_command(form, key))],
+        posts_files=True,
     ),
 )
 
@@ -115,9 +132,14 @@ class Connection:
         return [(way, way == self.way) for way in WAYS]
 
     @property
+    def needs_key(self) -> bool:
+        """Whether the code has a publishable key."""
+        return self.way.needs_key and not (self.way.posts_files and has_files(self.form.fields))
+
+    @property
     def lacks_key(self) -> bool:
         """Whether the code needs a publishable key and there is none."""
-        return self.way.needs_key and not self.key
+        return self.needs_key and not self.key
 
     @property
     def codes(self) -> list[Code]:

@@ -95,7 +95,7 @@ def _show(
 
 def preview_controls(rows: list[FieldRow]) -> list[Control]:
     """Return the controls that visitors would see, as far as incomplete rows allow."""
-    fields = [{**row.definition(), "type": row.kind.name, "label": row.label or "…"} for row in kept(rows)]
+    fields = [{**row.drawable(), "type": row.kind.name, "label": row.label or "…"} for row in kept(rows)]
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
 
 

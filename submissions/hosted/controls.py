@@ -6,6 +6,8 @@ from typing import Any
 
 from config.api.errors import Detail
 from forms_app.field_kinds import FieldType, kind_of
+from forms_app.file_fields.entries import accept_attribute, takes_several
+from forms_app.file_fields.limits import limits_for_people
 
 # Values of `autocomplete` (WCAG 2.2, 1.3.5) by the field's name.
 AUTOCOMPLETE = {
@@ -21,7 +23,11 @@ AUTOCOMPLETE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Control:
-    """One input, or group of checkboxes. `kind`: how it is drawn. `values`: its current values."""
+    """
+    One input, or group of checkboxes. `kind`: how it is drawn. `values`: its current values.
+
+    `limits`: a sentence about the files that it takes; `accept`, `multiple`: the attributes that say so to the browser.
+    """
 
     id: str
     name: str
@@ -35,6 +41,9 @@ class Control:
     values: Sequence[str]
     errors: Sequence[str]
     autocomplete: str
+    limits: str = ""
+    accept: str = ""
+    multiple: bool = False
 
     @property
     def direction(self) -> str:
@@ -48,8 +57,8 @@ class Control:
 
     @property
     def described_by(self) -> str:
-        """The ids of its help and its errors, for `aria-describedby`."""
-        parts = [("help", self.help), ("error", self.errors)]
+        """The ids of its help, its limits and its errors, for `aria-describedby`."""
+        parts = [("help", self.help), ("limits", self.limits), ("error", self.errors)]
         return " ".join(f"{self.id}-{part}" for part, text in parts if text)
 
     @property
@@ -80,7 +89,7 @@ def controls_of(
 
 def _inputs(field: Mapping[str, Any], values: list[str]) -> list[list[str]]:
     """Return the values of each input to draw: one input for each value, or for all of them where it takes several."""
-    takes_several = kind_of(field["type"]).control in ("checkbox", "select")
+    takes_several = kind_of(field["type"]).control in ("checkbox", "select", "file")
     return [values] if takes_several or not values else [[value] for value in values]
 
 
@@ -99,6 +108,9 @@ def _control(number: int, field: Mapping[str, Any], values: Sequence[str], probl
         values=values,
         errors=[problem.sentence for problem in problems if problem.field == name],
         autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
+        limits=limits_for_people(field) if kind.takes_files else "",
+        accept=accept_attribute(field).get("accept", ""),
+        multiple=takes_several(field),
     )
 
 

@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from config.api.errors import ApiError, Detail
 from config.pages.visitors_language import visitors_language
 from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_framework_field
+from forms_app.file_fields.entries import has_files
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
 from keys.branding.brand import brand_of
@@ -205,6 +206,7 @@ def _form_context(
     protection = SpamProtection.of(form.spam_protection)
     return {
         "controls": controls_of(fields, data, problems),
+        "takes_files": has_files(fields),
         "carried": carried,
         "honeypot": HONEYPOT,
         "action": action,

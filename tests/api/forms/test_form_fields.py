@@ -8,7 +8,7 @@ from tests.services.client import Answer, Client
 from tests.support.replies import invalid
 from tests.support.tenants import make_tenant, text_field
 
-TYPES = ["Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Select", "Checkbox", "Hidden"]
+TYPES = ["Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Select", "Checkbox", "Hidden", "File"]
 CONTROL_NAMES = ["_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"]
 CAPTCHA_NAMES = ["g-recaptcha-response", "h-captcha-response", "cf-turnstile-response", "altcha"]
 
@@ -31,7 +31,7 @@ def test_type__in_any_case__is_answered_in_the_specs_spelling(api: Client, spell
     assert [field["type"] for field in stored_fields(create(api, *fields))] == TYPES
 
 
-@pytest.mark.parametrize("given", ["File", "Password", "", " Text", "Text\0area", None, 5, True, ["Text"], {}])
+@pytest.mark.parametrize("given", ["Password", "", " Text", "Text\0area", None, 5, True, ["Text"], {}])
 def test_type__that_is_none__is_refused_and_the_choices_named(api: Client, given: Any) -> None:
     answer = create(api, {"label": "A", "type": given})
 
@@ -127,6 +127,24 @@ def test_name__twice__is_refused(api: Client, names: tuple[str, str]) -> None:
         ({"label": "A", "type": "Select", "options": ["red", ""]}, "options.1", "blank"),
         ({"label": "A", "type": "Text", "options": ["red"]}, "options", "not_allowed"),
         ({"label": "A", "type": "Hidden", "options": ["red"]}, "options", "not_allowed"),
+        ({"label": "A", "type": "File", "options": ["red"]}, "options", "not_allowed"),
+        ({"label": "A", "type": "File", "accept": ".pdf"}, "accept", "not_a_list"),
+        ({"label": "A", "type": "File", "accept": None}, "accept", "null"),
+        ({"label": "A", "type": "File", "accept": [".pdf"] * 31}, "accept", "max_length"),
+        ({"label": "A", "type": "File", "accept": [".pdf", 5]}, "accept.1", "invalid"),
+        ({"label": "A", "type": "File", "accept": [".pdf", ""]}, "accept.1", "blank"),
+        ({"label": "A", "type": "File", "accept": ["*.pdf"]}, "accept.0", "invalid_file_type"),
+        ({"label": "A", "type": "File", "accept": ["image/svg+xml"]}, "accept.0", "file_type_not_allowed"),
+        ({"label": "A", "type": "File", "maxFiles": 0}, "maxFiles", "min_value"),
+        ({"label": "A", "type": "File", "maxFiles": 11}, "maxFiles", "max_value"),
+        ({"label": "A", "type": "File", "maxFiles": "2"}, "maxFiles", "invalid"),
+        ({"label": "A", "type": "File", "maxFiles": True}, "maxFiles", "invalid"),
+        ({"label": "A", "type": "File", "maxBytes": 0}, "maxBytes", "min_value"),
+        ({"label": "A", "type": "File", "maxBytes": 26_214_401}, "maxBytes", "max_value"),
+        ({"label": "A", "type": "File", "maxBytes": 1.5}, "maxBytes", "invalid"),
+        ({"label": "A", "type": "Text", "accept": []}, "accept", "not_allowed"),
+        ({"label": "A", "type": "Text", "maxFiles": 1}, "maxFiles", "not_allowed"),
+        ({"label": "A", "type": "Hidden", "maxBytes": 5}, "maxBytes", "not_allowed"),
     ],
 )
 def test_field__with_a_wrong_value__is_told_by_its_path(
@@ -145,6 +163,45 @@ def test_options__of_a_choice__are_kept_in_their_order(api: Client, kind: str) -
     field = {"name": "c", "label": "C", "type": kind, "required": False, "options": ["red", "green", "blue"]}
 
     assert stored_fields(create(api, field)) == [field]
+
+
+def test_file__without_limits__has_the_defaults_and_takes_every_type(api: Client) -> None:
+    fields = stored_fields(
+        create(api, {"label": "CV", "type": "file"}, {"label": "Work", "type": "File", "accept": []})
+    )
+
+    defaults = {"type": "File", "required": False, "maxFiles": 1, "maxBytes": 10_485_760}
+    assert fields == [{"name": "cv", "label": "CV", **defaults}, {"name": "work", "label": "Work", **defaults}]
+
+
+def test_file__with_limits__has_them_in_one_spelling_and_they_can_be_changed(api: Client) -> None:
+    tenant = make_tenant()
+    limits = {"accept": ["PDF", ".pdf", "Image/*"], "maxFiles": 10, "maxBytes": 26_214_400}
+    body = {"name": "Jobs", "fields": [{"name": "cv", "label": "CV", "type": "File", "required": True, **limits}]}
+    form = api.post("/api/forms", tenant.key, json=body).json()["data"]
+    stored = {**body["fields"][0], "accept": [".pdf", "image/*"]}  # type: ignore[dict-item]  # a list of objects
+
+    assert form["fields"] == [stored]
+    less = {"fields": [{**stored, "maxFiles": 1}]}
+    assert api.patch(f"/api/forms/{form['id']}", tenant.key, json=less).json()["data"]["fields"] == less["fields"]
+    assert api.get(f"/api/forms/{form['id']}", tenant.key).json()["data"]["fields"] == less["fields"]
+
+
+def test_file__with_a_type_that_runs__is_told_to_leave_it_out(api: Client) -> None:
+    answer = create(api, {"label": "A", "type": "File", "accept": ["pdf", "HTML"]})
+
+    message = "fields.0.accept.1: Files of the type .html are always refused, because they can run code. Leave it out."
+    assert (answer.status, answer.json()) == (400, invalid(("fields.0.accept.1", "file_type_not_allowed", message)))
+
+
+def test_text__with_limits_of_files__is_told_about_each(api: Client) -> None:
+    answer = create(api, {"label": "A", "type": "Text", "maxFiles": 1, "accept": [".pdf"]})
+
+    details = [
+        (f"fields.0.{name}", "not_allowed", f"fields.0.{name}: Only File fields have this.")
+        for name in ("accept", "maxFiles")
+    ]
+    assert (answer.status, answer.json()) == (400, invalid(*details))
 
 
 @pytest.mark.parametrize("given", [5, "Text", {}, None, [5], ["Text"], [None], [[]]])

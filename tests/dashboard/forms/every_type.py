@@ -10,6 +10,7 @@ ALL_TYPES = [
     ),
     text_field("size", type="Select", options=["S", "M"], required=True),
     text_field("terms", type="Checkbox", required=False),
+    text_field("cv", type="File", required=False, accept=["image/*", ".psd"], maxFiles=3, maxBytes=5_000_000),
     text_field("topics", type="Checkbox", options=["It's new", "Offers"], required=False),
 ]
 

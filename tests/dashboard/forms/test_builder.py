@@ -70,6 +70,59 @@ def test_builder__without_scripts__adds_moves_edits_removes_and_saves(tenant: Te
     ]
 
 
+def test_builder__file_field__has_its_limits_shown_and_saved(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field("name", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press("add", **{"new-type": "File"})
+    added = builder.keys()[1]
+    assert (builder.values()[f"max_files-{added}"], builder.values()[f"max_size-{added}"]) == (["1"], ["10"])
+    entered = {"label": "CV", "accept": "pdf", "other_types": "PSD; .zip", "max_files": "2", "max_size": "1,5"}
+    page = builder.press(f"up:{added}", **{f"{name}-{added}": value for name, value in entered.items()})
+    assert "PDF, PSD or ZIP, at most 2 files, 1.5 MiB each" in text_of(page)
+    builder.press(f"remove:{added}")
+    builder.press(f"restore:{added}")
+    builder.press(f"copy:{added}")
+    assert builder.press("save").status == 302
+    limits = {"accept": ["application/pdf", ".psd", ".zip"], "maxFiles": 2, "maxBytes": 1_572_864}
+    cv = {"name": "cv", "label": "CV", "type": "File", "required": False, **limits}
+    copy = {**cv, "name": "cv-copy", "label": "CV copy"}
+    assert form_of(tenant, form_id).fields == [cv, copy, text_field("name", required=False)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"other_types": ".zip, .svg"}, "Files of the type .svg are always refused"),
+        ({"other_types": "zip *.psd"}, "is not a type of file. Write an extension such as .pdf"),
+        ({"other_types": "x, " * 31}, "no more than 30 elements"),
+        ({"max_files": "0"}, "Enter a number of files from 1 to 10."),
+        ({"max_files": "1.5"}, "Enter a number of files from 1 to 10."),
+        ({"max_size": "25.1"}, "Enter a size of more than 0 and at most 25 MiB."),
+        ({"max_size": "ten"}, "Enter a size of more than 0 and at most 25 MiB."),
+        ({"max_size": "1e999"}, "Enter a size of more than 0 and at most 25 MiB."),
+    ],
+)
+def test_builder__file_field_with_a_mistake__says_so_at_the_input(
+    tenant: Tenant, member: Browser, changes: dict[str, str], words: str
+) -> None:
+    form_id = tenant.form(fields=[text_field("cv", type="File", required=False)])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    (key,) = builder.keys()
+    answer = builder.press("save", **{f"{name}-{key}": value for name, value in changes.items()})
+    assert answer.status == 400
+    (name, value), *_ = changes.items()
+    marked = re.search(rf'<input[^>]*name="{name}-{key}"[^>]*aria-invalid="true"', markup_of(answer))
+    assert (marked is not None, words in text_of(answer)) == (True, True)
+    assert builder.values()[f"{name}-{key}"] == [value]
+
+
+def test_builder__file_field_made_a_text__has_no_limits_left(tenant: Tenant, member: Browser) -> None:
+    form_id = tenant.form(fields=[text_field("cv", type="File", required=False, maxFiles=3, accept=[".pdf"])])
+    builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
+    builder.press("save", **{f"type-{builder.keys()[0]}": "Text"})
+    assert form_of(tenant, form_id).fields == [text_field("cv", required=False)]
+
+
 def test_builder__removed_field__keeps_its_place_and_values_until_it_is_saved(tenant: Tenant, member: Browser) -> None:
     fields = [text_field("size", type="Select", options=["S", "M"], required=True, placeholder="Choose")]
     form_id = tenant.form(fields=[*fields, text_field("two", required=False)])

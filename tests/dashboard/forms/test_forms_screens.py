@@ -34,7 +34,7 @@ def test_list__shows_state_counts_and_the_default__and_archived_ones_apart(tenan
     form_id = tenant.form(name="Busy", fields=ALL_TYPES)
     put_many(tenant, form_id, [{"n": str(n)} for n in range(3)])
     page = text_of(member.get(place(tenant, "forms")))
-    assert "Busy Published 11 3" in page
+    assert "Busy Published 12 3" in page
     assert "Inbox receives submissions without a form ID Published any 0" in page
     member.send(place(tenant, f"forms/{form_id}/archive"))
     member.get(place(tenant, "forms"))  # a message is shown once
@@ -92,12 +92,35 @@ def test_snippets__hold_the_publishable_key_and_are_shown_not_run(api: Client, t
 def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(
     api: Client, tenant: Tenant, member: Browser
 ) -> None:
-    form_id = tenant.form(fields=[{**field, "required": True} for field in ALL_TYPES])
+    form_id = tenant.form(fields=[{**field, "required": True} for field in ALL_TYPES if field["type"] != "File"])
     (command,) = code_of(tenant, member, form_id)["curl"]
     curl, url, _, key, _, media_type, _, data = shlex.split(command)
     headers = dict(header.split(": ", 1) for header in (key, media_type))
     assert curl == "curl"
     assert api.post(url.partition(str(api.port))[2], data=data, headers=headers).status == 201
+
+
+def test_snippets__of_a_form_with_files__send_multipart_to_its_page(tenant: Tenant, member: Browser) -> None:
+    cv = text_field("cv", label="CV", type="File", required=True, accept=[".pdf", "image/*"], maxFiles=3)
+    form_id = tenant.form(fields=[text_field("it's", label="Why", required=False), cv])
+    code = code_of(tenant, member, form_id)
+    url = form_of(tenant, form_id).url
+    assert code["html"][0].splitlines() == [
+        f'<form action="{url}" method="post" enctype="multipart/form-data">',
+        '  <label>Why <input type="text" name="it&#x27;s"></label>',
+        '  <label>CV <input type="file" name="cv" accept=".pdf,image/*" multiple required></label>',
+        "  <button>Send</button>",
+        "</form>",
+    ]
+    assert code["script"][0].splitlines()[0] == "<form>", "the script sends them"
+    assert '<form action={ADDRESS} method="post" encType="multipart/form-data" onSubmit={send}>' in code["react"][0]
+    assert '<input type="file" name="cv" accept=".pdf,image/*" multiple required />' in code["react"][0]
+    assert f'fetch("{url}", {{' in code["fetch"][0]
+    assert "body: new FormData(form)" in code["fetch"][0]
+    assert shlex.split(code["curl"][0]) == [
+        *("curl", url, "-H", "Accept: application/json"),
+        *("--form-string", "it's=Hello", "-F", "cv=@example.pdf"),
+    ]
 
 
 def test_snippets__optional_choices__are_not_made_for_the_visitor(tenant: Tenant, member: Browser) -> None:
@@ -134,6 +157,9 @@ def test_snippets__without_a_publishable_key__lead_to_making_one(
     assert snippets_of(page) == []
     assert place(tenant, "keys/new") in owner.get(path).text
     assert len(snippets_of(member.get(f"{path}?snippet=html"))) == 1, "it needs no key"
+    with_files = place(tenant, f"forms/{tenant.form(fields=[text_field('cv', type='File', required=False)])}")
+    page = member.get(f"{with_files}?snippet=curl")
+    assert (len(snippets_of(page)), "The key in it is publishable" in text_of(page)) == (1, False)
 
 
 def test_settings__saved__hold_for_the_api_as_well(api: Client, tenant: Tenant, member: Browser) -> None:

@@ -18,10 +18,21 @@ pytestmark = pytest.mark.quick
 
 PAGE = """<h1>Write to us</h1><form>
 <label for="n">Your name *</label><input id="n" name="your_name" required placeholder="Jane">
-<input type="email" name="email" aria-label="Email"><input type="file" name="cv"><button>Send</button></form>"""
+<input type="email" name="email" aria-label="Email">
+<label>CV <input type="file" name="cv" accept=".PDF, .svg" multiple></label>
+<input type="password" name="pin"><button>Send</button></form>"""
 FOUND = [
     {"name": "your_name", "label": "Your name", "type": "Text", "required": True, "placeholder": "Jane"},
     {"name": "email", "label": "Email", "type": "Email", "required": False},
+    {
+        "name": "cv",
+        "label": "CV",
+        "type": "File",
+        "required": False,
+        "accept": [".pdf"],
+        "maxFiles": 10,
+        "maxBytes": 10_485_760,
+    },
 ]
 
 
@@ -118,8 +129,9 @@ def test_html__pasted_for_a_new_form__is_shown_first_and_added_when_asked(tenant
     path = place(tenant, "forms/new/html")
     page = member.send(path, name="", html=PAGE, do="read")
     said = text_of(page)
-    assert "2 fields found" in said
-    assert "cv Forms have no file fields." in said
+    assert "3 fields found" in said
+    assert "pin A form must not ask for passwords." in said
+    assert "CV Without the type .svg, which no form accepts." in said
     assert newest(tenant).name == "Inbox", "nothing is made yet"
     other = member.send(path, name="", html=PAGE + "<p>", do="add", **hidden(page))
     assert "The HTML has changed." in text_of(other)
@@ -137,7 +149,7 @@ def test_html__pasted_for_a_form__adds_other_names_after_its_own(tenant: Tenant,
     page = member.send(path, html=PAGE, do="read")
     assert "email The form has a field with this name." in text_of(page)
     assert member.send(path, html=PAGE, do="add", **hidden(page)).status == 302
-    assert newest(tenant).fields == [own, FOUND[0]]
+    assert newest(tenant).fields == [own, FOUND[0], FOUND[2]]
     again = member.send(path, html=PAGE, do="add", **hidden(page))
     assert "No fields found." in text_of(again)
 
@@ -147,7 +159,7 @@ def test_html__pasted_for_the_default_form__requires_nothing(tenant: Tenant, mem
     page = member.send(path, html=PAGE, do="read")
     assert "Optional, because the default form cannot require a field." in text_of(page)
     member.send(path, html=PAGE, do="add", **hidden(page))
-    assert newest(tenant).fields == [{**FOUND[0], "required": False}, FOUND[1]]
+    assert newest(tenant).fields == [{**FOUND[0], "required": False}, *FOUND[1:]]
 
 
 def test_html__hostile__is_shown_as_text_and_kept(tenant: Tenant, member: Browser) -> None:

@@ -69,7 +69,6 @@ def test_html__of_any_kind__becomes_these_fields(html: str, fields: list[dict[st
 @pytest.mark.parametrize(
     ("html", "name", "reason"),
     [
-        ("<input type=file name=n>", "n", "Forms have no file fields."),
         ("<input type=password name=n>", "n", "A form must not ask for passwords."),
         ("<input name=n disabled>", "n", "Disabled inputs are not sent."),
         ("<input name=n autocomplete=cc-number>", "n", "Card numbers and one-time codes are never sent."),
