@@ -16,6 +16,7 @@ os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py s
 os.environ.setdefault("DATABASE_POOL_SIZE", "8")  # connections to PostgreSQL for each web process: one per thread
 _django = get_wsgi_application()
 
+from submissions.files.scanning import start_scanning  # noqa: E402 - after setup
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
@@ -23,6 +24,7 @@ _errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_
 if _errors:
     raise SystemCheckError("\n".join(str(error) for error in _errors))
 start_releasing()
+start_scanning()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.files import File
 from storages.backends.s3 import S3Storage
 
-from config.files_url import Bucket, read_files_url
+from config.files.s3_url import Bucket, read_files_url
 
 CONNECT_SECONDS, READ_SECONDS = 3, 15  # of one attempt; a service that answers nothing costs twice their sum
 ATTEMPTS = 2
@@ -54,14 +54,15 @@ class S3Files(S3Storage):
         if bucket.access_key:
             place |= {"access_key": bucket.access_key, "secret_key": bucket.secret_key}
             place |= {"security_token": None, "session_profile": None}
-        return super().get_default_settings() | place | self._FIXED
+        options: dict[str, Any] = super().get_default_settings()
+        return options | place | self._FIXED
 
     @property
     def bucket(self) -> Any:
         """The bucket over this thread's connection: boto3's resources are not made for several threads."""
         return self.connection.Bucket(self.bucket_name)
 
-    def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
+    def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:  # noqa: ARG002 - Django's
         """Store a file under a new name; the service has all of it when this returns."""
         with _failures():
             if name is None or self.exists(name):
@@ -70,7 +71,7 @@ class S3Files(S3Storage):
 
     def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
         with _failures():
-            found = super()._open(name, mode)
+            found: File[bytes] = super()._open(name, mode)
             found.open()  # download it now, while errors are expected
             return found
 

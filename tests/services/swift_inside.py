@@ -8,7 +8,9 @@ proxy's middleware `s3api` and `tempauth` compare the signature (AWS, version 4)
 
 import sys
 from array import array
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import eventlet
 
@@ -35,24 +37,20 @@ default = yes
 PART_SHIFT = 31  # two partitions
 
 
-class Cache(dict):
+class Cache(dict[str, Any]):
     """Serves as memcached, for one process."""
 
     def __bool__(self) -> bool:
-        return True  # empty ones too: they are asked whether there is one
+        return True  # an empty one too: Swift asks this to see whether there is one
 
-    def set(self, key, value, **_options) -> None:
+    def set(self, key: str, value: Any, **_options: Any) -> None:
         self[key] = value
 
-    def get(self, key, default=None, **_options):
+    def get(self, key: str, default: Any = None, **_options: Any) -> Any:
         return super().get(key, default)
 
-    def delete(self, key, **_options) -> None:
+    def delete(self, key: str, **_options: Any) -> None:
         self.pop(key, None)
-
-    def incr(self, key, delta=1, **_options):
-        self[key] = self.get(key, 0) + delta
-        return self[key]
 
 
 def main(port: int, directory: Path, user: str, key: str, bucket: str) -> None:
@@ -92,7 +90,7 @@ def _write_ring(path: Path, port: int) -> None:
     RingData([array("H", [0, 0])], [device], PART_SHIFT).save(str(path))
 
 
-def _proxy(conf: dict[str, str], user: str, key: str) -> object:
+def _proxy(conf: dict[str, str], user: str, key: str) -> Callable[..., Iterable[bytes]]:
     """Return the proxy behind its middleware, in the order of Swift's example configuration."""
     account, _, name = user.partition(":")
     app = proxy_server.Application(conf, logger=utils.get_logger(conf, "proxy"))
@@ -104,9 +102,10 @@ def _proxy(conf: dict[str, str], user: str, key: str) -> object:
     app = gatekeeper.filter_factory(conf)(app)
     app, cache = catch_errors.filter_factory(conf)(app), Cache()
 
-    def with_cache(environ, start_response):
+    def with_cache(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         environ["swift.cache"] = cache
-        return app(environ, start_response)
+        answer: Iterable[bytes] = app(environ, start_response)
+        return answer
 
     return with_cache
 

@@ -47,7 +47,7 @@ class SwiftServer:
         """Return when the proxy listens and its bucket is there."""
         self._directory = tempfile.TemporaryDirectory(prefix="fieldpost-swift-", ignore_cleanup_errors=True)
         directory = Path(self._directory.name)
-        command = [PYTHON, INSIDE, str(self.port), directory, USER, self.key, BUCKET]
+        command: list[str | Path] = [PYTHON, INSIDE, str(self.port), directory, USER, self.key, BUCKET]
         self.process = Process("Swift", command, log=directory / "log", cwd=directory)
         self.process.wait_until(lambda: listens(self.port))
 
