@@ -76,7 +76,7 @@ def _first(rows: QuerySet[StoredFile]) -> list[StoredFile]:
 
 
 def _scan_one(row: StoredFile) -> int:
-    connection.close_if_unusable_or_obsolete()  # back to the pool: a scan can take two minutes
+    _give_back_connection()  # a scan can take two minutes
     try:
         with storage.open_file(row.pk) as content:
             virus = scan(content, settings.CLAMD_URL)
@@ -149,4 +149,10 @@ def scan_round(outage: Outage) -> float:
             logger.exception("files could not be scanned")
         return AWAY_SECONDS
     finally:
-        connection.close()  # back to the pool: this thread needs it for milliseconds per poll
+        _give_back_connection()  # this thread needs it for milliseconds per poll
+
+
+def _give_back_connection() -> None:
+    """Return the connection to the pool, where there is one."""
+    if not connection.in_atomic_block:  # a caller's
+        connection.close_if_unusable_or_obsolete()

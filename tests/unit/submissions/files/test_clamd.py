@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 import pytest
@@ -93,10 +93,8 @@ def test_scanner__killed_and_started_again__is_away_and_back(clamd: ClamdServer)
 def test_reply__of_something_else__is_no_result(reply: bytes) -> None:
     def answer(connection: socket.socket) -> None:
         read_all(connection)
-        try:
+        with suppress(OSError):  # closed after the first kilobyte
             connection.sendall(reply)
-        except OSError:
-            pass  # closed after the first kilobyte
 
     with in_its_place(answer) as url, pytest.raises(ClamdAway):
         scan(io.BytesIO(SAFE), url)
@@ -122,12 +120,10 @@ def reads_nothing(connection: socket.socket) -> None:
 
 def drips(connection: socket.socket) -> None:
     read_all(connection)
-    try:
+    with suppress(OSError):
         for _ in range(100):
             connection.sendall(b"s")
             time.sleep(0.1)
-    except OSError:
-        pass
 
 
 @pytest.mark.parametrize("answer", [silent, reads_nothing, drips], ids=lambda each: each.__name__)
