@@ -1,5 +1,6 @@
 """System checks: a missing or unsafe setting prevents the start, with a hint (docs/contract.md 8)."""
 
+import importlib.util
 import ipaddress
 from urllib.parse import urlsplit
 
@@ -7,6 +8,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
+
+from config.files.clamd_url import WrongClamdUrl, read_clamd_url
+from config.files.s3_url import WrongFilesUrl, read_files_url
 
 TAG = "fieldpost"
 MIN_SECRET_KEY = 32  # characters
@@ -108,6 +112,44 @@ def check_webhook_settings(**_arguments: object) -> list[CheckMessage]:
         message = "DELIVERY_LEASE_SECONDS is too short to be renewed by a busy process; deliveries can be sent twice."
         found.append(checks.Warning(message, hint=hint, id="fieldpost.W002"))
     return found
+
+
+@register(TAG)
+def check_files_url(**_arguments: object) -> list[CheckMessage]:
+    """FILES_URL needs packages that are not installed by default. Its text is not shown: it has a secret."""
+    if not settings.FILES_URL:
+        return []
+    found: list[CheckMessage] = []
+    if missing := [name for name in ("boto3", "storages") if importlib.util.find_spec(name) is None]:
+        hint = "Install the packages boto3 and django-storages, or remove FILES_URL to store files in DATA_DIR/files."
+        message = f"FILES_URL is set, and {' and '.join(missing)} cannot be imported."
+        found.append(Error(message, hint=hint, id="fieldpost.E021"))
+    try:
+        bucket = read_files_url(settings.FILES_URL)
+    except WrongFilesUrl as error:
+        hint = (
+            "Write it like s3://KEY:SECRET@s3.example.com/bucket?region=eu-central-1, "
+            "keys percent-encoded (/ is %2F, + is %2B)."
+        )
+        return [*found, Error(f"FILES_URL is wrong. {error}", hint=hint, id="fieldpost.E022")]
+    host = urlsplit(bucket.endpoint or "").hostname
+    if bucket.endpoint and bucket.endpoint.startswith("http:") and host not in ("localhost", "127.0.0.1", "::1"):
+        hint = "Remove scheme=http: otherwise files travel unencrypted."
+        found.append(checks.Warning("FILES_URL is plain http.", hint=hint, id="fieldpost.W005"))
+    return found
+
+
+@register(TAG)
+def check_clamd_url(**_arguments: object) -> list[CheckMessage]:
+    """A scanner that cannot be reached delays every submission with files by 15 minutes."""
+    if not settings.CLAMD_URL:
+        return []
+    try:
+        read_clamd_url(settings.CLAMD_URL)
+    except WrongClamdUrl:
+        hint = "Write it like tcp://127.0.0.1:3310 or unix:///run/clamav/clamd.ctl."
+        return [Error(f"CLAMD_URL is not an address of clamd: {settings.CLAMD_URL}", hint=hint, id="fieldpost.E023")]
+    return []
 
 
 @register(TAG)

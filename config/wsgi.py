@@ -17,6 +17,7 @@ os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL f
 _django = get_wsgi_application()
 
 from submissions.files.removal import start_removing  # noqa: E402 - after setup
+from submissions.files.scanning import start_scanning  # noqa: E402
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
@@ -25,6 +26,7 @@ if _errors:
     raise SystemCheckError("\n".join(str(error) for error in _errors))
 start_releasing()
 start_removing()
+start_scanning()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

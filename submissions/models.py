@@ -36,6 +36,12 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         """Not dispatched yet."""
         return self.filter(dispatched_at=None)
 
+    def scanned(self, *, within: dt.timedelta) -> "SubmissionQuerySet":
+        """With no file whose scan is pending, or received longer ago than `within`. Without files, it costs nothing."""
+        pending = StoredFile.objects.filter(submission_id=models.OuterRef("pk"), scan=StoredFile.Scan.PENDING)
+        waited = models.Q(id__lt=first_id_of(now() - within))
+        return self.filter(models.Q(files_size=0) | waited | ~models.Exists(pending))
+
     def unnumbered(self) -> "SubmissionQuerySet":
         """Dispatched by a release that gave no positions, though readable."""
         return self.filter(dispatched_at__isnull=False, position=None, spam=False)

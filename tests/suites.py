@@ -64,9 +64,11 @@ SUITES = (
         ("tests/unit",),
         SQLITE,
         optional=False,
-        programs=("systemd-analyze", "xgettext"),
+        programs=("systemd-analyze", "xgettext", "clamd"),
     ),
-    Suite("unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False),
+    Suite(
+        "unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False, programs=("clamd",)
+    ),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
     Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
@@ -82,7 +84,7 @@ QUICK = (
         ("tests/unit",),
         SQLITE,
         processes=2,
-        programs=("openssl", "systemd-analyze"),
+        programs=("openssl", "systemd-analyze", "clamd"),
     ),
     Suite("quick-api", "quick part of the api suite on SQLite", ("tests/api", "tests/dashboard"), SQLITE, mark="quick"),
 )

@@ -26,7 +26,10 @@ PACKAGES = {
     "hugo": "hugo",
     "systemd-analyze": "systemd",
     "xgettext": "gettext",
+    "swift": "python3-swift",
+    "clamd": "clamav-daemon",
 }
+SWIFT = Path("/usr/lib/python3/dist-packages/swift")  # a library of Debian's Python, and no program
 
 
 def postgresql_program(name: str) -> Path | None:
@@ -45,12 +48,22 @@ def chromium() -> Path | None:
     return Path(found) if found else None
 
 
+def clamd() -> Path | None:
+    """Return the virus scanner, which Debian installs where only root's PATH leads."""
+    found = shutil.which("clamd") or shutil.which("clamd", path="/usr/sbin")
+    return Path(found) if found else None
+
+
 def missing(programs: Iterable[str]) -> list[str]:
     def present(program: str) -> bool:
         if program == "postgres":
             return postgresql_program("postgres") is not None and postgresql_program("initdb") is not None
         if program == "chromium":
             return chromium() is not None
+        if program == "clamd":
+            return clamd() is not None
+        if program == "swift":
+            return SWIFT.is_dir()
         return shutil.which(program) is not None
 
     return [program for program in programs if not present(program)]
