@@ -1,9 +1,13 @@
 """Submissions, their files, idempotency keys, tallies by form and hour, and refusals."""
 
 import datetime as dt
+import uuid
+from collections.abc import Iterable
 
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.functional import cached_property
 
 from config.ids import Prefix, encode_id, first_id_of, new_id
 from config.times import now
@@ -156,6 +160,20 @@ class Submission(models.Model):
         """Whether a member sent it from the dashboard to try the form."""
         return self.TEST in self.controls
 
+    @cached_property
+    def files(self) -> "list[StoredFile]":
+        """Its files in their order. One query, and none without files; `files.records.load_files` sets many at once."""
+        return list(StoredFile.objects.using(self._state.db).of([self.pk])) if self.files_size else []
+
+
+class StoredFileQuerySet(models.QuerySet["StoredFile"]):
+    """Queries of files."""
+
+    def of(self, submission_ids: Iterable[uuid.UUID]) -> "StoredFileQuerySet":
+        """Return the files of these submissions, each one's in their order; without those that are to be deleted."""
+        found = self.filter(submission_id__in=list(submission_ids), removed_at=None)
+        return found.order_by("submission_id", "place", "id")
+
 
 class StoredFile(models.Model):
     """
@@ -192,6 +210,8 @@ class StoredFile(models.Model):
     expires_at = models.DateTimeField(null=True, help_text="When it is deleted unless a submission uses it.")
     removed_at = models.DateTimeField(null=True, help_text="Set: its bytes are to be deleted, then this row.")
 
+    objects = StoredFileQuerySet.as_manager()
+
     class Meta:
         indexes = [
             models.Index(
@@ -201,7 +221,9 @@ class StoredFile(models.Model):
             models.Index(
                 fields=["organization_id", "id"], condition=models.Q(submission_id=None), name="file_unused_by_org"
             ),
-            models.Index(fields=["address", "id"], condition=models.Q(submission_id=None), name="file_unused_by_address"),
+            models.Index(
+                fields=["address", "id"], condition=models.Q(submission_id=None), name="file_unused_by_address"
+            ),
             models.Index(fields=["expires_at"], condition=models.Q(expires_at__isnull=False), name="file_expiring"),
             models.Index(fields=["removed_at"], condition=models.Q(removed_at__isnull=False), name="file_removed"),
             models.Index(fields=["id"], condition=models.Q(scan="pending"), name="file_to_scan"),
@@ -229,6 +251,16 @@ class StoredFile(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.FILE, self.id)
+
+    @property
+    def url(self) -> str:
+        """The address of its bytes, for a key or a login."""
+        return f"{settings.PUBLIC_URL}/files/{self.public_id}"
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether nobody gets its bytes: it is infected, or not scanned yet."""
+        return self.scan in (self.Scan.PENDING, self.Scan.INFECTED)
 
 
 class ReadingPosition(models.Model):
