@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "exporting": SUBMISSION_GROUND | {"reading", "files"},
         "live": SUBMISSION_GROUND,
         "lifecycle": SUBMISSION_GROUND,
+        "files": SUBMISSION_GROUND,
     },
     "webhooks": {
         **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),
