@@ -102,10 +102,10 @@ def render_submission(
     """
     Return the mail for a submission record.
 
-    `record` is that of docs/contract.md 5 (`data`, `files`, `createdAt`, `id` and `formId` are used). The text has every
-    value whole; the HTML is cut to MAX_HTML_BYTES. Files are named, and their links need a login: mails are forwarded.
-    `labels`: of names that the form declares. `organization`: the owner, for the brand. `form_url` is our own page of
-    the submission, None for no link. Without a `subject` the form's name makes one.
+    `record` is that of docs/contract.md 5 (`data`, `files`, `createdAt`, `id` and `formId` are used). The text has
+    every value whole; the HTML is cut to MAX_HTML_BYTES. Files are linked, and the links need a login: mails are
+    forwarded. `labels`: of names that the form declares. `organization`: the owner, for the brand. `form_url` is our
+    own page of the submission, None for no link. Without a `subject` the form's name makes one.
     """
     context = {
         "form_name": form_name,
