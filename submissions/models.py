@@ -169,10 +169,13 @@ class Submission(models.Model):
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
     """Queries of files."""
 
+    def used(self) -> "StoredFileQuerySet":
+        """Return the files of submissions, without those that are to be deleted."""
+        return self.filter(submission_id__isnull=False, removed_at=None)
+
     def of(self, submission_ids: Iterable[uuid.UUID]) -> "StoredFileQuerySet":
         """Return the files of these submissions, each one's in their order; without those that are to be deleted."""
-        found = self.filter(submission_id__in=list(submission_ids), removed_at=None)
-        return found.order_by("submission_id", "place", "id")
+        return self.used().filter(submission_id__in=list(submission_ids)).order_by("submission_id", "place", "id")
 
 
 class StoredFile(models.Model):

@@ -37,7 +37,7 @@ def count_files(organization_id: uuid.UUID, rows: Rows) -> tuple[int, int]:
     The index of files by form answers for organizations without any: their submissions are not read.
     """
     forms = Form.objects.filter(organization=organization_id).values("pk")
-    files = StoredFile.objects.filter(form_id__in=forms, submission_id__isnull=False, removed_at=None)
+    files = StoredFile.objects.used().filter(form_id__in=forms)
     if not files.exists():
         return 0, 0
     having = rows.filter(files_size__gt=0).order_by().values("pk")

@@ -56,8 +56,7 @@ def shown_files(submission: Submission) -> list[ShownFile]:
 @require_safe
 def preview(request: MemberRequest, file_id: str) -> HttpResponse:
     """Show a picture that a submission has as a file, smaller and encoded again; 404 for what is no picture."""
-    files = StoredFile.objects.filter(submission_id__isnull=False, removed_at=None)
-    file = find_own(files, Prefix.FILE, file_id, organization_id=request.member.organization.pk)
+    file = find_own(StoredFile.objects.used(), Prefix.FILE, file_id, organization_id=request.member.organization.pk)
     if file.is_withheld:
         return _refused(gettext("This file is withheld: it is infected, or not scanned yet."), 403)
     if file.content_type not in PREVIEWED:

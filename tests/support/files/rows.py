@@ -7,6 +7,9 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db import transaction
+from PIL import Image
+
 from config.ids import Prefix, decode_id, new_id
 from config.times import now
 from submissions.files import storage
@@ -31,6 +34,13 @@ class Sent:
     is_kept: bool = True
 
 
+def picture(name: str = "photo.png", size: tuple[int, int] = (64, 48), **values: Any) -> Sent:
+    """Return a PNG of one color."""
+    content = io.BytesIO()
+    Image.new("RGB", size, (200, 80, 40)).save(content, "PNG")
+    return Sent(name, content.getvalue(), content_type="image/png", **values)
+
+
 def file_field(name: str = "cv", **values: Any) -> dict[str, Any]:
     """Return the definition of a File field, which need not be filled in."""
     return {**text_field(name, type="File"), "required": False, **values}
@@ -51,13 +61,15 @@ def put_with_files(
         made.data[field] = ", ".join(one.name for one in files if one.field == field)
     made.search_text = search_text(list(made.data.values()))
     made.files_size = sum(len(one.content) for one in files)
-    made.save(force_insert=True)
-    for place, one in enumerate(files):
-        stored = _row_of(tenant, form_id, one)
-        stored.submission_id, stored.place = made.pk, place
-        stored.save(force_insert=True)
+    rows = [_row_of(tenant, form_id, one) for one in files]
+    for stored, one in zip(rows, files, strict=True):
         if one.is_kept:
             storage.keep(stored.pk, io.BytesIO(one.content), size=len(one.content))
+    with transaction.atomic():  # dispatch must not find the submission without its files
+        made.save(force_insert=True)
+        for place, stored in enumerate(rows):
+            stored.submission_id, stored.place = made.pk, place
+            stored.save(force_insert=True)
     return made
 
 
