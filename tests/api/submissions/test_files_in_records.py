@@ -4,6 +4,7 @@ import json
 from urllib.parse import quote
 
 import pytest
+from django.conf import settings
 
 from config.ids import Prefix
 from tests.services.client import Client
@@ -38,7 +39,7 @@ def test_record__with_files__is_the_same_in_detail_list_and_cursor(api: Client, 
     }
     answer = api.get(f"/api/submissions/{made.public_id}", tenant.key)
     assert (answer.status, answer.json()["data"]) == (200, expected)
-    assert answer.json()["data"]["files"][0]["url"] == f"{api.base_url}/files/{made.files[0].public_id}"
+    assert answer.json()["data"]["files"][0]["url"] == f"{settings.PUBLIC_URL}/files/{made.files[0].public_id}"
     wait_until_dispatched(tenant)
     for query in (f"formId={form}", f"formId={form}&cursor="):
         assert api.get(f"/api/submissions?{query}", tenant.key).json()["data"] == [expected]
