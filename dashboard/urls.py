@@ -28,7 +28,7 @@ from dashboard.views import (
     refusals,
     webhooks,
 )
-from dashboard.views.submissions import bulk, columns, listing, one
+from dashboard.views.submissions import bulk, columns, files, listing, one
 
 app_name = "dashboard"
 in_organization = [
@@ -46,6 +46,7 @@ in_organization = [
         listing,
         bulk,
         columns,
+        files,
         one,  # last of these
         deliveries,
         destinations,

@@ -1,9 +1,13 @@
 """Submissions, their files, idempotency keys, tallies by form and hour, and refusals."""
 
 import datetime as dt
+import uuid
+from collections.abc import Iterable
 
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.functional import cached_property
 
 from config.ids import Prefix, encode_id, first_id_of, new_id
 from config.times import now
@@ -162,6 +166,23 @@ class Submission(models.Model):
         """Whether a member sent it from the dashboard to try the form."""
         return self.TEST in self.controls
 
+    @cached_property
+    def files(self) -> "list[StoredFile]":
+        """Its files in their order. One query, and none without files; `files.records.load_files` sets many at once."""
+        return list(StoredFile.objects.using(self._state.db).of([self.pk])) if self.files_size else []
+
+
+class StoredFileQuerySet(models.QuerySet["StoredFile"]):
+    """Queries of files."""
+
+    def used(self) -> "StoredFileQuerySet":
+        """Return the files of submissions, without those that are to be deleted."""
+        return self.filter(submission_id__isnull=False, removed_at=None)
+
+    def of(self, submission_ids: Iterable[uuid.UUID]) -> "StoredFileQuerySet":
+        """Return the files of these submissions, each one's in their order; without those that are to be deleted."""
+        return self.used().filter(submission_id__in=list(submission_ids)).order_by("submission_id", "place", "id")
+
 
 class StoredFile(models.Model):
     """
@@ -197,6 +218,8 @@ class StoredFile(models.Model):
     stored_at = models.DateTimeField(null=True, help_text="When its bytes were on disk.")
     expires_at = models.DateTimeField(null=True, help_text="When it is deleted unless a submission uses it.")
     removed_at = models.DateTimeField(null=True, help_text="Set: its bytes are to be deleted, then this row.")
+
+    objects = StoredFileQuerySet.as_manager()
 
     class Meta:
         indexes = [
@@ -237,6 +260,16 @@ class StoredFile(models.Model):
     def public_id(self) -> str:
         """The id as the API shows it."""
         return encode_id(Prefix.FILE, self.id)
+
+    @property
+    def url(self) -> str:
+        """The address of its bytes, for a key or a login."""
+        return f"{settings.PUBLIC_URL}/files/{self.public_id}"
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether nobody gets its bytes: it is infected, or not scanned yet."""
+        return self.scan in (self.Scan.PENDING, self.Scan.INFECTED)
 
 
 class ReadingPosition(models.Model):

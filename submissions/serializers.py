@@ -13,7 +13,8 @@ from config.api.schema import ruled
 from config.api.serializers import FlagField, IdField, StrictSerializer
 from config.ids import Prefix, encode_id
 from config.times import format_time
-from submissions.models import Submission
+from submissions.files.records import file_record
+from submissions.models import StoredFile, Submission
 
 MAX_BULK = 100  # submissions that one request changes
 
@@ -34,6 +35,30 @@ class MetaRecord(serializers.Serializer[Any]):
     referer = serializers.CharField(allow_null=True)
 
 
+class FileRecord(serializers.Serializer[Any]):
+    """A file of a submission."""
+
+    schema_name = "SubmissionFile"
+    texts = {
+        "id": "Its id.",
+        "field": "The name of the form's field.",
+        "name": "The name that its sender gave it. `data` has the names of a field's files, with a comma and a blank.",
+        "size": "Bytes.",
+        "type": "Its media type, as its content says.",
+        "sha256": "The SHA-256 of its bytes, 64 hexadecimal digits.",
+        "scan": "What the virus scanner says; `none`: it was not asked. `pending` and `infected` files are withheld.",
+        "url": "The address of its bytes, for a key with `submissions:read` or a login to the dashboard.",
+    }
+    id = PublicIdField(Prefix.FILE)
+    field = serializers.CharField()
+    name = serializers.CharField()
+    size = serializers.IntegerField(min_value=1)
+    type = serializers.CharField()
+    sha256 = serializers.CharField()
+    scan = serializers.ChoiceField(StoredFile.Scan.choices)
+    url = serializers.CharField()
+
+
 class SubmissionRecord(serializers.ModelSerializer[Submission]):
     """A submission, the same in the API, webhooks and exports."""
 
@@ -41,6 +66,7 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
         "id": "Its id.",
         "formId": "Its form.",
         "data": "The submitted values by field name.",
+        "files": "The files of its File fields; empty without any.",
         "spam": "Whether it was taken for spam, or marked as such. Spam is not delivered.",
         "spamReasons": "Why it was taken for spam.",
         "held": "Why it is not delivered yet: `quota`, as the hour of the plan is used up. Null: it is not held.",
@@ -50,6 +76,7 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
     id = PublicIdField(Prefix.SUBMISSION)
     formId = PublicIdField(Prefix.FORM, source="form_id")
     data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # hides .data, unused here
+    files = FileRecord(many=True)
     spamReasons = serializers.ListField(child=serializers.CharField(), source="spam_reasons")
     held = serializers.ChoiceField([Submission.Held.QUOTA.value], allow_null=True)
     meta = MetaRecord()
@@ -57,7 +84,7 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
 
     class Meta:
         model = Submission
-        fields = ("id", "formId", "data", "spam", "spamReasons", "held", "meta", "createdAt")
+        fields = ("id", "formId", "data", "files", "spam", "spamReasons", "held", "meta", "createdAt")
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
         """Return the record; without DRF's fields, because exports have millions."""
@@ -65,11 +92,16 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
 
 
 def submission_record(submission: Submission) -> dict[str, Any]:
-    """Return `{id, formId, data, spam, spamReasons, held, meta, createdAt}`; `held`: the reason, or None."""
+    """
+    Return `{id, formId, data, files, spam, spamReasons, held, meta, createdAt}`; `held`: the reason, or None.
+
+    Read the files of many at once before, with `files.records.load_files`: else each row that has some takes a query.
+    """
     return {
         "id": submission.public_id,
         "formId": form_id_text(submission.form_id),
         "data": submission.data,
+        "files": [file_record(row) for row in submission.files],
         "spam": submission.spam,
         "spamReasons": submission.spam_reasons,
         "held": submission.held or None,

@@ -1,18 +1,21 @@
 """The bodies of messages: Standard Webhooks payloads, serialized once (docs/contract.md 7)."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from config.ids import new_id
 from config.times import format_time, now
+from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from forms_app.snippets import test_values
 from keys.notices import ENGLISH
 from submissions.json_text import dump_json
-from submissions.models import Submission
+from submissions.models import StoredFile, Submission
 from submissions.serializers import submission_record
 
 SUBMISSION_CREATED = "submission.created"
+EXAMPLE_CONTENT = b"%PDF-1.4 example"  # of a test event's file
 
 
 def standard_message(event: str, timestamp: str | None, data: dict[str, Any]) -> str:
@@ -31,8 +34,20 @@ def test_message(form: Form) -> str:
     example = Submission(
         id=new_id(), form=form, data=test_values(form), meta=EMPTY_META, spam_reasons=[], created_at=now()
     )
+    example.files = [_example_file(name, example.data[name]) for name in _file_fields(form) if name in example.data]
     record = {**submission_record(example), "formName": form.name, "test": True}
     return standard_message(SUBMISSION_CREATED, format_time(example.created_at), record)
+
+
+def _file_fields(form: Form) -> list[str]:
+    return [field["name"] for field in form.fields if kind_of(field["type"]).takes_files]
+
+
+def _example_file(field: str, name: str) -> StoredFile:
+    """Return a file as receivers get it. It is stored nowhere, so its address answers 404."""
+    sha256 = hashlib.sha256(EXAMPLE_CONTENT).hexdigest()
+    size = len(EXAMPLE_CONTENT)
+    return StoredFile(id=new_id(), field=field, name=name, size=size, content_type="application/pdf", sha256=sha256)
 
 
 @dataclass(frozen=True, slots=True)

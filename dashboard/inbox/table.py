@@ -14,11 +14,16 @@ MAX_SUMMARY = 3  # values of a row in a list of several forms, which has no colu
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableRow:
-    """A submission; `cells`: `(name, value)` in the order of the columns; `hidden`: the number of other values."""
+    """
+    A submission; `cells`: `(name, value)` in the order of the columns; `hidden`: the number of other values.
+
+    `files`: the names of its files, cut to MAX_CELL characters.
+    """
 
     submission: Submission
     cells: list[tuple[str, str]]
     hidden: int
+    files: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,4 +67,6 @@ def _labels(rows: Sequence[Submission], form: Form, chosen: Sequence[str]) -> di
 def _row(row: Submission, names: list[str] | None) -> TableRow:
     chosen = list(row.data)[:MAX_SUMMARY] if names is None else names
     cells = [(name, row.data.get(name, "")[:MAX_CELL]) for name in chosen]
-    return TableRow(row, cells, hidden=sum(1 for name in row.data if name not in chosen))
+    files = ", ".join(file.name for file in row.files)
+    shortened = files if len(files) <= MAX_CELL else f"{files[:MAX_CELL]}…"
+    return TableRow(row, cells, hidden=sum(1 for name in row.data if name not in chosen), files=shortened)

@@ -36,6 +36,7 @@ register.filter("within_sentence", within_sentence)
 # The color of a state. The word next to it says the same, for users who do not see colors.
 LOOKS = {
     "published": "good", "delivered": "good", "active": "good", "accepted": "good",
+    "clean": "good", "infected": "bad",
     "failed": "bad", "disabled": "bad", "revoked": "bad", "expired": "bad", "spam": "bad", "refused": "bad",
     "held": "warn", "canceled": "warn", "archived": "warn", "needs_attention": "warn",
     "pending": "calm", "draft": "calm",
@@ -56,6 +57,8 @@ WORDS = {
     "canceled": pgettext_lazy("a state", "Canceled"),
     "archived": pgettext_lazy("a state", "Archived"),
     "pending": pgettext_lazy("a state", "Pending"),
+    "clean": pgettext_lazy("a state", "Clean"),
+    "infected": pgettext_lazy("a state", "Infected"),
     "draft": pgettext_lazy("a state", "Draft"),
 }
 CLASSES = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}

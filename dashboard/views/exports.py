@@ -2,11 +2,12 @@
 
 import secrets
 
+from django.contrib import messages
 from django.core.cache import cache
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
-from django.urls import path
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
@@ -17,8 +18,11 @@ from dashboard.accounts.time_zones import current_zone
 from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.plans import show_bytes
 from keys.trail.changes import changes
+from submissions.exporting.files_zip import count_files, stream_files
 from submissions.exporting.stream import EXPORTS, stream_export
+from submissions.files.storage import FilesAway
 from submissions.models import Submission
 from submissions.reading.shares import searching
 
@@ -46,9 +50,12 @@ def exports(request: MemberRequest) -> HttpResponse:
     try:
         with searching(organization.pk, scope.text):
             count = scope.rows().count()
+            files, size = count_files(organization.pk, scope.rows())
     except RateLimited as refusal:
         return busy(request, refusal)
     context = {
+        "files": files,
+        "files_size": show_bytes(size),
         "filters": filters,
         "narrowing": narrowing,
         "zone": current_zone(),
@@ -68,6 +75,25 @@ def run_export(request: MemberRequest) -> HttpResponseBase:
     organization = request.member.organization
     narrowing = SubmissionsFilterForm(request.POST, organization=organization).narrowing()
     return _stream(request, narrowing.scope(organization).rows(), narrowing.form)
+
+
+@in_organization(while_suspended=True)
+@require_POST
+def export_files(request: MemberRequest) -> HttpResponseBase:
+    """Stream the files of the submissions that pass the filters, as a ZIP."""
+    member = request.member
+    filters = SubmissionsFilterForm(request.POST, organization=member.organization)
+    narrowing = filters.narrowing()
+    rows = narrowing.scope(member.organization).rows()
+    try:
+        response = stream_files(rows, organization_id=member.organization.pk, form=narrowing.form)
+    except RateLimited as error:
+        return too_many(request, error)
+    except FilesAway as error:
+        messages.error(request, error.message)
+        return redirect(f"{reverse('dashboard:exports', args=[member.organization.slug])}?{filters.query()}")
+    _record(request, "zip")
+    return response
 
 
 def export_chosen(request: MemberRequest, rows: QuerySet[Submission]) -> HttpResponseBase:
@@ -92,11 +118,17 @@ def _stream(request: MemberRequest, rows: QuerySet[Submission], form: Form | Non
         )
     except RateLimited as error:
         return too_many(request, error)
+    _record(request, chosen)
+    return response
+
+
+def _record(request: MemberRequest, chosen: str) -> None:
+    """Record an export in the audit trail, with its filters. `chosen`: its format."""
+    member = request.member
     found = changes({}, {name: request.POST[name] for name in RECORDED if request.POST.get(name)})
     record_event(
         organization=member.organization, by=member.user, action="submissions.exported", subject=chosen, changes=found
     )
-    return response
 
 
 def too_many(request: MemberRequest, error: RateLimited) -> HttpResponse:
@@ -126,5 +158,6 @@ def progress(request: MemberRequest, run: str) -> HttpResponse:
 urlpatterns = [
     path("submissions/export", exports, name="exports"),
     path("submissions/export/run", run_export, name="exports-run"),
+    path("submissions/export/files", export_files, name="exports-files"),
     path("submissions/export/progress/<str:run>", progress, name="exports-progress"),
 ]

@@ -19,6 +19,7 @@ from forms_app.actions import archive_form, publish_form, unpublish_form
 from forms_app.models import Form
 from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
+from submissions.models import StoredFile
 
 
 @in_organization()
@@ -104,7 +105,7 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
             said = gettext("“%(form)s” is being erased. It is large, so this takes up to an hour.")
         messages.success(request, said % {"form": found.name})
         return redirect("dashboard:forms", request.member.organization.slug)
-    context = {"form": found, "entered": entered}
+    context = {"form": found, "entered": entered, "files": StoredFile.objects.used().filter(form_id=found.pk).count()}
     return render(request, "dashboard/form_erase.html", context, status=400 if entered.errors else 200)
 
 

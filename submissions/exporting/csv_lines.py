@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import QuerySet
 
+from config.times import format_time
 from forms_app.models import Form
 from submissions.json_text import dump_json
 from submissions.models import Submission
-from submissions.serializers import submission_record
+from submissions.serializers import form_id_text
 
 BOM = "\ufeff"
 OWN_COLUMNS = ("id", "formId", "createdAt")
@@ -90,7 +91,7 @@ def _source(column: str) -> tuple[bool, str]:
 
 def _cells(row: Submission, sources: Sequence[tuple[bool, str]], shown: set[str] | None) -> list[str]:
     """Return the values of a row; `shown`: the names that have a column, if others have not."""
-    own = submission_record(row)
+    own = {"id": row.public_id, "formId": form_id_text(row.form_id), "createdAt": format_time(row.created_at) or ""}
     if shown is not None:
         rest = {name: value for name, value in row.data.items() if name not in shown}
         own[MORE] = dump_json(rest) if rest else ""

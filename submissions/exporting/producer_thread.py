@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from django.conf import settings
 from django.db import connections
@@ -21,17 +21,20 @@ PARTS_AHEAD = 4  # produced before the client has taken them
 POLL_SECONDS = 0.5
 
 
-class BackgroundParts:
+Part = TypeVar("Part", bound=str | bytes)
+
+
+class BackgroundParts(Generic[Part]):
     """
     Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
 
     `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
     """
 
-    def __init__(self, make: Callable[[], Generator[str, None, None]], place: Place) -> None:
+    def __init__(self, make: Callable[[], Generator[Part, None, None]], place: Place) -> None:
         self._make = make
         self._place = place
-        self._parts: queue.Queue[str | BaseException] = queue.Queue(PARTS_AHEAD)
+        self._parts: queue.Queue[Part | BaseException] = queue.Queue(PARTS_AHEAD)
         self._abandoned = threading.Event()
         threading.Thread(target=self._produce, daemon=True, name="export").start()
         self._next = self._take()
@@ -45,7 +48,7 @@ class BackgroundParts:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> str:
+    def __next__(self) -> Part:
         part = self._next
         if isinstance(part, BaseException):
             raise part
@@ -57,7 +60,7 @@ class BackgroundParts:
         self._abandoned.set()
         self._place.release()
 
-    def _take(self) -> str | BaseException:
+    def _take(self) -> Part | BaseException:
         while True:
             try:
                 return self._parts.get(timeout=POLL_SECONDS)
@@ -78,7 +81,7 @@ class BackgroundParts:
             connections.close_all()
             self._hand_over(end)
 
-    def _hand_over(self, part: str | BaseException) -> bool:
+    def _hand_over(self, part: Part | BaseException) -> bool:
         """Pass a part on; return whether the other side still reads."""
         until = time.monotonic() + settings.READER_SECONDS
         while not self._abandoned.is_set() and time.monotonic() < until:

@@ -21,6 +21,7 @@ from submissions.exporting.columns import ColumnsField
 from submissions.exporting.csv_lines import csv_lines
 from submissions.exporting.places import take_place
 from submissions.exporting.producer_thread import BackgroundParts
+from submissions.files.records import with_files
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from submissions.serializers import submission_record
@@ -36,14 +37,14 @@ Rows = QuerySet[Submission]
 def json_lines(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Iterator[str]:
     """Yield a bare array of records."""
     yield "["
-    for place, row in enumerate(rows.iterator(ROWS_A_FETCH)):
+    for place, row in enumerate(with_files(rows.iterator(ROWS_A_FETCH))):
         yield (",\n" if place else "\n") + dump_json(submission_record(row))
     yield "\n]\n"
 
 
 def ndjson_lines(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Iterator[str]:
     """Yield one record per line."""
-    for row in rows.iterator(ROWS_A_FETCH):
+    for row in with_files(rows.iterator(ROWS_A_FETCH)):
         yield dump_json(submission_record(row)).translate(LINE_BREAKS) + "\n"
 
 

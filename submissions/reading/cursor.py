@@ -12,6 +12,7 @@ import struct
 import uuid
 
 from config.database import snapshot
+from submissions.files.records import load_files
 from submissions.models import ReadingPosition, Submission
 from submissions.positions import note_served
 from submissions.reading.listing import HEAVY_COLUMNS, Scope
@@ -81,7 +82,7 @@ def _look(scope: Scope, position: int, limit: int, *, last: int | None = None) -
         after = scope.rows().using(alias).filter(position__gt=position).order_by("position")
         if last is not None:
             after = after.filter(position__lte=last)
-        rows = list(after.defer(*HEAVY_COLUMNS)[: limit + 1])
+        rows = load_files(after.defer(*HEAVY_COLUMNS)[: limit + 1])
     has_more = len(rows) > limit
     end = rows[limit - 1].position or 0 if has_more else max(position, newest)
     return end, served, Stretch(rows[:limit], encode_cursor(scope.organization_id, end), has_more)

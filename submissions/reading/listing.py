@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from config.database import snapshot
 from config.paging import NumberedPage
 from submissions import tally
+from submissions.files.records import load_files
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.reading.search import count_matches, find_newest
 
@@ -190,6 +191,6 @@ def read_ids(rows: QuerySet[Submission], start: int, size: int, *, total: int | 
 
 
 def rows_of(ids: list[uuid.UUID], alias: str) -> list[Submission]:
-    """Return the rows of these ids, newest first, each with its form."""
+    """Return the rows of these ids, newest first, each with its form and files."""
     rows = Submission.objects.using(alias).select_related("form").defer(*HEAVY_COLUMNS)
-    return sorted(rows.filter(pk__in=ids), key=lambda row: row.pk, reverse=True)
+    return sorted(load_files(rows.filter(pk__in=ids)), key=lambda row: row.pk, reverse=True)

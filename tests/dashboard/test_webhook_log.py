@@ -90,7 +90,7 @@ def test_test_event__active_webhook__is_sent_marked_and_logged(api: Client, rece
 
     (message,) = receiver.wait_for(1)
     data = {"id": an_id("sub"), "formId": webhook["formId"], "data": {"name": "Test", "mail": "ada@example.com"}}
-    data |= {"spam": False, "spamReasons": [], "held": None, "meta": ADDRESS, "createdAt": TIME}
+    data |= {"files": [], "spam": False, "spamReasons": [], "held": None, "meta": ADDRESS, "createdAt": TIME}
     data |= {"formName": "Contact", "test": True}
     assert json.loads(message.body) == {"type": "submission.created", "timestamp": TIME, "data": data}
     assert message.headers["webhook-id"] == answer.json()["data"]["messageId"]

@@ -67,6 +67,7 @@ def record_of(submission: Submission) -> dict[str, Any]:
         "id": encode_id(Prefix.SUBMISSION, submission.pk),
         "formId": encode_id(Prefix.FORM, submission.form_id),
         "data": submission.data,
+        "files": [],
         "spam": submission.spam,
         "spamReasons": submission.spam_reasons,
         "held": submission.held or None,

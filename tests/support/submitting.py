@@ -39,6 +39,7 @@ def submit_and_get_record(api: Client, tenant: Tenant, form_id: str, values: Map
         "id": made["id"],
         "formId": form_id,
         "data": {name: value for name, value in values.items() if name != "_gotcha"},
+        "files": [],
         "spam": is_spam,
         "spamReasons": ["honeypot: _gotcha was filled in"] if is_spam else [],
         "held": None,

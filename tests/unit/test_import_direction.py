@@ -29,12 +29,13 @@ WEBHOOK_GROUND = {"signing", "payloads", "events", "models", "enqueue"}
 MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "submissions": {
         **dict.fromkeys(SUBMISSION_GROUND, SUBMISSION_GROUND),
-        "refusals": SUBMISSION_GROUND,
+        "serializers": SUBMISSION_GROUND | {"files"},
         "files": SUBMISSION_GROUND,
+        "refusals": SUBMISSION_GROUND,
         "receiving": SUBMISSION_GROUND | {"refusals", "files"},
         "hosted": SUBMISSION_GROUND | {"receiving", "files"},
-        "reading": SUBMISSION_GROUND,
-        "exporting": SUBMISSION_GROUND | {"reading"},
+        "reading": SUBMISSION_GROUND | {"files"},
+        "exporting": SUBMISSION_GROUND | {"reading", "files"},
         "live": SUBMISSION_GROUND,
         "lifecycle": SUBMISSION_GROUND | {"files"},
         "transfers": SUBMISSION_GROUND | {"receiving", "hosted", "files"},

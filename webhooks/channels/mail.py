@@ -16,6 +16,7 @@ from forms_app.outsiders.recipients import mailable, stopped_among
 from keys.members import verified_members
 from keys.notices import ENGLISH, languages_of
 from keys.plans import Plan
+from submissions.files.records import load_files
 from submissions.models import Submission
 from webhooks.channels import smtp
 from webhooks.channels.base import Channel
@@ -46,6 +47,7 @@ class MailChannel(Channel[smtp.Mail]):
     def prepare(self, deliveries: Sequence[Delivery]) -> None:
         """Mark deliveries to members, and those whose recipient has stopped the mails since; note their languages."""
         about_forms = [one for one in deliveries if one.submission or one.event == TEST.name]
+        load_files(one.submission for one in deliveries if one.submission)
         languages = languages_of(one.target for one in about_forms) if about_forms else {}
         for delivery in about_forms:
             delivery.language = languages.get(delivery.target.lower(), "")

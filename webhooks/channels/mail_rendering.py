@@ -14,14 +14,16 @@ from forms_app.outsiders.recipients import stop_url
 from keys.branding.brand import brand_of
 from keys.branding.mail_html import html_of
 from keys.models import Organization
+from keys.plans import show_bytes
 from submissions.lifecycle.spam_links import spam_url
-from submissions.models import Submission
+from submissions.models import StoredFile, Submission
 from submissions.serializers import submission_record
 from webhooks.channels.smtp import Mail, one_line
 
 MAX_HTML_BYTES = 100_000  # Gmail cuts a mail at 102 kB
 # Characters of each label and value, and the number of them, to try one after the other until the HTML is short enough.
 SHORTER = ((100, 4000, 200), (100, 500, 200), (60, 60, 100))
+MOST_FILES = 50  # in HTML that is cut
 
 
 def render_mail(
@@ -100,15 +102,16 @@ def render_submission(
     """
     Return the mail for a submission record.
 
-    `record` is that of docs/contract.md 5 (`data`, `createdAt`, `id` and `formId` are used). The text has every value
-    whole; the HTML is cut to MAX_HTML_BYTES. `labels`: of names that the form declares. `organization`: the owner, for
-    the brand. `form_url` is our own page of the submission, None for no link. Without a `subject` the form's name makes
-    one.
+    `record` is that of docs/contract.md 5 (`data`, `files`, `createdAt`, `id` and `formId` are used). The text has
+    every value whole; the HTML is cut to MAX_HTML_BYTES. Files are linked, and the links need a login: mails are
+    forwarded. `labels`: of names that the form declares. `organization`: the owner, for the brand. `form_url` is our
+    own page of the submission, None for no link. Without a `subject` the form's name makes one.
     """
     context = {
         "form_name": form_name,
         "form_url": form_url,
         "rows": [(labels.get(name) or name, value) for name, value in record["data"].items()],
+        "files": [_file(file) for file in record.get("files", ())],  # test events of an earlier release have none
         "brand": brand_of(organization) if organization else None,
         "pages_url": settings.PAGES_URL or settings.PUBLIC_URL,
         "received_at": datetime.fromisoformat(record["createdAt"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
@@ -136,9 +139,20 @@ def _html(context: dict[str, Any]) -> str:
         if len(html.encode()) <= MAX_HTML_BYTES:
             break
         shown = [(_cut(label, label_length), _cut(value, value_length)) for label, value in rows[:count]]
-        less = {"rows": shown, "is_cut": True, "left_out": len(rows) - len(shown)}
+        files = [{**file, "name": _cut(file["name"], label_length)} for file in context["files"][:MOST_FILES]]
+        less = {"rows": shown, "is_cut": True, "left_out": len(rows) - len(shown), "files": files}
         html = render_to_string("mail/submission.html", context | less)
     return html
+
+
+def _file(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return `{name, size, note, url}` of a file's record: `note` says why it is withheld, then there is no `url`."""
+    note = {
+        StoredFile.Scan.INFECTED.value: gettext("The virus scanner found it infected, so it is withheld."),
+        StoredFile.Scan.PENDING.value: gettext("It is withheld until the virus scanner has read it."),
+    }.get(record["scan"], "")
+    size = show_bytes(record["size"])
+    return {"name": record["name"], "size": size, "note": note, "url": "" if note else record["url"]}
 
 
 def _cut(text: str, length: int) -> str:

@@ -19,6 +19,7 @@ from django.db.models.functions import Now
 from config.database import database_now, now_in_sql
 from config.ids import new_id
 from forms_app.models import Form
+from submissions.files.records import load_files
 from submissions.models import Submission
 from submissions.positions import next_positions, number_missed, store_positions
 from submissions.storage import add_stored_bytes, size_of, with_size
@@ -123,6 +124,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     forms = Form.objects.in_bulk({row.form_id for row in rows})
     for row in rows:
         row.form = forms[row.form_id]
+    load_files(rows)
     deliveries: list[NewDelivery] = []
     moment = database_now()
     for event in EVENTS.values():

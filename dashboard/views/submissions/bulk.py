@@ -22,6 +22,8 @@ from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
 from dashboard.inbox.everything import take_step
 from dashboard.inbox.table import Table
 from dashboard.views.exports import export_chosen
+from submissions.exporting.files_zip import count_files
+from submissions.files.records import load_files
 from submissions.lifecycle.held import release_many
 from submissions.lifecycle.read_marks import mark_read
 from submissions.lifecycle.spam_marks import delete_many, mark_many
@@ -123,8 +125,10 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     if do == "export":
         return export_chosen(request, _own(request).filter(pk__in=ids))
     if do == "delete":
-        rows = _own(request).filter(pk__in=ids).select_related("form").order_by("-id")
-        return _ask_to_delete(request, filters, {"table": Table.of(list(rows), None), "count": len(rows)}, back)
+        rows = load_files(_own(request).filter(pk__in=ids).select_related("form").order_by("-id"))
+        files = sum(len(row.files) for row in rows)
+        asked = {"table": Table.of(rows, None), "count": len(rows), "files": files}
+        return _ask_to_delete(request, filters, asked, back)
     changed = ACTIONS[do].run(ids, organization_id=request.member.organization.pk)
     _report(request, do, changed)
     return redirect(back)
@@ -142,8 +146,9 @@ def _act_on_all(
         with searching(organization.pk, "everything", running=gettext("searches or long actions")):
             if do == "delete":
                 count, is_exact = count_bounded(scope)
+                files, _ = count_files(organization.pk, scope.rows())
                 asked = {"count": count, "is_exact": is_exact, "newest": encode_id(Prefix.SUBMISSION, newest)}
-                return _ask_to_delete(request, filters, asked, back)
+                return _ask_to_delete(request, filters, {**asked, "files": files}, back)
             if do not in ACTIONS:
                 return redirect(back)
             run = partial(ACTIONS[do].run, organization_id=organization.pk)

@@ -12,6 +12,7 @@ from dashboard.access import MemberRequest, find_own, in_organization
 from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import SubmissionsFilterForm
 from dashboard.inbox.values import reply_address, values_of
+from dashboard.views.submissions.files import shown_files
 from submissions.lifecycle.read_marks import mark_read
 from submissions.models import Submission
 
@@ -46,6 +47,7 @@ def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:
     return {
         "submission": found,
         "values": values_of(found),
+        "files": shown_files(found),
         "reply": reply_address(found),
         "moments": story,
         "settled": is_settled(found, story),

@@ -39,6 +39,7 @@ def test_submit__values__are_stored_and_the_record_is_whole(api: Client) -> None
         {
             **answer.json()["data"],
             "data": {"email": "ada@example.com", "message": "Hello"},
+            "files": [],
             "spam": False,
             "spamReasons": [],
             "held": None,

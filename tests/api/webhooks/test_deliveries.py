@@ -96,6 +96,7 @@ def test_submission__one_active_webhook__sends_exactly_one_message_within_3_seco
             "id": submission["id"],
             "formId": webhook["formId"],
             "data": {"name": "Ana Köhler", "message": "Grüße <b>& mehr</b> 🎉", "empty": "", "age": "5"},
+            "files": [],
             "spam": False,
             "spamReasons": [],
             "held": None,

@@ -21,6 +21,7 @@ from submissions.models import Submission
 from tests.services.waiting import eventually
 from tests.support.browser import member_of
 from tests.support.deliveries import make_delivery
+from tests.support.files.rows import picture, put_with_files
 from tests.support.rows import put
 from tests.support.tenants import Tenant
 from webhooks.destinations.actions import add_destination, change_destination
@@ -52,6 +53,11 @@ def a_draft(tenant: Tenant) -> dict[str, Any]:
 
 def a_form_with_origins(tenant: Tenant) -> dict[str, Any]:
     return a_form(tenant, allowed_origins=["https://example.com"])
+
+
+def a_picture(tenant: Tenant) -> dict[str, Any]:
+    made = put_with_files(tenant, tenant.default_form_id, [picture()])
+    return {"file_id": made.files[0].public_id}
 
 
 def an_archived_form(tenant: Tenant) -> dict[str, Any]:
@@ -181,6 +187,8 @@ IN_ORGANIZATION: dict[str, Row] = {
     "submission-story": Row(get=MEMBER, thing=a_submission),
     "exports": Row(get=MEMBER),
     "exports-run": Row(post=MEMBER, data={"format": "csv"}, done=200),
+    "exports-files": Row(post=MEMBER, done=200),
+    "file-preview": Row(get=MEMBER, thing=a_picture),
     "exports-progress": Row(get=MEMBER, thing=lambda tenant: {"run": "abc"}),
     # Webhooks and deliveries.
     "webhooks": Row(get=MEMBER),

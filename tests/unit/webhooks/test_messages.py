@@ -38,6 +38,7 @@ def test_submission_message__ordinary__is_the_record_with_the_forms_name() -> No
             "id": f"sub_{SUFFIX}",
             "formId": encode_id(Prefix.FORM, FORM.id),
             "data": {"b": "2", "a": "1"},
+            "files": [],
             "spam": False,
             "spamReasons": [],
             "held": None,

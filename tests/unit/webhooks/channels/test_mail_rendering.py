@@ -55,6 +55,34 @@ def test_render_submission__text__says_everything_as_it_was_typed() -> None:
     )
 
 
+def a_file(name: str, scan: str = "none", size: int = 12_700) -> dict[str, Any]:
+    url = f"{settings.PUBLIC_URL}/files/upl_{scan}"
+    return {"id": "upl_1", "field": "cv", "name": name, "size": size, "type": "text/plain", "scan": scan, "url": url}
+
+
+def test_render_submission__with_files__names_them_and_links_those_that_are_not_withheld() -> None:
+    files = [a_file("<b>cv</b>.pdf"), a_file("ill.doc", "infected"), a_file("new.txt", "pending", size=2**20)]
+    mail = render({**RECORD, "data": {"cv": "some"}, "files": files})
+    assert mail.text.partition("cv:\nsome\n\n")[2].partition("--")[0] == (
+        "Files. Download them with your login.\n\n"
+        f"<b>cv</b>.pdf (12.4 KiB)\n{settings.PUBLIC_URL}/files/upl_none\n\n"
+        "ill.doc (12.4 KiB)\nThe virus scanner found it infected, so it is withheld.\n\n"
+        "new.txt (1 MiB)\nIt is withheld until the virus scanner has read it.\n\n"
+    )
+    shown = " ".join(mail.html.split())
+    links = re.findall(r'<a [^>]*href="([^"]+)"[^>]*>([^<]*)<', shown)
+    assert links == [(f"{settings.PUBLIC_URL}/files/upl_none", "Download"), (mail.stop_url, "Stop these mails")]
+    assert "<bdi>&lt;b&gt;cv&lt;/b&gt;.pdf</bdi>" in shown
+    assert shown.count("withheld") == 2
+
+
+def test_render_submission__thousands_of_files__stays_below_what_mail_programs_cut() -> None:
+    files = [a_file(f"{number}{'n' * 200}.pdf") for number in range(2000)]
+    mail = render({**RECORD, "files": files})
+    assert len(mail.html.encode()) <= 100_000
+    assert mail.text.count("/files/upl_none") == 2000
+
+
 @pytest.mark.parametrize("form_url", ['https://fieldpost.example/"><script>', "https://fieldpost.example/s/1?a&b"])
 def test_render_submission__html__escapes_everything_and_links_only_our_pages(form_url: str) -> None:
     brand = Organization(name="Nora <b>", accent="#c2410c", logo_name=f"{'0' * 32}-480x160-dark")

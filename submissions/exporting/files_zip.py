@@ -1,0 +1,110 @@
+"""The files of submissions as one ZIP: oldest first, streamed, in constant memory (docs/contract.md 5.83)."""
+
+import datetime as dt
+import io
+import uuid
+from collections.abc import Generator, Iterator
+from functools import partial
+from typing import IO
+
+from django.conf import settings
+from django.db.models import Count, QuerySet, Sum
+from django.http import StreamingHttpResponse
+from django.utils.text import slugify
+from django.utils.translation import gettext
+
+from config.database import snapshot
+from config.times import now
+from forms_app.models import Form
+from submissions.exporting.places import take_place
+from submissions.exporting.producer_thread import BackgroundParts
+from submissions.files.names import unique_names
+from submissions.files.records import load_files
+from submissions.files.storage import open_file
+from submissions.files.zip_stream import Entry, zip_parts
+from submissions.models import StoredFile, Submission
+from submissions.reading.listing import HEAVY_COLUMNS
+
+SUBMISSIONS_A_FETCH = 100
+WITHHELD = "withheld.txt"
+Rows = QuerySet[Submission]
+
+
+def count_files(organization_id: uuid.UUID, rows: Rows) -> tuple[int, int]:
+    """
+    Return the number of files of these submissions and their bytes.
+
+    The index of files by form answers for organizations without any: their submissions are not read.
+    """
+    forms = Form.objects.filter(organization=organization_id).values("pk")
+    files = StoredFile.objects.used().filter(form_id__in=forms)
+    if not files.exists():
+        return 0, 0
+    having = rows.filter(files_size__gt=0).order_by().values("pk")
+    found = files.filter(submission_id__in=having).aggregate(number=Count("pk"), size=Sum("size"))
+    return found["number"], found["size"] or 0
+
+
+def stream_files(rows: Rows, *, organization_id: uuid.UUID, form: Form | None) -> StreamingHttpResponse:
+    """
+    Return the response that streams the files of these submissions as a ZIP.
+
+    Counts as an export, and raises as `stream_export` does; besides, FilesAway while the storage cannot be read.
+    """
+    # In the request's language: the parts are made in another thread, which has none.
+    note = gettext("These files are infected, or the virus scanner has not read them yet. They are withheld:")
+
+    def make() -> Generator[bytes, None, None]:
+        yield from zip_parts(zip_entries(rows, note))
+
+    parts = BackgroundParts(make, take_place(organization_id))
+    parts.check()
+    response = StreamingHttpResponse(parts, content_type="application/zip")
+    name = slugify(form.name)[:60] if form else ""
+    day = dt.datetime.now(dt.UTC).date().isoformat()
+    response.headers["Content-Disposition"] = f'attachment; filename="{name or "submissions"}-files-{day}.zip"'
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def zip_entries(rows: Rows, note: str) -> Iterator[Entry]:
+    """
+    Yield an entry for each file: in the folder of its submission, `<day> <id>`, under a name that is unique there.
+
+    Withheld ones are left out; a text file at the end begins with `note` and names them.
+    """
+    withheld: list[str] = []
+    for submission in _having_files(rows):
+        folder = f"{submission.created_at:%Y-%m-%d} {submission.public_id}"
+        names = unique_names(file.name for file in submission.files)
+        for file, name in zip(submission.files, names, strict=True):
+            if file.is_withheld:
+                withheld.append(f"{folder}/{name}")
+            else:
+                yield f"{folder}/{name}", submission.created_at, file.size, partial(open_file, file.pk)
+    if withheld:
+        text = "\r\n".join([note, "", *withheld, ""]).encode()
+        yield WITHHELD, now(), len(text), partial(_in_memory, text)
+
+
+def _having_files(rows: Rows) -> Iterator[Submission]:
+    """
+    Yield the submissions that have files, oldest first, with these loaded.
+
+    A batch at a time, each from its own snapshot: gigabytes take hours, for which no transaction should stay open. A
+    file that is deleted meanwhile is missing, and the ZIP says so.
+    """
+    wanted = rows.filter(files_size__gt=0).order_by("pk").defer(*HEAVY_COLUMNS)
+    last: uuid.UUID | None = None
+    while True:
+        with snapshot(settings.EXPORT) as alias:
+            after = wanted.using(alias)
+            batch = load_files((after.filter(pk__gt=last) if last else after)[:SUBMISSIONS_A_FETCH])
+        yield from batch
+        if len(batch) < SUBMISSIONS_A_FETCH:
+            return
+        last = batch[-1].pk
+
+
+def _in_memory(text: bytes) -> IO[bytes]:
+    return io.BytesIO(text)

@@ -1,0 +1,1 @@
+"""Files of forms: as rows with their bytes."""
