@@ -9,7 +9,7 @@ import { askForProof, expectReload, forget, forgetForm, idOf, needsProof, placeO
 import { detailsOf, sendFile } from "./files/posting.js";
 import { addRow } from "./files/rows.js";
 
-const LARGE = 1e6; // bytes; so large a file is not sent only to hear that a proof of work was missing
+const LARGE = 1e6; // bytes; so large a file is not risked without a proof of work
 const CANCELED = "Nothing was sent, because a file was removed. Send the form again when you are ready.";
 const NO_FORM = "Files cannot be sent. Remove them and try again.";
 
@@ -24,7 +24,7 @@ const inputOf = (inputs, field, file) => {
   return named.find((input) => [...input.files].some((one) => isSame(one, file))) || named[0];
 };
 
-/** Writes the files of an input. Its page hears of it as of a choice of the visitor. */
+/** Writes the files of an input. Its page gets the events of a visitor's choice. */
 const setFiles = (input, files) => {
   const transfer = new DataTransfer();
   for (const file of files) transfer.items.add(file);
@@ -37,13 +37,19 @@ const dropRow = (state, place) => {
   state.rows.delete(place);
 };
 
+/** Ends the way of a file that the visitor does not want to send any more. */
+const giveUp = (state, place, entry) => {
+  entry.isTakenOut = true;
+  entry.controller?.abort();
+  dropRow(state, place);
+};
+
 /** Removes the rows of files that the visitor has taken out of their inputs, and the copies of these. */
 const tidy = (form) => {
   const state = states.get(form);
-  for (const [place, { input, file, controller }] of state.rows) {
-    if (!input || [...input.files].some((one) => isSame(one, file))) continue;
-    controller?.abort();
-    dropRow(state, place);
+  for (const [place, entry] of state.rows) {
+    const { input, file } = entry;
+    if (input && ![...input.files].some((one) => isSame(one, file))) giveUp(state, place, entry);
   }
   keepCopies(
     state.formId,
@@ -75,11 +81,9 @@ const rowOf = (state, form, field, file) => {
 
 /** Takes a file out of its input, and stops it when it is on its way. */
 const takeOut = (state, place, entry) => {
-  const { input, file, controller } = entry;
-  entry.isTakenOut = true;
-  controller?.abort();
+  const { input, file } = entry;
   forget([place]);
-  dropRow(state, place);
+  giveUp(state, place, entry);
   if (input)
     setFiles(
       input,
@@ -104,7 +108,7 @@ const sendOne = async (state, place, entry) => {
     proofs: {
       isNeeded: () => needsProof(formId) || file.size > LARGE,
       ask: () => askForProof(formId),
-      make: () => page.solve(query).catch(() => ""),
+      make: () => page.solve(query).catch(() => {}), // then the service says whether it wanted one
     },
     onProgress: (now) => {
       share = now;
@@ -127,8 +131,8 @@ const sendOne = async (state, place, entry) => {
 /**
  * Sends the chosen files, `[[field, file]]`, of a form and puts their ids into `data`.
  *
- * Returns nothing when all have arrived, else an answer like those of the service, for the form to show. `submit` is that
- * of forms.js, to send the form once more by its `button`.
+ * Returns nothing when all have arrived, else an answer like those of the service, for the form to show. `submit` is
+ * that of forms.js, to send the form again by its `button`.
  */
 export const sendFiles = async (page, form, files, data, submit, button) => {
   const state = stateOf(page, form);
@@ -140,12 +144,13 @@ export const sendFiles = async (page, form, files, data, submit, button) => {
   page.say(form); // no message of before
   state.again = () => submit(form, button);
   state.remembered.clear();
-  const list = files.map(([field, file]) => ({ field, file, ...rowOf(state, form, field, file) }));
+  const found = files.map(([field, file]) => ({ field, file, ...rowOf(state, form, field, file) }));
+  const list = [...new Map(found.map((one) => [one.place, one])).values()]; // chosen twice, it is sent once
   for (const place of state.rows.keys()) if (!list.some((one) => one.place === place)) dropRow(state, place);
   expectReload();
   keepCopies(formId, files);
 
-  let details = list.map(({ field, file, entry }) => ({ field, ...check(file, entry.input) }));
+  let details = list.map(({ field, file, entry }) => ({ field, ...check(file, entry.input, files) }));
   details = details.filter(({ code }) => code);
   if (details[0]) return { details };
   for (const { place, entry } of list) {
@@ -187,7 +192,7 @@ export const refill = async (page) => {
   }
 };
 
-/** Calls `act` with the form's state before the page hears of an event of forms.js. */
+/** Calls `act` with the form's state before the page gets an event of forms.js. */
 const on = (name, act) =>
   addEventListener(
     `fieldpost:${name}`,

@@ -243,7 +243,7 @@
     };
     setBusy(true);
     const files = entries.filter(([, value]) => value.name);
-    // Puts the ids of the files into the data, or tells what is wrong; nothing when its code cannot be loaded.
+    // Puts the ids of the files into the data. An answer is a failure; no answer at all, code that cannot be loaded.
     const failure = files[0] && ((await more("files", page, form, files, data, submit, button)) ?? {});
     const known = form[STATE];
     const body = JSON.stringify(data);

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.support.chromium.accessibility import violations
 from tests.support.chromium.visitor import Visitor, no_connection, reply
@@ -15,8 +15,8 @@ FORM = (
     "<button>Send</button></form></main>"
 )
 MANY = FORM.replace('name="cv"', 'name="cv" multiple')
-WORDS = {"name": "CV.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 words"}
-OTHER = {"name": "letter.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 a letter"}
+WORDS: FilePayload = {"name": "CV.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 words"}
+OTHER: FilePayload = {"name": "letter.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 a letter"}
 WAKE = "dispatchEvent(new Event('online'))"
 LINE_IS_DOWN = ["net::ERR", "Failed to load resource"]
 
@@ -43,7 +43,7 @@ def play_uploads(visitor: Visitor, *replies: Callable[[Route], Any]) -> list[str
     return ids
 
 
-def choose(page: Page, *files: dict[str, Any]) -> None:
+def choose(page: Page, *files: FilePayload) -> None:
     page.locator("[name=cv]").set_input_files(list(files))
 
 
@@ -141,12 +141,13 @@ def test_refused_file__has_the_services_words_at_its_input(visitor: Visitor, cod
     ("attributes", "file", "words"),
     [
         ("", {**WORDS, "buffer": b""}, "“CV.pdf” is empty."),
-        ('data-max-bytes="10"', WORDS, "“CV.pdf” is too large: at most 0 MB can be sent."),
+        ('data-max-bytes="10"', WORDS, "“CV.pdf” is too large: at most 10 bytes can be sent."),
+        ('multiple data-max-files="0"', WORDS, "At most 0 can be sent here. Remove a file."),
         ('accept=".doc, image/*"', WORDS, "“CV.pdf” cannot be sent here. Accepted: .doc, image/*."),
     ],
 )
 def test_file_that_the_page_does_not_take__is_not_sent(
-    visitor: Visitor, attributes: str, file: dict[str, Any], words: str
+    visitor: Visitor, attributes: str, file: FilePayload, words: str
 ) -> None:
     ids = play_uploads(visitor)
     page = visitor.open(FORM.replace('name="cv"', f'name="cv" {attributes}'))
@@ -243,7 +244,7 @@ def test_id_that_cannot_be_used_any_more__is_made_anew_once(visitor: Visitor) ->
     send(visitor)
     expect(page.locator("[data-fieldpost-field-error]")).to_have_text("CV: send the file again.")
     assert ids == ["upl_1", "upl_2"]
-    assert page.evaluate("errors.length") == 2, "the page does not hear of what is repaired by itself"
+    assert page.evaluate("errors.length") == 2, "the page gets no event for a repaired failure"
 
 
 def test_reload__brings_the_files_back__and_those_that_arrived_are_not_sent_again(visitor: Visitor) -> None:

@@ -43,18 +43,19 @@ export const keepCopies = (formId, files) =>
   use(async (store) => {
     let room = MOST;
     const copies = new Map();
-    for (const [field, file] of files) {
+    for (const [order, [field, file]] of files.entries()) {
       room -= file.size;
       const key = keyOf(placeOf(formId, field, file));
-      if (room >= 0) copies.set(key, { key, tab, formId, field, file, at: Date.now() });
+      if (room >= 0) copies.set(key, { key, tab, formId, field, file, order, at: Date.now() });
     }
     await removeIf(store, (copy) => copy.tab === tab && copy.formId === formId && !copies.has(copy.key));
     const present = await finished(store.getAllKeys());
     for (const copy of copies.values()) if (!present.includes(copy.key)) store.put(copy);
   });
 
-/** Returns `[{formId, field, file}]` of this tab. */
+/** Returns `[{formId, field, file}]` of this tab, as they were chosen. */
 export const copiesOfTab = async () => {
   const copies = await use((store) => finished(store.getAll()));
-  return (copies || []).filter((copy) => copy.tab === tab && Date.now() - copy.at < KEPT);
+  const mine = (copies || []).filter((copy) => copy.tab === tab && Date.now() - copy.at < KEPT);
+  return mine.sort((one, other) => one.order - other.order);
 };

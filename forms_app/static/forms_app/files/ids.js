@@ -1,7 +1,7 @@
 /*
- * The ids of files that have arrived, so that none is sent twice: in the tab's own storage, which a reload leaves and a
- * closed tab takes along. `{tab, ids: {place: [id, time]}, proven: [form ids]}`; a place is `[form id, field, name, size,
- * lastModified]` as JSON.
+ * The ids of files that have arrived, so that none is sent twice: in the tab's own storage, which a reload leaves and
+ * a closed tab takes along. `{tab, ids: {place: [id, time]}, proven: [form ids]}`; a place is `[form id, field, name,
+ * size, lastModified]` as JSON.
  */
 export const STORE = `fieldpost:${new URL(".", import.meta.url)}`; // that of forms.js
 const KEPT = 7 * 864e5; // milliseconds; the service keeps a file as long
@@ -33,7 +33,7 @@ export const remember = (place, id) => {
   known.ids[place] = [id, Date.now()];
   save();
 };
-/** Makes the next load of the page look for what was chosen here. */
+/** Makes the next load of the page look for copies. */
 export const expectReload = save;
 export const forget = (places) => {
   for (const place of places) delete known.ids[place];

@@ -27,7 +27,10 @@ const post = (url, body, onProgress, signal) =>
       try {
         answer = JSON.parse(request.responseText);
       } catch {} // a proxy's page, or nothing
-      done({ ...answer, status: request.status, wait: request.getResponseHeader("Retry-After") * 1e3 });
+      const { status } = request;
+      // Only where it is expected: the console reports the question about a header that is not there to be read.
+      const wait = /429|503/.test(status) && request.getResponseHeader("Retry-After") * 1e3;
+      done({ ...answer, status, wait });
     };
     signal.addEventListener("abort", abort);
     watch();
@@ -62,17 +65,16 @@ export const sendFile = async (url, field, file, { signal, proofs, onProgress, o
   for (let tries = 0; ; tries++) {
     const body = new FormData();
     body.append("field", field);
-    const isProven = proofs.isNeeded(file);
-    if (isProven) body.append("_altcha", await proofs.make());
+    const proof = proofs.isNeeded() && (await proofs.make());
+    if (proof) body.append("_altcha", proof);
     body.append("file", file); // last: the service knows the rest before the bytes come
     if (signal.aborted) return {};
     const answer = await post(url, body, onProgress, signal);
     if (signal.aborted) return {};
     if (answer.data?.id) return { id: answer.data.id };
     const [{ code, message } = {}] = detailsOf(answer);
-    if (code === "proof_of_work_required" && !isProven) {
+    if (code === "proof_of_work_required" && !proof && tries < PAUSES.length) {
       proofs.ask();
-      tries--; // nothing failed
       continue;
     }
     const { status } = answer;

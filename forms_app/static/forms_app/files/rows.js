@@ -8,7 +8,7 @@ const adopt = adopter(`
   [${LIST}][${LIST}] { display: block; width: auto; margin: 0.5em 0 }
   [${ROW}][${ROW}] { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25em 0.75em; margin: 0.25em 0 }
   [${ROW}][${ROW}] :is(span, bdi) { display: inline; overflow-wrap: anywhere; min-width: 0 }
-  [${ROW}][${ROW}] progress { display: inline-block; flex: 0 1 12em; width: 12em; min-width: 4em; height: 1em; margin: 0 }
+  [${ROW}][${ROW}] progress { display: inline-block; flex: 0 1 12em; width: 12em; height: 1em; margin: 0 }
   [${ROW}][${ROW}] button { display: inline-block; width: auto; min-height: 24px; margin: 0 }
   [${ROW}][${ROW}] [hidden] { display: none }
 `);
@@ -39,7 +39,7 @@ export const addRow = (form, input, file, add) => {
   const list = listOf(form, input, add);
   const row = make("div", list);
   row.setAttribute(ROW, "");
-  const status = make("span", row); // told when its words change, not at each percent
+  const status = make("span", row); // read out when its words change, not at each percent
   status.setAttribute("role", "status");
   make("bdi", status, file.name);
   const state = make("span", status);
