@@ -23,7 +23,8 @@ HASH_DIGITS = 12
 LOADED: dict[str, tuple[str, ...]] = {  # name of a source -> those that it loads when a page needs them
     "forms.proof.js": (),
     "forms.debug.js": (),
-    "forms.more.js": ("forms.proof.js", "forms.debug.js"),
+    "forms.files.js": (),
+    "forms.more.js": ("forms.proof.js", "forms.debug.js", "forms.files.js"),
     "forms.js": ("forms.more.js",),
 }
 

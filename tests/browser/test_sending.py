@@ -89,15 +89,6 @@ def test_inputs_named_like_a_forms_own_properties__do_no_harm(visitor: Visitor, 
     assert visitor.stored() == [dict.fromkeys(names.split(), "v")]
 
 
-def test_chosen_file__is_refused_before_anything_is_sent(visitor: Visitor) -> None:
-    page = visitor.open('<form><input name="a" value="1"><input type="file" name="cv"><button>Go</button></form>')
-    page.locator("[name=cv]").set_input_files({"name": "cv.txt", "mimeType": "text/plain", "buffer": b"me"})
-    page.locator("button").click()
-    expect(page.locator("[data-fieldpost-field-error]")).to_contain_text("Files cannot be sent")
-    expect(page.locator("[name=cv]")).to_be_focused()
-    assert visitor.stored() == []
-
-
 def test_ignored_and_dialog_forms__are_left_to_the_browser(visitor: Visitor) -> None:
     page = visitor.open(
         '<form data-fieldpost-ignore action="/thanks"><input name="a"><button id="own">Go</button></form>'

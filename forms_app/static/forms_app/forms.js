@@ -21,7 +21,6 @@
   const LATER = 6e4; // milliseconds until the store is tried again while the page stays
   const QUEUED = "This could not be sent yet. It is saved and will be sent by itself.";
   const FAILED = "This could not be sent. Please try again.";
-  const NO_FILES = "Files cannot be sent. Remove them and try again.";
   // Forms that fetch something for the page. A form that wants to be sent anyway has its own data-form-id.
   const SEARCHES = "search,[role=search],form[hx-get]";
   const underWay = new Set(); // ids that are being sent, or that a form of this page waits for
@@ -205,6 +204,8 @@
     if (!isChanged && (redirect || /"_next"|"redirect/.test(item.body))) await more("leave", redirect, item.body);
   };
 
+  const page = [load, setting, controls, add, say]; // for further files
+
   // A submit ---------------------------------------------------------------------------------------------------------
   /** Sends an item and shows the result. When it has to wait, goes on later, with the values of the form by then. */
   const deliver = async (form, item, before) => {
@@ -228,8 +229,6 @@
   const submit = async (form, button) => {
     if (call(form, "hasAttribute", "aria-busy")) return; // a double click
     const entries = entriesOf(form);
-    const details = entries.filter(([, value]) => value.name).map(([field]) => ({ field, message: NO_FILES }));
-    if (details[0]) return finish(form, { details });
     if (button?.name && button.type === "submit") entries.push([button.name, button.value]);
     const data = Object.create(null);
     for (const [name, value] of entries)
@@ -237,6 +236,15 @@
     const webhook = setting(form, "webhook-url");
     if (webhook) data._webhook = webhook;
     if (!emit(form, "submit", { data })) return;
+    const buttons = [...controls(form), button].filter((one) => one?.type === "submit" && !one.disabled);
+    const setBusy = (is) => {
+      call(form, is ? "setAttribute" : "removeAttribute", "aria-busy", is);
+      for (const one of buttons) one.disabled = is;
+    };
+    setBusy(true);
+    const files = entries.filter(([, value]) => value.name);
+    // Puts the ids of the files into the data. An answer is a failure; no answer at all, code that cannot be loaded.
+    const failure = files[0] && ((await more("files", page, form, files, data, submit, button)) ?? {});
     const known = form[STATE];
     const body = JSON.stringify(data);
     // Pressed again after a failure, it is the same fill and the same item, maybe with its proof of work.
@@ -247,15 +255,9 @@
       known.text = body;
       known.item = { id: newId(), url: url.href, key, body, at: Date.now() };
     }
-    const { item } = known;
-    if (underWay.has(item.id)) return item.wake();
-    const buttons = [...controls(form), button].filter((one) => one?.type === "submit" && !one.disabled);
-    const setBusy = (is) => {
-      call(form, is ? "setAttribute" : "removeAttribute", "aria-busy", is);
-      for (const one of buttons) one.disabled = is;
-    };
-    setBusy(true);
-    await deliver(form, item);
+    if (failure) await finish(form, failure);
+    else if (underWay.has(known.item.id)) known.item.wake();
+    else await deliver(form, known.item);
     setBusy(false);
   };
   // Webflow writes method="get" on all of its forms, and sends them by a script.
@@ -310,4 +312,7 @@
   if (/^[^_]+_[^_]+ |localhost$/.test(`${key} ${location.hostname}`) || "debug" in script.dataset)
     more("explain", load, script);
   flush();
+  try {
+    if (sessionStorage[STORE]) more("refill", page); // the page was reloaded before its files were taken
+  } catch {} // forbidden
 })();

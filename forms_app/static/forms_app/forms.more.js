@@ -1,6 +1,6 @@
 /*
- * What few pages need of forms.js, which loads it when it meets such a page (docs/adr/0055). PROOF_FILE, DEBUG_FILE and
- * their hashes are filled in by the build, so that a page that pins forms.js has pinned these, too.
+ * What few pages need of forms.js, which loads it when it meets such a page (docs/adr/0055). PROOF_FILE, DEBUG_FILE,
+ * FILES_FILE and their hashes are filled in by the build, so that a page that pins forms.js has pinned these, too.
  */
 import { reveal } from "./more/appearance.js";
 import { empty } from "./more/controlled.js";
@@ -15,13 +15,31 @@ export const finish = (message, inputs) => {
   if (inputs) empty(inputs);
 };
 
-/** Returns, as `body`, the item's body with a solution of a fresh challenge for its form. */
-export const prove = async (load, { url, body }) => {
-  const { search } = new URL(url);
+/** Returns the solution of a fresh challenge for the form that a query (`?formId=…`) names. */
+const solve = async (load, search) => {
   await load(PROOF_FILE, PROOF_INTEGRITY);
   const home = [...document.querySelectorAll(`link[href*="${PROOF_FILE}"]`)].find((link) => link.solve);
-  const solution = await home.solve(new URL(`f/challenge${search}`, import.meta.url));
-  return { body: JSON.stringify({ ...JSON.parse(body), _altcha: solution }) };
+  return home.solve(new URL(`f/challenge${search}`, import.meta.url));
+};
+
+/** Returns, as `body`, the item's body with a solution of a fresh challenge for its form. */
+export const prove = async (load, { url, body }) => ({
+  body: JSON.stringify({ ...JSON.parse(body), _altcha: await solve(load, new URL(url).search) }),
+});
+
+const loadFiles = async ([load, setting, controls, add, say]) => ({
+  module: await load(FILES_FILE, FILES_INTEGRITY),
+  page: { setting, controls, add, say, solve: (search) => solve(load, search) },
+});
+/** Sends the chosen files of a form. Returns 0, or what is wrong, or nothing when the code cannot be loaded. */
+export const files = async (tools, ...values) => {
+  const { module, page } = await loadFiles(tools);
+  return module.sendFiles && ((await module.sendFiles(page, ...values)) || 0);
+};
+/** Puts the files back that were chosen before a reload. */
+export const refill = async (tools) => {
+  const { module, page } = await loadFiles(tools);
+  await module.refill?.(page);
 };
 
 let isExplained = false;

@@ -14,7 +14,7 @@ from tests.services.processes import ROOT
 
 pytestmark = pytest.mark.on_sqlite  # about a file, not rows
 
-NAMES = ["forms.js", "forms.more.js", "forms.proof.js", "forms.debug.js"]
+NAMES = ["forms.js", "forms.more.js", "forms.files.js", "forms.proof.js", "forms.debug.js"]
 MAX_GZIPPED = 3 * 1024  # bytes
 
 

@@ -1,4 +1,6 @@
 /* Messages that a theme hides, or that have nearly the color of their background. */
+import { adopter } from "./sheets.js";
+
 const READABLE = 4.5; // contrast of normal text (WCAG 2.2, 1.4.3)
 const SHOWN = "data-fieldpost-shown";
 const TONE = "data-fieldpost-tone";
@@ -10,15 +12,7 @@ const RULES = [
   important(`[${TONE}="dark"]`, "color: #000"),
   important(`[${TONE}="light"]`, "color: #fff"),
 ].join("\n");
-const sheeted = new WeakSet(); // documents and shadow roots that have the rules
-
-const adopt = (root) => {
-  if (sheeted.has(root)) return;
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(RULES);
-  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
-  sheeted.add(root);
-};
+const adopt = adopter(RULES);
 
 const parentOf = (node) => node.parentElement || node.getRootNode().host;
 
