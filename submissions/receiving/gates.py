@@ -36,6 +36,7 @@ from config.text import clean_text
 from forms_app.models import Form
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
+from submissions.models import Submission
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.insert import Stored, TooManyHeld, find_earlier, store
 from submissions.receiving.key_and_form import Owner, SubmitForm
@@ -56,7 +57,8 @@ class Candidate:
     A post that becomes a submission if it passes every gate. A gate that learns something returns a new Candidate.
 
     `usage`: the organization's hour, once counted. `is_reserved`: counted there, to be given back unless it is stored
-    and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it.
+    and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it. `is_human`:
+    it has passed the form's captcha or proof of work.
     """
 
     post: Post
@@ -65,6 +67,7 @@ class Candidate:
     is_reserved: bool = False
     waits: bool = False
     doubts: tuple[str, ...] = ()
+    is_human: bool = False
 
     @property
     def is_from_page(self) -> bool:
@@ -273,17 +276,27 @@ def require_values(candidate: Candidate) -> Candidate:
 
 def require_human(candidate: Candidate) -> Candidate:
     """Refuse a browser submission without the proofs that the form requires: captcha, proof of work (400)."""
-    protection, post = candidate.own_form().spam_protection, candidate.post
-    if not candidate.is_from_page:
+    if candidate.is_from_page:
+        return _check_human(candidate)
+    try:  # a server may pass a visitor's proofs on, and need not
+        return _check_human(candidate) if candidate.post.intake.proofs else candidate
+    except ApiError:
         return candidate
+
+
+def _check_human(candidate: Candidate) -> Candidate:
+    protection, post = candidate.own_form().spam_protection, candidate.post
+    is_human = False
     if protection.captcha and protection.captcha_secret:
         doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
         candidate = dataclasses.replace(candidate, doubts=doubts)
+        is_human = not doubts
     if protection.proof_of_work:
         form = candidate.own_form().id
         again = f"{form} {post.idempotency_key}" if post.idempotency_key else ""
         proof_of_work.require_proof(post.intake.proofs, purposes=(encode_id(Prefix.FORM, form), ""), used_by=again)
-    return candidate
+        is_human = True
+    return dataclasses.replace(candidate, is_human=is_human)
 
 
 FORM_GATES: tuple[Gate, ...] = (require_room, require_published, require_values, require_human)
@@ -310,15 +323,19 @@ def accept(candidate: Candidate) -> Stored:
     reasons += candidate.doubts
     if reasons and candidate.is_from_page:
         limit_spam(post.request)
+    intake = post.intake
+    if candidate.is_human:
+        intake = dataclasses.replace(intake, controls=intake.controls | {Submission.HUMAN: "passed"})
     try:
         return store(
             form,
-            post.intake,
+            intake,
             request_meta(post.request),
             spam_reasons=reasons,
             key=post.idempotency_key,
             raw_body=post.raw_body,
             most_held=HELD_HOURS * candidate.owner.hourly_limit if candidate.waits and not reasons else None,
+            unconfirmed=form.confirmation and not reasons and not candidate.owner.is_member,
         )
     except TooManyHeld:
         assert candidate.usage  # noqa: S101 - nothing waits before it was counted
