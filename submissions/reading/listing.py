@@ -102,7 +102,7 @@ class Scope:
         if self.held in HELD_AS:
             return rows.filter(held=HELD_AS[self.held])
         # By their ids, which a small index has: testing `held` would read each row of a far page.
-        unconfirmed = Submission.objects.using(rows.db).filter(organization=self.organization_id, held=UNCONFIRMED)
+        unconfirmed = Submission.objects.filter(organization=self.organization_id, held=UNCONFIRMED)
         return rows.exclude(pk__in=unconfirmed.values("pk"))
 
     def rows(self) -> SubmissionQuerySet:

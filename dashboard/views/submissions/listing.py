@@ -104,7 +104,10 @@ def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
         },
     ]
     if found.unconfirmed or has_unconfirmed(whole):
-        label, query = pgettext("a tab of submissions", "Unconfirmed"), filters.query(spam="", unread="", unconfirmed="on")
+        label, query = (
+            pgettext("a tab of submissions", "Unconfirmed"),
+            filters.query(spam="", unread="", unconfirmed="on"),
+        )
         tabs.insert(2, {"label": label, "query": query, "is_current": found.unconfirmed})
     return tabs
 
