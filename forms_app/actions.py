@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
@@ -14,6 +14,7 @@ from config.api.errors import Conflict, invalid
 from config.times import now
 from forms_app.models import Form
 from forms_app.outsiders.recipients import standings
+from forms_app.replies import refuse_answers
 from forms_app.spam_protection import SpamProtection
 from keys.audit import record_event
 from keys.models import Organization
@@ -36,6 +37,7 @@ _PAGE = ("description", "button_label", "return_url")
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
     ("notification_recipients",): "form.recipients_changed",
+    ("reply", "confirmation"): "form.replies_changed",
     _PAGE: "form.page_changed",
     (*_PAGE, "language"): "form.page_changed",
 }
@@ -61,6 +63,8 @@ class FormValues(TypedDict, total=False):
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]
+    reply: dict[str, Any] | None
+    confirmation: bool
 
 
 def create_form(
@@ -71,7 +75,12 @@ def create_form(
     copy_of: str = "",
     **values: Unpack[FormValues],
 ) -> Form:
-    """Create a form, by default as a draft. `copy_of`: the name of the form that it copies, for the audit trail."""
+    """
+    Create a form, by default as a draft. `copy_of`: the name of the form that it copies, for the audit trail.
+
+    Raises ValidationFailed for answers that the form cannot give.
+    """
+    _refuse_answers(Form(organization=organization, **values), values)
     moment = now()
     times = {"created_at": moment, "updated_at": moment}
     if status == STATES.PUBLISHED:
@@ -118,7 +127,8 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
     """
     Change the given columns.
 
-    Raises Conflict for an archived form, ValidationFailed for a required field on the default form.
+    Raises Conflict for an archived form, ValidationFailed for a required field on the default form and for answers that
+    the form cannot give.
     """
     with transaction.atomic():
         form = Form.objects.select_for_update().get(pk=form.pk)
@@ -131,6 +141,7 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
         before = _recorded(form, values)
         for name, value in values.items():
             setattr(form, name, value)
+        _refuse_answers(form, values)
         form.updated_at = now()
         form.save(update_fields=[*values, "updated_at"])
         found = changes(before, _recorded(form, values))
@@ -138,6 +149,16 @@ def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
             action = _CHANGES.get(tuple(values), "form.changed")
             record_event(organization=form.organization, action=action, subject=str(form), changes=found)
     return form
+
+
+def _refuse_answers(form: Form, changed: Collection[str]) -> None:
+    refuse_answers(
+        reply=form.reply,
+        confirmation=form.confirmation,
+        fields=form.fields,
+        protection=SpamProtection.of(form.spam_protection),
+        changed=changed,
+    )
 
 
 def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:

@@ -76,6 +76,10 @@ class Form(models.Model):
     notification_recipients = models.JSONField(
         default=list, db_default=[], blank=True, help_text="Addresses mailed per submission."
     )
+    reply = models.JSONField(null=True, blank=True, help_text="See Reply; empty: it was never set.")
+    confirmation = models.BooleanField(
+        default=False, db_default=False, help_text="Whether submitters confirm their address first."
+    )
     created_at = models.DateTimeField(default=now, db_default=Now())
     updated_at = models.DateTimeField(default=now, db_default=Now())
     published_at = models.DateTimeField(null=True, blank=True)
@@ -147,6 +151,26 @@ class Recipient(models.Model):
 
     def __str__(self) -> str:
         return f"{self.email} of {self.form_id}"
+
+
+class OptOut(models.Model):
+    """
+    A mailbox that wants no more mails about what it submitted to an organization: no replies, no confirmations.
+
+    `email`: as `forms_app.outsiders.addresses.mailbox_of` returns it.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    email = models.EmailField(max_length=254)
+    created_at = models.DateTimeField(default=now, db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "email"], name="opt_out_once_per_organization"),
+        ]
+
+    def __str__(self) -> str:
+        return self.email
 
 
 class FormReport(models.Model):

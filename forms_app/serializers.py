@@ -32,6 +32,7 @@ from forms_app.file_fields.entries import ENTRY, MAX_ACCEPT, MAX_ENTRY, InvalidE
 from forms_app.formats import is_web_address
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
 from forms_app.origins import InvalidOrigin, parse_origin_pattern
+from forms_app.replies import MAX_SUBJECT, MAX_TEXT
 
 MAX_ORIGINS = 50
 MAX_OPTIONS = 200
@@ -173,6 +174,31 @@ def web_address_or_blank(url: str | None) -> str:
     return url or ""
 
 
+REPLY_TEXTS = {
+    "enabled": "Whether it is sent.",
+    "subject": "One line. May hold placeholders such as `{{ data.topic }}`.",
+    "text": "Plain text, with the same placeholders.",
+}
+
+
+class ReplySerializer(StrictSerializer):
+    """The mail that answers each submitter."""
+
+    schema_name = "NewFormReply"
+    texts = REPLY_TEXTS
+    enabled = FlagField()
+    subject = TextField(max_length=MAX_SUBJECT)
+    text = TextField(max_length=MAX_TEXT)
+
+    def validate_subject(self, subject: str) -> str:
+        """Return the subject in one line."""
+        return " ".join(subject.split())
+
+    def validate_text(self, text: str) -> str:
+        """Return the text with plain line breaks, which browsers send as two characters."""
+        return text.replace("\r\n", "\n")
+
+
 class NamesFields(serializers.Serializer[Any]):
     """Names the attribute `fields_` `fields` in JSON; as an attribute, `fields` belongs to DRF."""
 
@@ -198,6 +224,8 @@ class FormChanges(NamesFields, StrictSerializer):
         "redirectUrl": "Where a visitor goes after submitting: an http or https URL. Empty or null: a thank-you page.",
         "successMessage": "The text after submitting. Empty or null: a standard text.",
         "retentionDays": "After how many days submissions are deleted; null for never.",
+        "reply": "The mail that answers each submitter; null for none. Needs an Email field and a human check.",
+        "confirmation": "Whether submitters confirm their address first. Needs an Email field and a human check.",
     }
     name = NameField(required=False)
     # `max_length` instead of a check in a method, which would validate eighty thousand fields before it counts them.
@@ -213,6 +241,8 @@ class FormChanges(NamesFields, StrictSerializer):
     retentionDays = WholeNumberField(
         min_value=1, max_value=MAX_RETENTION_DAYS, source="retention_days", required=False, allow_null=True
     )
+    reply = ReplySerializer(required=False, allow_null=True)
+    confirmation = FlagField(required=False)
 
     def validate_fields(self, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the fields, each with a unique name."""
@@ -237,6 +267,10 @@ class FormChanges(NamesFields, StrictSerializer):
     def validate_successMessage(self, message: str | None) -> str:
         """Return the message; null clears it."""
         return message or ""
+
+    def validate_reply(self, reply: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the reply as it is stored."""
+        return None if reply is None else dict(reply)
 
 
 class PageChanges(StrictSerializer):
@@ -282,6 +316,16 @@ class FormFieldRecord(serializers.Serializer[Any]):
     maxBytes = serializers.IntegerField()
 
 
+class FormReplyRecord(serializers.Serializer[Any]):
+    """The mail that answers each submitter of a form."""
+
+    schema_name = "FormReply"
+    texts = REPLY_TEXTS
+    enabled = serializers.BooleanField()
+    subject = serializers.CharField()
+    text = serializers.CharField()
+
+
 @extend_schema_field(FormFieldRecord(many=True))
 class FieldsField(serializers.JSONField):
     """Field definitions, as stored."""
@@ -300,6 +344,8 @@ class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
         "redirectUrl": "Where a visitor goes after submitting; empty for a thank-you page.",
         "successMessage": "The text after submitting; empty for a standard text.",
         "retentionDays": "After how many days submissions are deleted; null for never.",
+        "reply": "The mail that answers each submitter; null until it is set.",
+        "confirmation": "Whether submitters confirm their address before a submission is delivered.",
         "submissionCount": "How many submissions it has, without spam.",
         "url": "The address of its page, and of plain HTML posts.",
         "createdAt": "When it was created.",
@@ -313,6 +359,8 @@ class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
     redirectUrl = serializers.CharField(source="redirect_url")
     successMessage = serializers.CharField(source="success_message")
     retentionDays = serializers.IntegerField(source="retention_days", allow_null=True)
+    reply = FormReplyRecord(allow_null=True)
+    confirmation = serializers.BooleanField()
     submissionCount = serializers.IntegerField(source="submission_count")
     url = serializers.URLField()
     createdAt = TimeField(source="created_at")
@@ -323,5 +371,5 @@ class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
         model = Form
         fields = (
             "id", "name", "status", "isDefault", "fields_", "allowedOrigins", "redirectUrl", "successMessage",
-            "retentionDays", "submissionCount", "url", "createdAt", "updatedAt", "publishedAt",
+            "retentionDays", "reply", "confirmation", "submissionCount", "url", "createdAt", "updatedAt", "publishedAt",
         )  # fmt: skip

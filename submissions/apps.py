@@ -11,6 +11,7 @@ class SubmissionsConfig(AppConfig):
         from forms_app.submission_count import answer_submission_count
         from submissions.files.removal import purge_files
         from submissions.lifecycle.closing import finish_all_deleting
+        from submissions.lifecycle.confirmation import purge_unconfirmed
         from submissions.lifecycle.erasure import finish_all_erasing
         from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
         from submissions.lifecycle.unverified import purge_unverified
@@ -22,4 +23,5 @@ class SubmissionsConfig(AppConfig):
         answer_submission_count(stored_count_of_form)
         register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)
         register_clean_up(count_unknown, purge_usage, finish_all_deleting, purge_unverified)
+        register_clean_up(purge_unconfirmed)
         register_clean_up(purge_files)  # after all that deletes submissions and forms

@@ -1,4 +1,4 @@
-"""Submissions, their files, idempotency keys, tallies by form and hour, and refusals."""
+"""Submissions, their files, mails to their submitters, idempotency keys, tallies by form and hour, and refusals."""
 
 import datetime as dt
 import uuid
@@ -32,6 +32,10 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         """With a value that holds this text, whatever its case."""
         return self.filter(search_text__contains=fold(text))
 
+    def confirmed(self) -> "SubmissionQuerySet":
+        """Without those that are held until their submitter confirms the address."""
+        return self.exclude(held=Submission.Held.CONFIRMATION)
+
     def unread(self) -> "SubmissionQuerySet":
         """Not opened by any member yet. Spam is never unread."""
         return self.filter(is_read=False, spam=False)
@@ -64,16 +68,20 @@ class Submission(models.Model):
         NOTHING = "", "Not counted yet"
         KEPT = "kept", "Kept"
         SPAM = "spam", "Spam"
+        HELD = "held", "Received only, until it is confirmed"
 
     class Held(models.TextChoices):
         """Why a stored submission is not dispatched yet. It is never spam, and `dispatched_at` is set."""
 
         NOT = "", "Not held"
         QUOTA = "quota", "Until the organization's hour has room"
+        CONFIRMATION = "confirmation", "Until its submitter confirms the address"
 
     # Names in `controls` that are no control fields, which no client can write.
     REQUEST_ID = "request_id"  # the X-Request-Id
     TEST = "test"  # sent from the dashboard to try the form
+    HUMAN = "human"  # it passed a human check
+    CONFIRM = "confirm"  # its submitter has to confirm the address
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # Without a constraint: the form's is enough, and a second one would cost every INSERT a row lock.
@@ -120,6 +128,9 @@ class Submission(models.Model):
                 fields=["organization", "id"], condition=models.Q(held="quota"), name="submission_held_for_quota"
             ),
             models.Index(
+                fields=["organization", "id"], condition=models.Q(held="confirmation"), name="submission_unconfirmed"
+            ),
+            models.Index(
                 fields=["organization", "position"],
                 condition=models.Q(position__isnull=False),
                 name="submission_reading_order",
@@ -145,7 +156,7 @@ class Submission(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                name="submission_counted_as_is_known", condition=models.Q(counted_as__in=["", "kept", "spam"])
+                name="submission_counted_as_is_valid", condition=models.Q(counted_as__in=["", "kept", "spam", "held"])
             ),
             models.CheckConstraint(
                 name="submission_dispatched_is_counted",
@@ -165,6 +176,11 @@ class Submission(models.Model):
     def is_test(self) -> bool:
         """Whether a member sent it from the dashboard to try the form."""
         return self.TEST in self.controls
+
+    @property
+    def awaits_confirmation(self) -> bool:
+        """Whether it is held until its submitter confirms the address."""
+        return self.held == self.Held.CONFIRMATION
 
     @cached_property
     def files(self) -> "list[StoredFile]":
@@ -270,6 +286,85 @@ class StoredFile(models.Model):
     def is_withheld(self) -> bool:
         """Whether nobody gets its bytes: it is infected, or not scanned yet."""
         return self.scan in (self.Scan.PENDING, self.Scan.INFECTED)
+
+
+class Consent(models.Model):
+    """
+    The record of a question for confirmation: the text shown, the times, the addresses (docs/adr/0092).
+
+    Made when a submission is held for confirmation, and deleted with it. `asked_at` is empty if no mail went.
+    """
+
+    submission = models.OneToOneField(Submission, primary_key=True, on_delete=models.CASCADE, related_name="+")
+    held_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+    email = models.CharField(max_length=254, blank=True, default="", db_default="")
+    digest = models.CharField(
+        max_length=64, null=True, blank=True, unique=True, editable=False, help_text="SHA-256 of the link's token."
+    )
+    text = models.TextField(blank=True, default="", db_default="", help_text="As the mail and the page show it.")
+    text_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
+    asked_at = models.DateTimeField(null=True, blank=True)
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    confirmed_from = models.CharField(
+        max_length=45, blank=True, default="", db_default="", help_text="The IP address of the confirmation."
+    )
+
+    def __str__(self) -> str:
+        return f"{self.submission_id} {self.email}"
+
+
+class SubmitterMail(models.Model):
+    """
+    A mail to the submitter that a submission causes: wanted, then queued or not, and why not.
+
+    It outlives its submission, so that deleting one makes no room under the caps. `mailbox` is a keyed hash.
+    """
+
+    class Kind(models.TextChoices):
+        """What the mail is for."""
+
+        REPLY = "reply", "Reply"
+        CONFIRMATION = "confirmation", "Question for confirmation"
+
+    class Refusal(models.TextChoices):
+        """Why no mail went."""
+
+        NO = "", "It went"
+        NO_ADDRESS = "no_address", "No address was given"
+        BAD_ADDRESS = "bad_address", "The value is not one address"
+        PROGRAM = "program", "The address is that of a program, or our own"
+        NO_CHECK = "no_check", "It came without a human check"
+        OPTED_OUT = "opted_out", "The address wants no more mails of the organization"
+        OFF = "off", "The reply was turned off"
+        SPAM = "spam", "It was marked as spam"
+        FORM_AND_ADDRESS = "form_address", "Over the cap of a form and address"
+        ORGANIZATION_AND_ADDRESS = "org_address", "Over the cap of an organization and address"
+        FORM = "form", "Over the cap of a form"
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    form = models.ForeignKey(Form, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
+    submission = models.ForeignKey(
+        Submission, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    kind = models.CharField(max_length=12, choices=Kind)
+    mailbox = models.CharField(max_length=64, blank=True, default="", db_default="")
+    refusal = models.CharField(max_length=12, choices=Refusal, blank=True, default="", db_default="")
+    created_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+    decided_at = models.DateTimeField(null=True, blank=True, help_text="When the mail was queued, or refused.")
+
+    class Meta:
+        constraints = [
+            # NULLs are distinct: those of deleted submissions are many.
+            models.UniqueConstraint(fields=["submission", "kind"], name="submitter_mail_once_per_submission_and_kind"),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(decided_at=None), name="submitter_mail_undecided"),
+            models.Index(fields=["organization", "mailbox", "decided_at"], name="submitter_mail_by_mailbox"),
+            models.Index(fields=["form", "decided_at"], name="submitter_mail_by_form"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.submission_id}"
 
 
 class ReadingPosition(models.Model):

@@ -69,7 +69,10 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
         "files": "The files of its File fields; empty without any.",
         "spam": "Whether it was taken for spam, or marked as such. Spam is not delivered.",
         "spamReasons": "Why it was taken for spam.",
-        "held": "Why it is not delivered yet: `quota`, as the hour of the plan is used up. Null: it is not held.",
+        "held": (
+            "Why it is not delivered yet: `quota`, as the hour of the plan is used up, or `confirmation`, until its "
+            "submitter confirms the address. Null: it is not held."
+        ),
         "meta": "About the request.",
         "createdAt": "When it was accepted.",
     }
@@ -78,7 +81,7 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
     data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # hides .data, unused here
     files = FileRecord(many=True)
     spamReasons = serializers.ListField(child=serializers.CharField(), source="spam_reasons")
-    held = serializers.ChoiceField([Submission.Held.QUOTA.value], allow_null=True)
+    held = serializers.ChoiceField([Submission.Held.QUOTA.value, Submission.Held.CONFIRMATION.value], allow_null=True)
     meta = MetaRecord()
     createdAt = TimeField(source="created_at")
 

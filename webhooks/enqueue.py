@@ -115,15 +115,17 @@ def enqueue_mail(
     organization_id: uuid.UUID | None = None,
     account_id: uuid.UUID | None = None,
     expires_at: dt.datetime | None = None,
+    key: str | None = None,
 ) -> Delivery:
     """
     Store a mail of a secret event, encrypted, and its delivery, due now; wake the deliverer after the commit.
 
-    After `expires_at` it is canceled instead of sent.
+    After `expires_at` it is canceled instead of sent. `key`: unique, to find the delivery by.
     """
     with transaction.atomic():
         message = Message.objects.create(event=event.name, secret=event.write(mail), expires_at=expires_at)
-        delivery = mail_target(to).delivery(message, organization_id, account_id=account_id, priority=event.priority)
+        values = {"account_id": account_id, "priority": event.priority, "key": key}
+        delivery = mail_target(to).delivery(message, organization_id, **values)
         delivery.save(force_insert=True)
         transaction.on_commit(lambda: nudge(DELIVER))
     return delivery

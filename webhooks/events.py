@@ -75,7 +75,19 @@ RECIPIENT_ASKED = Event(
     "recipient.asked", gettext_lazy("Asked to confirm"), write=rendered_message, is_secret=True, priority=10
 )
 
-_MAILS = (WEBHOOK_DISABLED, NOTICE, ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION, RECIPIENT_ASKED)
+# Secret, so that nothing keeps a submitter's mail after it went, and nobody sends it to them again.
+REPLY = Event("reply", gettext_lazy("Reply to the submitter"), write=rendered_message, is_secret=True, priority=2)
+# Somebody waits for it at a page.
+CONFIRMATION_ASKED = Event(
+    "confirmation.asked",
+    gettext_lazy("Submitter asked to confirm"),
+    write=rendered_message,
+    is_secret=True,
+    priority=10,
+)
+TO_SUBMITTERS = (REPLY, CONFIRMATION_ASKED)
+
+_MAILS = (WEBHOOK_DISABLED, NOTICE, ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION, RECIPIENT_ASKED, *TO_SUBMITTERS)
 EVENTS = {event.name: event for event in (SUBMISSION_CREATED, TEST, *_MAILS)}
 
 

@@ -61,16 +61,23 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class RenderedMail:
-    """A mail whose texts are ready. `html` may be empty."""
+    """
+    A mail whose texts are ready. `html` may be empty.
+
+    `stop_url`: where its recipient ends such mails. `is_reply`: it answers a submission of its recipient.
+    """
 
     subject: str
     text: str
     html: str = ""
+    stop_url: str = ""
+    is_reply: bool = False
 
 
 def rendered_message(mail: RenderedMail) -> str:
-    """Return the body of a mail that was rendered where it was asked for: `{subject, text, html}`."""
-    return dump_json({"subject": mail.subject, "text": mail.text, "html": mail.html})
+    """Return the body of a mail that was rendered where it was asked for: `{subject, text, html}`, and its options."""
+    options = {"stopUrl": mail.stop_url, "isReply": mail.is_reply} if mail.is_reply else {}
+    return dump_json({"subject": mail.subject, "text": mail.text, "html": mail.html, **options})
 
 
 def notice_message(notice: Notice) -> str:

@@ -10,6 +10,8 @@ from django.db.models.functions import Now
 
 from config.ids import first_id_of
 from config.times import now
+from submissions.models import SubmitterMail
+from webhooks.events import TO_SUBMITTERS
 from webhooks.models import Attempt, Delivery, Message
 
 LOG_KEPT = dt.timedelta(days=30)
@@ -24,6 +26,21 @@ def lock_deliveries(submissions: Sequence[uuid.UUID]) -> None:
     """
     locked = Delivery.objects.filter(submission__in=submissions).order_by("pk").select_for_update()
     list(locked.values_list("pk"))
+
+
+def drop_submitter_mails(submissions: Sequence[uuid.UUID]) -> None:
+    """Delete the mails to the submitters of submissions that are about to be deleted, pending ones too."""
+    keys = [f"{event.name}:{pk}" for pk in submissions for event in TO_SUBMITTERS]
+    found = Delivery.objects.filter(key__in=keys).order_by("pk").select_for_update()
+    messages = dict(found.values_list("pk", "message_id"))
+    if messages:
+        Delivery.objects.filter(pk__in=messages).delete()
+        Message.objects.filter(pk__in=set(messages.values())).delete()
+
+
+def purge_submitter_mails() -> int:
+    """Delete the decisions about mails to submitters of more than 30 days ago; return how many rows."""
+    return _purge(SubmitterMail.objects.filter(decided_at__lt=now() - LOG_KEPT))
 
 
 def purge_log() -> int:

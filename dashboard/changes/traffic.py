@@ -40,7 +40,7 @@ class FormTraffic:
 def traffic_of_form(form: Form) -> FormTraffic:
     """Return the traffic of a form: at most 168 tallies, and one row."""
     tallies = Tally.objects.filter(form=form, hour__gte=now() - dt.timedelta(days=DAYS))
-    rows = Submission.objects.filter(form=form, spam=False).order_by("-id")
+    rows = Submission.objects.filter(form=form, spam=False).confirmed().order_by("-id")
     last = rows.values_list("created_at", flat=True).first()
     return FormTraffic(tallies.aggregate(kept=Sum("kept"))["kept"] or 0, last)
 

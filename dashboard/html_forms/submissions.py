@@ -21,12 +21,12 @@ from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.reading.filters import MAX_QUERY, MIN_QUERY
-from submissions.reading.listing import Scope
+from submissions.reading.listing import Holding, Scope
 from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
-NAMES = ("form", "q", "from", "to", "spam", "unread", "undelivered", "held")
-VIEWS = ("spam", "unread")  # the parameters of the tabs
+NAMES = ("form", "q", "from", "to", "spam", "unread", "undelivered", "held", "unconfirmed")
+VIEWS = ("spam", "unread", "unconfirmed")  # the parameters of the tabs
 MAX_WORDS = 8
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
 
@@ -34,8 +34,8 @@ _WORD = re.compile(r'"([^"]+)"|(\S+)')
 @dataclasses.dataclass(frozen=True, slots=True)
 class Narrowing:
     """
-    `since` and `until`: days in the user's time zone, inclusive; `spam` None: both; `unread`, `undelivered`, `held`
-    True: only those. `words`: each must be found.
+    `since` and `until`: days in the user's time zone, inclusive; `spam` None: both; `unread`, `undelivered`, `held`,
+    `unconfirmed` True: only those. `words`: each must be found.
     """
 
     form: Form | None = None
@@ -46,12 +46,13 @@ class Narrowing:
     unread: bool = False
     undelivered: bool = False
     held: bool = False
+    unconfirmed: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Return whether every new submission belongs to the list, so that it can be live."""
         narrowed = self.text or self.since or self.until or self.spam or self.undelivered or self.held
-        return not narrowed
+        return not (narrowed or self.unconfirmed)
 
     @property
     def wanted_id(self) -> uuid.UUID | None:
@@ -62,6 +63,12 @@ class Narrowing:
             return None
 
     @property
+    def _holding(self) -> Holding:
+        if self.unconfirmed:
+            return Holding.UNCONFIRMED
+        return Holding.QUOTA if self.held else Holding.LISTED
+
+    @property
     def words(self) -> list[str]:
         """The words of the text, and what is in quotation marks, without repetition; the longest first."""
         found = dict.fromkeys(quoted or word for quoted, word in _WORD.findall(self.text))
@@ -70,14 +77,14 @@ class Narrowing:
     def scope(self, organization: Organization) -> Scope:
         """Return the submissions of an organization that pass. An id finds its submission, whatever else is given."""
         if self.wanted_id:
-            return Scope(organization_id=organization.pk, spam=None, id=self.wanted_id)
+            return Scope(organization_id=organization.pk, spam=None, held=Holding.EVERY, id=self.wanted_id)
         text, *also = self.words or [""]
         return Scope(
             organization_id=organization.pk,
             form_id=self.form.pk if self.form else None,
             spam=self.spam,
             unread=self.unread,
-            held=True if self.held else None,
+            held=self._holding,
             since=own_day(self.since).start if self.since else None,
             until=own_day(self.until).end if self.until else None,
             text=text,
@@ -111,6 +118,7 @@ class SubmissionsFilterForm(forms.Form):
     to = forms.DateField(required=False, label=pgettext_lazy("days", "To"), widget=DayInput())
     spam = forms.ChoiceField(required=False, choices=[(value, value) for value in SPAM], widget=forms.HiddenInput)
     unread = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    unconfirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
     undelivered = forms.BooleanField(required=False, label=gettext_lazy("Only undelivered"))
     held = forms.BooleanField(required=False, label=gettext_lazy("Only held"))
 
@@ -118,7 +126,7 @@ class SubmissionsFilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["from"] = forms.DateField(required=False, label=pgettext("days", "From"), widget=DayInput())
         self.fields["form"] = OwnFormField.of_all(organization)
-        self.order_fields(["q", "form", "from", "to", "undelivered", "held", "spam", "unread"])
+        self.order_fields(["q", "form", "from", "to", "undelivered", "held", "spam", "unread", "unconfirmed"])
 
     def clean_q(self) -> str:
         """Refuse more words than a search looks for."""
@@ -149,6 +157,7 @@ class SubmissionsFilterForm(forms.Form):
             unread=unread,
             undelivered=bool(values.get("undelivered")),
             held=bool(values.get("held")),
+            unconfirmed=bool(values.get("unconfirmed")),
         )
 
     def query(self, **changed: str) -> str:

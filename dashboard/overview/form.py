@@ -48,7 +48,7 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
 
 def _last_of(form: Form) -> Submission | None:
     """Return the newest submission that is not spam."""
-    newest = Submission.objects.filter(form=form, spam=False).only("id", "created_at").order_by("-id")
+    newest = Submission.objects.filter(form=form, spam=False).confirmed().only("id", "created_at").order_by("-id")
     return newest.first()
 
 

@@ -100,12 +100,20 @@ ACTIONS = [
         "form.spam_protection_changed", pgettext_lazy("what somebody did", "changed the spam protection of"), Kind.FORM
     ),
     Action("form.page_changed", pgettext_lazy("what somebody did", "changed the page of the form"), Kind.FORM),
+    Action("form.replies_changed", pgettext_lazy("what somebody did", "changed the replies of"), Kind.FORM),
     Action("form.recipients_changed", pgettext_lazy("what somebody did", "changed the recipients of"), Kind.FORM),
     Action("form.recipient_asked", pgettext_lazy("what somebody did", "asked a recipient to confirm:"), Kind.FORM),
     Action("form.recipient_confirmed", pgettext_lazy("what somebody did", "confirmed the mails of"), Kind.FORM),
     Action("form.recipient_stopped", pgettext_lazy("what somebody did", "stopped the mails of"), Kind.FORM),
     Action(
         "form.recipient_resumed", pgettext_lazy("what somebody did", "took back the stop of the mails of"), Kind.FORM
+    ),
+    Action("submitter.stopped", pgettext_lazy("what somebody did", "ended all mails to the submitter"), Kind.FORM),
+    Action("submitter.resumed", pgettext_lazy("what somebody did", "allowed mails again to the submitter"), Kind.FORM),
+    Action(
+        "submitter.removed",
+        pgettext_lazy("what somebody did", "removed from the list of ended mails the submitter"),
+        Kind.FORM,
     ),
     Action("form.published", pgettext_lazy("what somebody did", "published the form"), Kind.FORM),
     Action("form.unpublished", pgettext_lazy("what somebody did", "unpublished the form"), Kind.FORM),
@@ -120,6 +128,7 @@ ACTIONS = [
     ),
     Action("submissions.marked_spam", pgettext_lazy("what somebody did", "marked as spam"), Kind.SUBMISSION),
     Action("submissions.marked_not_spam", pgettext_lazy("what somebody did", "marked as not spam"), Kind.SUBMISSION),
+    Action("submissions.confirmed", pgettext_lazy("what somebody did", "confirmed by a mailed link"), Kind.SUBMISSION),
     Action("submissions.released", pgettext_lazy("what somebody did", "released"), Kind.SUBMISSION),
     Action("webhook.created", pgettext_lazy("what somebody did", "created the webhook"), Kind.WEBHOOK),
     Action(

@@ -21,12 +21,13 @@ from forms_app.file_fields.entries import has_files
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
 from keys.branding.brand import brand_of
+from keys.models import Organization
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
 from submissions.hosted.redirects import way_back
 from submissions.hosted.words import put_for_visitors
 from submissions.receiving.captchas import PROVIDERS, Provider
-from submissions.receiving.insert import DEFAULT_MESSAGE
+from submissions.receiving.insert import message_of
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPARATOR, is_control
 
 NOBODY = "'none'"
@@ -144,7 +145,7 @@ def thanks(request: HttpRequest, form: Form) -> HttpResponse:
 
 
 def _success_message(form: Form) -> str:
-    return form.success_message or gettext(DEFAULT_MESSAGE)
+    return form.success_message or gettext(message_of(form))
 
 
 @in_language
@@ -164,7 +165,12 @@ def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpRespons
 def _preview_policy(form: Form) -> str:
     """Return the policy of a preview: no scripts, nothing to send. It keeps its origin, which its style sheet is of."""
     directives = [
-        *("default-src 'none'", f"style-src 'self'{_style_source(form)}", "img-src 'self'", "form-action 'none'"),
+        *(
+            "default-src 'none'",
+            f"style-src 'self'{_style_source(form.organization)}",
+            "img-src 'self'",
+            "form-action 'none'",
+        ),
         *("base-uri 'none'", "frame-ancestors 'self'", "sandbox allow-same-origin"),
     ]
     return "; ".join(directives)
@@ -195,6 +201,22 @@ def report(
     """Ask a visitor why the form is reported, or say that the report was sent."""
     context = {"reason": reason, "problem": problem, "is_done": is_done, "is_report": True}
     return _render(request, form, "hosted/report.html", context, status=status)
+
+
+def of_mail(
+    request: HttpRequest,
+    template: str,
+    context: dict[str, Any],
+    *,
+    language: str,
+    owner: Organization | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Show the page of a link in a mail, in the look of `owner`. Nobody may frame it."""
+    with translation.override(language):
+        response = _render(request, None, template, context, status=status, owner=owner)
+    response.headers["Content-Language"] = language
+    return response
 
 
 def _form_context(
@@ -228,19 +250,21 @@ def _render(
     failure: ApiError | None = None,
     *,
     status: int = 200,
+    owner: Organization | None = None,
 ) -> HttpResponse:
-    context |= {"form": form, "brand": brand_of(form.organization) if form else None}
+    owner = form.organization if form else owner
+    context |= {"form": form, "brand": brand_of(owner) if owner else None}
     response = render(request, template, context, status=failure.status if failure else status)
     for name, value in (failure.headers if failure else {}).items():
         response.headers[name] = value
     response.headers["Cache-Control"] = "no-store"  # it holds a stamp, and perhaps what a visitor typed
-    response.headers["Content-Security-Policy"] = _policy(form, context.get("captcha"))
+    response.headers["Content-Security-Policy"] = _policy(form, owner, context.get("captcha"))
     if form and form.allowed_origins:
         response.xframe_options_exempt = True  # frame-ancestors decides
     return response
 
 
-def _policy(form: Form | None, captcha: Provider | None) -> str:
+def _policy(form: Form | None, owner: Organization | None, captcha: Provider | None) -> str:
     """
     Return the page's Content-Security-Policy.
 
@@ -249,7 +273,7 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     provider = f" {captcha.sources}" if captcha else ""
     directives = [
         "default-src 'none'",
-        f"style-src 'self'{_style_source(form)}{provider}",
+        f"style-src 'self'{_style_source(owner)}{provider}",
         "img-src 'self'",
         f"script-src 'self'{provider}",
         f"connect-src 'self'{provider}",
@@ -262,7 +286,7 @@ def _policy(form: Form | None, captcha: Provider | None) -> str:
     return "; ".join(directives)
 
 
-def _style_source(form: Form | None) -> str:
+def _style_source(owner: Organization | None) -> str:
     """Return the source of the accent, which is in the page: the first paint would wait for a separate sheet."""
-    source = brand_of(form.organization).style_source if form else ""
+    source = brand_of(owner).style_source if owner else ""
     return f" {source}" if source else ""

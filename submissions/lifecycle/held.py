@@ -1,7 +1,8 @@
 """
-Held submissions: stored, but not dispatched until their reason is gone (docs/contract.md 2.11 to 2.15).
+Held submissions: stored, but not dispatched until their reason is gone (docs/contract.md 2.11 to 2.15, docs/adr/0092).
 
-`release` ends a hold, for whatever reason it was. `Organization.held_posts` counts the rows held for quota, in the
+`release` ends a hold, for whatever reason it was. A row that has room in the hour, and whose submitter still has to
+confirm the address, passes from one hold to the other. `Organization.held_posts` counts the rows held for quota, in the
 transactions that change them; locks are taken in the order submissions, tallies, organizations.
 """
 
@@ -19,10 +20,23 @@ from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import now
 from keys.models import Organization
+from submissions.confirmations import ask_submitters
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
+from submissions.positions import take_back
+from submissions.tally import apply_moves, key_of, new_moves
 
-NOT_HELD, QUOTA = Submission.Held.NOT, Submission.Held.QUOTA
+NOT_HELD, QUOTA, CONFIRMATION = Submission.Held.NOT, Submission.Held.QUOTA, Submission.Held.CONFIRMATION
+KEPT, COUNTED_AS_HELD = Submission.CountedAs.KEPT, Submission.CountedAs.HELD
+COLUMNS = (
+    "organization_id",
+    "form_id",
+    "created_at",
+    "held",
+    "counted_as",
+    "controls",
+    "position",
+)  # that a hold needs
 ROWS_A_BATCH = 200
 
 logger = logging.getLogger(__name__)
@@ -38,7 +52,7 @@ def release_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int
     """Release an organization's submissions by hand; return how many were held."""
     with transaction.atomic():
         rows = Submission.objects.filter(pk__in=ids, organization=organization_id).exclude(held=NOT_HELD)
-        held = list(rows.only("organization_id", "held").order_by("pk").select_for_update())
+        held = list(rows.only(*COLUMNS).order_by("pk").select_for_update())
         released = release(held)
         record_submissions(held, "submissions.released")
     nudge(DELIVER)
@@ -85,12 +99,30 @@ def _release_into(organization: Organization) -> int:
 
 def _release_oldest(organization: Organization, held: QuerySet[Submission], number: int) -> int:
     with transaction.atomic():
-        oldest = held.only("organization_id", "held").order_by("pk")
+        oldest = held.only(*COLUMNS).order_by("pk")
         rows = list(oldest.select_for_update(skip_locked=True, no_key=True)[:number])
-        released = release(rows)
+        unconfirmed = [row for row in rows if Submission.CONFIRM in row.controls]
+        _hold_for_confirmation(unconfirmed)
+        released = release(row for row in rows if row not in unconfirmed)
         if not rows:
             _recount(organization)
-    return released
+    return released + len(unconfirmed)
+
+
+def _hold_for_confirmation(rows: Sequence[Submission]) -> None:
+    """Hold locked rows, held for quota until now, until their submitters confirm: they can no longer be read."""
+    if not rows:
+        return
+    moves = new_moves()
+    for row in rows:
+        moves[key_of(row.form_id, row.created_at)].update({KEPT: -1})
+    apply_moves(moves)
+    make_room(held_for_quota(rows))
+    take_back(rows)
+    for row in rows:
+        row.held, row.counted_as = CONFIRMATION, COUNTED_AS_HELD
+    Submission.objects.bulk_update(rows, ["held", "counted_as", "position"])
+    ask_submitters(rows)
 
 
 def release(rows: Iterable[Submission]) -> int:
@@ -101,9 +133,15 @@ def release(rows: Iterable[Submission]) -> int:
     """
     held = list(rows)
     moment = now()
+    unconfirmed = [row for row in held if row.counted_as == COUNTED_AS_HELD]
+    moves = new_moves()
+    for row in unconfirmed:
+        moves[key_of(row.form_id, row.created_at)].update({KEPT: 1})
+    Submission.objects.filter(pk__in=[row.pk for row in unconfirmed]).update(counted_as=KEPT)
     Submission.objects.filter(pk__in=[row.pk for row in held]).update(
         held=NOT_HELD, held_until=moment, released_at=moment, dispatched_at=None
     )
+    apply_moves(moves)
     make_room(held_for_quota(held))
     return len(held)
 

@@ -56,7 +56,7 @@ def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
                 row.released_at, row.dispatched_at = now(), None
             if row.counted_as != NOTHING:
                 key = key_of(row.form_id, row.created_at)
-                moves[key].update({row.counted_as: -1})
+                moves[key].update({row.counted_as: -1})  # `held` has no column there: it is received only
                 row.counted_as = SPAM if spam else KEPT
                 moves[key].update({row.counted_as: 1})
         apply_moves(moves)

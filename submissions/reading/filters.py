@@ -13,7 +13,7 @@ from config.api.schema import NO_NUL
 from config.ids import Prefix
 from forms_app.models import Form
 from submissions.models import Submission
-from submissions.reading.listing import Scope
+from submissions.reading.listing import Holding, Scope
 
 SPAM = {"false": False, "true": True, "all": None}  # False without the parameter; None: both
 SPAM_CHOICES = [
@@ -21,11 +21,11 @@ SPAM_CHOICES = [
     ("true", gettext_lazy("Spam")),
     ("all", pgettext_lazy("a filter", "Both")),
 ]
-HELD = {"true": True, "false": False, "all": None}  # None without the parameter
+HELD = {"true": Holding.QUOTA, "false": Holding.NOT_HELD, "all": Holding.EVERY}
 HELD_CHOICES = [
     ("true", gettext_lazy("Held for quota")),
     ("false", gettext_lazy("Not held")),
-    ("all", pgettext_lazy("a filter", "Both")),
+    ("all", pgettext_lazy("a filter", "All")),
 ]
 MIN_QUERY = 3  # characters; fewer would match nearly everything and no index could help
 MAX_QUERY = 200  # characters
@@ -39,7 +39,11 @@ class SpamFilter(django_filters.ChoiceFilter):
     """`spam`."""
 
 
-HELD_SCHEMA = {"type": "string", "enum": list(HELD), "description": "Held for quota, not held, or both (the default)."}
+HELD_SCHEMA = {
+    "type": "string",
+    "enum": list(HELD),
+    "description": "Held for quota, not held, or all. Without it all but those that are held for confirmation.",
+}
 
 
 @extend_schema_field(HELD_SCHEMA)
@@ -85,7 +89,7 @@ class SubmissionFilters(django_filters.FilterSet):
             organization_id=organization_id,
             form_id=given["formId"],
             spam=SPAM.get(given["spam"], False),
-            held=HELD.get(given["held"]),
+            held=HELD.get(given["held"], Holding.LISTED),
             since=given["from"] and given["from"].start,
             until=given["to"] and given["to"].end,
             text=given["q"],

@@ -38,6 +38,7 @@ from forms_app.field_kinds import FieldType
 from forms_app.models import Form
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
+from submissions.models import Submission
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.files import FilesOfPost, check_files
 from submissions.receiving.insert import Stored, TooManyHeld, find_earlier, store
@@ -59,8 +60,9 @@ class Candidate:
     A post that becomes a submission if it passes every gate. A gate that learns something returns a new Candidate.
 
     `usage`: the organization's hour, once counted. `is_reserved`: counted there, to be given back unless it is stored
-    and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it.
-    `files`: its files as gates have checked them, in the order of the form's fields; None: it has none.
+    and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it. `is_human`:
+    it has passed the form's captcha or proof of work. `files`: its files as gates have checked them, in the order of
+    the form's fields; None: it has none.
     """
 
     post: Post
@@ -69,6 +71,7 @@ class Candidate:
     is_reserved: bool = False
     waits: bool = False
     doubts: tuple[str, ...] = ()
+    is_human: bool = False
     files: FilesOfPost | None = None
 
     @property
@@ -297,17 +300,27 @@ def require_files(candidate: Candidate) -> Candidate:
 
 def require_human(candidate: Candidate) -> Candidate:
     """Refuse a browser submission without the proofs that the form requires: captcha, proof of work (400)."""
-    protection, post = candidate.own_form().spam_protection, candidate.post
-    if not candidate.is_from_page:
+    if candidate.is_from_page:
+        return _check_human(candidate)
+    try:  # a server may pass a visitor's proofs on, and need not
+        return _check_human(candidate) if candidate.post.intake.proofs else candidate
+    except ApiError:
         return candidate
+
+
+def _check_human(candidate: Candidate) -> Candidate:
+    protection, post = candidate.own_form().spam_protection, candidate.post
+    is_human = False
     if protection.captcha and protection.captcha_secret:
         doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
         candidate = dataclasses.replace(candidate, doubts=doubts)
+        is_human = not doubts
     if protection.proof_of_work:
         form = candidate.own_form().id
         again = f"{form} {post.idempotency_key}" if post.idempotency_key else ""
         proof_of_work.require_proof(post.intake.proofs, purposes=(encode_id(Prefix.FORM, form), ""), used_by=again)
-    return candidate
+        is_human = True
+    return dataclasses.replace(candidate, is_human=is_human)
 
 
 FORM_GATES: tuple[Gate, ...] = (
@@ -340,6 +353,9 @@ def accept(candidate: Candidate) -> Stored:
     reasons += candidate.doubts
     if reasons and candidate.is_from_page:
         limit_spam(post.request)
+    intake = post.intake
+    if candidate.is_human:
+        intake = dataclasses.replace(intake, controls=intake.controls | {Submission.HUMAN: "passed"})
     if candidate.files and candidate.files.has_new and (earlier := _earlier(post, form)):
         return earlier
     files = candidate.files.keep(form.organization_id, form.id) if candidate.files else []
@@ -347,13 +363,14 @@ def accept(candidate: Candidate) -> Stored:
     try:
         stored = store(
             form,
-            post.intake,
+            intake,
             request_meta(post.request),
             spam_reasons=reasons,
             key=post.idempotency_key,
             body_sha256=post.digest() if post.idempotency_key else "",
             most_held=HELD_HOURS * candidate.owner.hourly_limit if candidate.waits and not reasons else None,
             files=files,
+            unconfirmed=form.confirmation and not reasons and not candidate.owner.is_member,
         )
     except TooManyHeld:
         assert candidate.usage  # noqa: S101 - nothing waits before it was counted

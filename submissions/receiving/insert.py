@@ -21,7 +21,9 @@ from config.api.errors import Conflict
 from config.database import database_id
 from config.ids import made_at, new_id
 from config.postgresql.clock import by_shared_time
+from forms_app.models import Form
 from keys.models import Organization
+from submissions.confirmations import ask_submitters
 from submissions.files.attaching import attach
 from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, StoredFile, Submission
@@ -35,6 +37,7 @@ from submissions.usage import note_usage
 
 KEPT = Submission.CountedAs.KEPT
 DEFAULT_MESSAGE = gettext_noop("Submission received.")  # translated on pages only
+CONFIRM_MESSAGE = gettext_noop("Almost done: open the mail that we have sent you, and confirm.")  # likewise
 COLUMNS = (
     "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
     "created_at", "counted_as", "files_size",
@@ -64,9 +67,9 @@ class TooManyHeld(Exception):
     """The organization holds as many submissions as it may."""
 
 
-def message_of(form: SubmitForm) -> str:
+def message_of(form: SubmitForm | Form) -> str:
     """Return a form's success message."""
-    return form.success_message or DEFAULT_MESSAGE
+    return form.success_message or (CONFIRM_MESSAGE if form.confirmation else DEFAULT_MESSAGE)
 
 
 def store(
@@ -79,65 +82,83 @@ def store(
     body_sha256: str = "",
     most_held: int | None = None,
     files: Sequence[StoredFile] = (),
+    unconfirmed: bool = False,
 ) -> Stored:
     """
     Store a submission, unless this form's idempotency key `key` has stored one: then return that one.
 
     `body_sha256`: of the body that came with the key. `most_held`: store it as held for quota, unless its organization
-    holds as many already; None: it is not held. `files`: become those of the submission.
+    holds as many already; None: it is not held. `unconfirmed`: its submitter has to confirm the address; it is held for
+    that, after any hold for quota. `files`: become those of the submission.
     Raises Conflict when the key came with another body before, TooManyHeld, and ValidationFailed for a file that
     another submission has taken meanwhile.
     """
     pk = by_shared_time(new_id())  # hosts whose clocks differ agree on the order
+    if unconfirmed:
+        intake = dataclasses.replace(intake, controls=intake.controls | {Submission.CONFIRM: "asked"})
     row = _row(pk, form, intake, meta, spam_reasons, sum(file.size for file in files) if files else 0)
+    hold = _Hold(most_held, unconfirmed) if unconfirmed or most_held is not None else None
     if key is not None:
-        stored = _store_once(pk, form, row, key, body_sha256, most_held, files)
+        stored = _store_once(pk, form, row, key, body_sha256, hold, files)
         return dataclasses.replace(stored, is_spam=True) if spam_reasons else stored
-    if most_held is None and not files:
+    if hold is None and not files:
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, row)
     else:
         with transaction.atomic():
-            _insert(pk, form, row, most_held, files)
+            _insert(pk, form, row, hold, files)
     return Stored(pk, made_at(pk), message_of(form), is_spam=bool(spam_reasons))
 
 
-def _insert(
-    pk: uuid.UUID, form: SubmitForm, row: list[Any], most_held: int | None, files: Sequence[StoredFile]
-) -> None:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Hold:
+    """Why a row is held: for quota, of which its organization may hold `most`, or (None) until it is confirmed."""
+
+    most: int | None
+    unconfirmed: bool
+
+
+def _insert(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold | None, files: Sequence[StoredFile]) -> None:
     """Insert a row with its files, as held or not, in the caller's transaction."""
-    if most_held is None:
+    if hold is None:
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, row)
     else:
-        _store_held(pk, form, row, most_held)
+        _store_held(pk, form, row, hold)
     if files:
         attach(pk, files)
 
 
-def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], most: int) -> None:
+def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold) -> None:
     """
     Insert a row as held, in the caller's transaction.
 
-    It is counted now, and looks dispatched, so that neither dispatch nor a total has to skip thousands of held rows.
+    It is counted now, and looks dispatched, so that neither dispatch nor a total has to skip thousands of held rows. An
+    unconfirmed one is counted as received only, and cannot be read, so it has no position.
     """
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, row)
     stored = Submission.objects.filter(pk=pk)
+    for_quota = hold.most is not None
     moves = new_moves()
-    moves[key_of(form.id, made_at(pk))].update({"received": 1, KEPT: 1})
+    moves[key_of(form.id, made_at(pk))].update({"received": 1} | ({KEPT: 1} if for_quota else {}))
     apply_moves(moves)
-    room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=most)
-    if not room.update(held_posts=F("held_posts") + 1):
-        raise TooManyHeld
+    if for_quota:
+        room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=hold.most)
+        if not room.update(held_posts=F("held_posts") + 1):
+            raise TooManyHeld
     totals = add_stored_bytes(stored_bytes_of(stored))
     day = made_at(pk).date()
     note_usage(
         submissions={(form.organization_id, day): 1},
         stored_bytes={(organization, day): total for organization, total in totals.items()},
     )
-    position = next_positions([(form.organization_id, pk)])[pk]
-    stored.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT, position=position)
+    if for_quota:
+        position = next_positions([(form.organization_id, pk)])[pk]
+        stored.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT, position=position)
+    else:
+        stored.update(held=Submission.Held.CONFIRMATION, dispatched_at=Now(), counted_as=Submission.CountedAs.HELD)
+        ask_submitters(stored)
 
 
 def _store_once(
@@ -146,7 +167,7 @@ def _store_once(
     row: list[Any],
     key: str,
     body_sha256: str,
-    most_held: int | None,
+    hold: _Hold | None,
     files: Sequence[StoredFile],
 ) -> Stored:
     """
@@ -160,7 +181,7 @@ def _store_once(
         reservation = [database_id(form.id), key, body_sha256, database_id(pk), message, _moment(made_at(pk))]
         cursor.execute(_RESERVE, reservation)
         if cursor.rowcount:
-            _insert(pk, form, row, most_held, files)
+            _insert(pk, form, row, hold, files)
             return Stored(pk, made_at(pk), message)
     return _earlier(form.id, key, body_sha256)
 

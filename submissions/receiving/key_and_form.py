@@ -30,6 +30,7 @@ class SubmitForm:
     allowed_origins: list[str]
     success_message: str
     spam_protection: SpamProtection
+    confirmation: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ _SELECT = """
 SELECT k.id, k.kind, k.last_used_at > %s, k.browser_seen_at > %s, o.id, o.plan, o.rate_limit,
        o.suspended_at, o.stored_bytes, o.storage_limit,
        f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message,
-       f.spam_protection
+       f.spam_protection, f.confirmation
 FROM {keys} k JOIN {organizations} o ON o.id = k.organization_id LEFT JOIN {forms} f ON {condition}
 WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_on IS NULL OR k.expires_on >= %s)
 """
@@ -148,7 +149,14 @@ def _owner(row: Any) -> Owner:
 
 
 def _form(
-    pk: Any, organization_id: Any, status: str, fields: str, origins: str, message: str, spam_protection: str
+    pk: Any,
+    organization_id: Any,
+    status: str,
+    fields: str,
+    origins: str,
+    message: str,
+    spam_protection: str,
+    confirmation: Any,
 ) -> SubmitForm:
     return SubmitForm(
         id=as_uuid(pk),
@@ -158,6 +166,7 @@ def _form(
         allowed_origins=_list(origins),
         success_message=message,
         spam_protection=NO_SETTINGS if spam_protection == "{}" else SpamProtection.of(json.loads(spam_protection)),
+        confirmation=bool(confirmation),
     )
 
 
@@ -171,6 +180,7 @@ def submit_form_of(form: Form) -> SubmitForm:
         allowed_origins=form.allowed_origins,
         success_message=form.success_message,
         spam_protection=SpamProtection.of(form.spam_protection),
+        confirmation=form.confirmation,
     )
 
 

@@ -22,7 +22,9 @@ ENTRANCES = (LAST, "config.wsgi", "config.asgi")  # of the web, and of the live 
 RELATIONS = {"ForeignKey", "OneToOneField", "ManyToManyField"}
 BY_NAME = {"import_module", "import_string", "get_model", "get_app_config"}  # reach a module or model by a string
 
-SUBMISSION_GROUND = {"json_text", "search_text", "models", "positions", "serializers", "storage", "tally", "usage"}
+SUBMISSION_GROUND = {
+    *("json_text", "search_text", "models", "confirmations", "positions", "serializers", "storage", "tally", "usage"),
+}
 WEBHOOK_GROUND = {"signing", "payloads", "events", "models", "enqueue"}
 # Of each folder, the folders and modules of its package that it may import. Other modules of the package (views, use
 # cases, commands, urls) may import everything, and no folder imports them.
@@ -33,7 +35,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "files": SUBMISSION_GROUND,
         "refusals": SUBMISSION_GROUND,
         "receiving": SUBMISSION_GROUND | {"refusals", "files"},
-        "hosted": SUBMISSION_GROUND | {"receiving", "files"},
+        "hosted": SUBMISSION_GROUND | {"receiving", "files", "lifecycle"},
         "reading": SUBMISSION_GROUND | {"files"},
         "exporting": SUBMISSION_GROUND | {"reading", "files"},
         "live": SUBMISSION_GROUND,

@@ -136,13 +136,13 @@ PATTERNS = {
     "webhooks.channels.destinations.google_tokens.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
     "webhooks.channels.destinations.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
     "webhooks.channels.destinations.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),
-    "webhooks.channels.destinations.http_template._FILTER": Row(
+    "forms_app.placeholders._FILTER": Row(
         "match", (" | ", "|", 'default: "', '"', "truncate: ", "99", "  "), ' | default: "none" | truncate: 80'
     ),
-    "webhooks.channels.destinations.http_template._NAME": Row(
+    "forms_app.placeholders._NAME": Row(
         "match", ("data.", "data. ", "form.name", "submission.id", "  ", "|"), "data.first name"
     ),
-    "webhooks.channels.destinations.http_template._PLACEHOLDER": Row(
+    "forms_app.placeholders._PLACEHOLDER": Row(
         "findall", ("{{", "}}", '{{"', '"{{"', '{{""', "{{ a", "}", '" {{" '), "{{ data.name }} "
     ),
     "webhooks.channels.destinations.ntfy.TOKEN": Row("fullmatch", ("tk_", "~!"), "tk_abc"),
@@ -154,7 +154,7 @@ PATTERNS = {
     "webhooks.channels.destinations.telegram.CHAT": Row("fullmatch", ("-1", "99", "@a"), "@channel"),
     "webhooks.channels.destinations.telegram.MENTION": Row("sub", ("@a", "a@", "@@"), WORDS),
     "webhooks.channels.destinations.telegram.TOKEN": Row("fullmatch", ("12345:", "99", "a-"), "12345:abc"),
-    "webhooks.channels.smtp._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
+    "forms_app.outsiders.addresses._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
     "webhooks.channels.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
 }
 

@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from config.secrets.encryption import decrypt
 from config.times import now
+from forms_app.outsiders.addresses import mailbox_of
+from forms_app.outsiders.opt_outs import opted_out_among
 from forms_app.outsiders.recipients import mailable, stopped_among
 from keys.members import verified_members
 from keys.notices import ENGLISH, languages_of
@@ -23,8 +25,10 @@ from webhooks.channels.base import Channel
 from webhooks.channels.mail_rendering import render_mail, render_notice, render_stored, render_test
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import MAIL, Target, mail_target
-from webhooks.events import SUBMISSION_CREATED, TEST, Event, is_secret
+from webhooks.events import SUBMISSION_CREATED, TEST, TO_SUBMITTERS, Event, is_secret
 from webhooks.models import Delivery
+
+TO_SUBMITTERS_NAMES = frozenset(event.name for event in TO_SUBMITTERS)
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +55,7 @@ class MailChannel(Channel[smtp.Mail]):
         languages = languages_of(one.target for one in about_forms) if about_forms else {}
         for delivery in about_forms:
             delivery.language = languages.get(delivery.target.lower(), "")
+        self._mark_opted_out([one for one in deliveries if one.event in TO_SUBMITTERS_NAMES])
         notified = {one: (one.submission.form_id, one.target.lower()) for one in deliveries if one.submission}
         if not notified:
             return
@@ -59,6 +64,16 @@ class MailChannel(Channel[smtp.Mail]):
         for delivery, pair in notified.items():
             delivery.is_to_member = (delivery.organization_id, pair[1]) in members
             delivery.is_stopped = pair in stopped
+
+    @staticmethod
+    def _mark_opted_out(deliveries: Sequence[Delivery]) -> None:
+        """Mark mails to submitters who have joined the list of ended mails since these were queued."""
+        mailboxes = {
+            one: (one.organization_id, mailbox_of(one.target)) for one in deliveries if one.organization_id is not None
+        }
+        opted_out = opted_out_among(mailboxes.values()) if mailboxes else set()
+        for delivery, mailbox in mailboxes.items():
+            delivery.is_stopped = mailbox in opted_out
 
     def render(self, delivery: Delivery) -> smtp.Mail:
         """Return the mail for a submission, a test event, or any other event as a notice."""

@@ -76,7 +76,7 @@ def render_notice(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
 
 
 def render_stored(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
-    """Return a mail whose texts were rendered where it was asked for: `{subject, text, html}`."""
+    """Return a mail whose texts were rendered where it was asked for: `{subject, text, html}`, and its options."""
     return Mail(
         to=to,
         subject=body["subject"],
@@ -84,6 +84,8 @@ def render_stored(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
         html=body["html"],
         reply_to="",
         message_id=message_id,
+        stop_url=body.get("stopUrl", ""),
+        is_reply=body.get("isReply", False),
     )
 
 

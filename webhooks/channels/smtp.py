@@ -20,12 +20,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
-from django.core.validators import validate_email
 
+from forms_app.outsiders.addresses import is_single_address
 from submissions.json_text import dump_json
 from webhooks.channels.deadline import Deadline
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
@@ -40,7 +39,6 @@ LOGIN_CODES = frozenset({530, 534, 535, 538})
 FULL_MAILBOX_CODES = frozenset({552})
 # Controls, line and paragraph separators, marks that reverse the reading direction, lone surrogates.
 _UNFIT_FOR_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]')
 
 _STOP_HEADER = "List-Unsubscribe"
 
@@ -54,7 +52,7 @@ class Mail:
 
     `subject` and `reply_to` may be any text: sending collapses the subject to one line and drops an invalid address.
     Without `html` the mail is plain text. `stop_url`: where the recipient ends such mails, by a POST too (RFC 8058).
-    `spam_url`: where they mark its submission.
+    `spam_url`: where they mark its submission. `is_reply`: it answers a submission of its recipient.
     """
 
     to: str
@@ -65,6 +63,7 @@ class Mail:
     message_id: str
     stop_url: str = ""
     spam_url: str = ""
+    is_reply: bool = False
 
 
 def message_id_for(delivery_id: str) -> str:
@@ -123,13 +122,13 @@ def _outcome_of(message: EmailMultiAlternatives, connection: BaseEmailBackend, d
 
 
 def _message(mail: Mail) -> EmailMultiAlternatives:
-    if not _is_single_address(mail.to):
+    if not is_single_address(mail.to):
         raise ValueError("not an address")
     message = EmailMultiAlternatives(
         subject=one_line(mail.subject),
         body=mail.text,
         to=[mail.to],
-        reply_to=[mail.reply_to] if _is_single_address(mail.reply_to) else [],
+        reply_to=[mail.reply_to] if is_single_address(mail.reply_to) else [],
         headers=_headers(mail),
     )
     if mail.html:
@@ -139,7 +138,10 @@ def _message(mail: Mail) -> EmailMultiAlternatives:
 
 def _headers(mail: Mail) -> dict[str, str]:
     # RFC 3834: holiday notices must not answer a machine.
-    headers = {"Message-ID": mail.message_id, "Auto-Submitted": "auto-generated"}
+    headers = {"Message-ID": mail.message_id, "Auto-Submitted": "auto-replied" if mail.is_reply else "auto-generated"}
+    if mail.is_reply:
+        # Exchange and Outlook do not read RFC 3834: https://learn.microsoft.com/openspecs/exchange_server_protocols/ms-oxcmail
+        headers["X-Auto-Response-Suppress"] = "All"
     if mail.stop_url:
         # RFC 8058: a mail program's own button for it sends one POST.
         headers[_STOP_HEADER] = f"<{mail.stop_url}>"
@@ -153,7 +155,7 @@ def logged_mail(mail: Mail) -> str:
 
     Without the links that stop the mails and mark spam: they work for everyone who has them.
     """
-    reply_to = {"Reply-To": mail.reply_to} if _is_single_address(mail.reply_to) else {}
+    reply_to = {"Reply-To": mail.reply_to} if is_single_address(mail.reply_to) else {}
     ours = {"From": settings.DEFAULT_FROM_EMAIL, "To": mail.to, "Subject": one_line(mail.subject), **reply_to}
     headers = ours | {name: value for name, value in _headers(mail).items() if not name.startswith(_STOP_HEADER)}
     text = mail.text
@@ -166,17 +168,6 @@ def logged_mail(mail: Mail) -> str:
 def one_line(text: str) -> str:
     """Return text as a subject: on one line, without control characters, at most 200 characters."""
     return " ".join(_UNFIT_FOR_SUBJECT.sub(" ", text).split())[:MAX_SUBJECT_CHARACTERS].rstrip()
-
-
-def _is_single_address(address: str) -> bool:
-    """Accept a plain `name@host` only: a quoted local part is valid, but may hold control characters and commas."""
-    if _UNFIT_FOR_ADDRESS.search(address):
-        return False
-    try:
-        validate_email(address)
-    except ValidationError:
-        return False
-    return True
 
 
 def _failed(error: ErrorClass, status: int | None = None, excerpt: str = "", *, permanent: bool = False) -> Outcome:

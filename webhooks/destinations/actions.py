@@ -18,6 +18,7 @@ from config.nudge import DELIVER, nudge
 from config.secrets.encryption import CannotDecrypt, decrypt
 from config.times import now
 from forms_app.models import Form
+from forms_app.placeholders import TemplateRefused
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes, values_of
@@ -25,7 +26,7 @@ from submissions.json_text import dump_json
 from submissions.models import Submission
 from webhooks.channels.destinations.base import Config, Kind
 from webhooks.channels.destinations.health import release
-from webhooks.channels.destinations.http_template import TemplateRefused, refuse_undeclared
+from webhooks.channels.destinations.http_template import refuse_undeclared
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.enqueue import destination_target, enqueue
 from webhooks.events import TEST

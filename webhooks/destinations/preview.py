@@ -11,11 +11,11 @@ from config.ids import new_id
 from config.secrets.encryption import CannotDecrypt, decrypt
 from config.times import now
 from forms_app.models import Form
+from forms_app.placeholders import NAMES
 from forms_app.snippets import test_values
 from keys.models import Organization
 from submissions.models import Submission
 from webhooks.channels.destinations.base import Config, Kind, Preview, Request
-from webhooks.channels.destinations.http_template import NAMES
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import submitted_of
 from webhooks.destinations.actions import refuse_undeclared_names
@@ -43,7 +43,7 @@ class Previewed:
 
 def newest_submission(organization: Organization, form: Form | None) -> tuple[Submission, bool]:
     """Return the newest submission that is not spam, of a form or of all, or an example; and whether it is one."""
-    rows = Submission.objects.filter(organization=organization, spam=False).select_related("form")
+    rows = Submission.objects.filter(organization=organization, spam=False).confirmed().select_related("form")
     if form is not None:
         rows = rows.filter(form=form)
     found = rows.order_by("-id").first()

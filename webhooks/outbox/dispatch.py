@@ -19,8 +19,10 @@ from django.db.models.functions import Now
 from config.database import database_now, now_in_sql
 from config.ids import new_id
 from forms_app.models import Form
+from forms_app.replies import Reply
+from submissions.confirmations import may_be_answered, want_mails
 from submissions.files.records import load_files
-from submissions.models import Submission
+from submissions.models import Submission, SubmitterMail
 from submissions.positions import next_positions, number_missed, store_positions
 from submissions.storage import add_stored_bytes, size_of, with_size
 from submissions.tally import apply_moves, key_of, new_moves
@@ -132,7 +134,12 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
             deliveries += _deliveries_of(event, causing, moment)
     # A submission that was marked as not spam may have its deliveries already.
     insert_deliveries(deliveries, moment)
+    want_mails([row for row in rows if _is_answered(row)], SubmitterMail.Kind.REPLY)
     _resume_canceled([row for row in rows if row.released_at and not row.spam])
+
+
+def _is_answered(row: Submission) -> bool:
+    return bool(row.form.reply) and Reply.of(row.form.reply).enabled and may_be_answered(row)
 
 
 def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[NewDelivery]:

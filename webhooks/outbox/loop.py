@@ -24,7 +24,7 @@ from webhooks.outbox.alone import AloneProcess
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.dispatch import dispatch_batch
 from webhooks.outbox.heartbeat import Heartbeat
-from webhooks.outbox.notices import dispatch_notices
+from webhooks.outbox.notices import dispatch_notices, queue_submitter_mails
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result, requests_of, send
 from webhooks.outbox.shares import Slots
@@ -95,15 +95,17 @@ class Deliverer:
         if any(self._in_flight.values()) and time.monotonic() < self._next_dispatch:
             return 0
         dispatched = dispatch_batch()
+        if dispatched:
+            self._next_notices = 0.0  # they may have asked for replies
         self._next_dispatch = time.monotonic() + (0 if dispatched else DISPATCH_PAUSE_SECONDS)
         return dispatched
 
     def _dispatch_notices(self) -> int:
-        """Dispatch notices as often as an idle loop does."""
+        """Dispatch notices, and mails to submitters, as often as an idle loop does."""
         if time.monotonic() < self._next_notices:
             return 0
         self._next_notices = time.monotonic() + settings.DELIVERY_POLL_SECONDS
-        return dispatch_notices()
+        return dispatch_notices() + queue_submitter_mails()
 
     def _sweep(self) -> None:
         """From time to time, free the deliveries of dead processes, and have them sent by a separate one."""

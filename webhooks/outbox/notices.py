@@ -1,5 +1,6 @@
 """
-From notices to mails: a notice of a lower room becomes a delivery for each of its receivers.
+From notices to mails: a notice of a lower room becomes a delivery for each of its receivers. Mails to submitters are an
+outbox of the same kind.
 
 As with submissions, one transaction creates the deliveries and sets the mark, so a crash leaves either all of it or
 none. The receivers are those of now: an owner who has left since gets no mail.
@@ -16,6 +17,7 @@ from keys.models import Membership, Notice, Role, User
 from keys.notices import mail_language
 from webhooks.enqueue import mail_target
 from webhooks.events import NOTICE
+from webhooks.mails.submitters import decide_some, undecided_mails
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
 from webhooks.payloads import Notice as Mail
@@ -26,6 +28,11 @@ ROWS_A_BATCH = 100
 def dispatch_notices() -> int:
     """Queue the mails of some of the oldest notices and return how many notices."""
     return _notices.run_one()
+
+
+def queue_submitter_mails() -> int:
+    """Decide about some of the oldest mails to submitters and return how many."""
+    return _to_submitters.run_one()
 
 
 def _waiting() -> QuerySet[Notice]:
@@ -72,3 +79,4 @@ def _queue(row: Notice, receivers: Sequence[User]) -> None:
 
 
 _notices = Batches("notice", waiting=_waiting, dispatch=_dispatch_some)
+_to_submitters = Batches("mail to a submitter", waiting=undecided_mails, dispatch=decide_some)

@@ -22,7 +22,7 @@ from dashboard.inbox.table import Table
 from dashboard.views.submissions.one import find_opened, shown
 from submissions.live.tokens import live_token
 from submissions.models import Submission
-from submissions.reading.listing import Page, Scope, count_unread, find_page, rows_of
+from submissions.reading.listing import Page, Scope, count_unread, find_page, has_unconfirmed, rows_of
 from submissions.reading.shares import searching
 
 PAGE_SIZE = 25
@@ -78,30 +78,38 @@ def _form_of(address: str | None) -> str:
 def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
     """Return the tabs; a tab keeps the other filters."""
     found = filters.narrowing()
-    unread = count_unread(Scope(scope.organization_id, scope.form_id), MOST_UNREAD + 1)
-    return [
+    whole = Scope(scope.organization_id, scope.form_id)
+    unread = count_unread(whole, MOST_UNREAD + 1)
+    tabs = [
         {
             "label": pgettext("a tab of submissions", "Inbox"),
-            "query": filters.query(spam="", unread=""),
-            "is_current": found.spam is False,
+            "query": filters.query(spam="", unread="", unconfirmed=""),
+            "is_current": found.spam is False and not found.unconfirmed,
         },
         {
             "label": pgettext("a tab of submissions", "Unread"),
-            "query": filters.query(spam="", unread="on"),
+            "query": filters.query(spam="", unread="on", unconfirmed=""),
             "is_current": found.unread,
             "unread": f"{MOST_UNREAD}+" if unread > MOST_UNREAD else str(unread),
         },
         {
             "label": pgettext("a tab of submissions", "Spam"),
-            "query": filters.query(spam="true", unread=""),
+            "query": filters.query(spam="true", unread="", unconfirmed=""),
             "is_current": found.spam is True,
         },
         {
             "label": pgettext("a tab of submissions", "All"),
-            "query": filters.query(spam="all", unread=""),
+            "query": filters.query(spam="all", unread="", unconfirmed=""),
             "is_current": found.spam is None,
         },
     ]
+    if found.unconfirmed or has_unconfirmed(whole):
+        label, query = (
+            pgettext("a tab of submissions", "Unconfirmed"),
+            filters.query(spam="", unread="", unconfirmed="on"),
+        )
+        tabs.insert(2, {"label": label, "query": query, "is_current": found.unconfirmed})
+    return tabs
 
 
 def _seen(rows: list[Submission]) -> str:

@@ -69,6 +69,8 @@ def is_opened(request: HttpRequest) -> bool:
 def _neighbours(found: Submission) -> dict[str, Submission | None]:
     """Return the next newer and the next older submission of the same form and tab."""
     same = Submission.objects.only("id").filter(form=found.form_id, spam=found.spam)
+    unconfirmed = Submission.Held.CONFIRMATION
+    same = same.filter(held=unconfirmed) if found.awaits_confirmation else same.confirmed()
     newer, older = same.filter(id__gt=found.pk).order_by("id"), same.filter(id__lt=found.pk).order_by("-id")
     return {"newer": newer.first(), "older": older.first()}
 

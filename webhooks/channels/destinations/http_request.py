@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
 from config.text import clean_text
+from forms_app.placeholders import TemplateRefused
 from submissions.json_text import dump_json
 from webhooks.channels.destinations.base import (
     JSON,
@@ -20,7 +21,7 @@ from webhooks.channels.destinations.base import (
     Request,
     hint,
 )
-from webhooks.channels.destinations.http_template import TemplateRefused, fill, parse_template
+from webhooks.channels.destinations.http_template import fill, parse_template
 from webhooks.channels.destinations.submitted import Submitted
 from webhooks.channels.destinations.urls import check_address, read_url
 from webhooks.models import MAX_URL

@@ -8,33 +8,27 @@ no conditions, loops, calls or look-ups beyond these names.
 
 import json
 import math
-import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.utils.translation import gettext
 
 from config.text import clean_text
-from webhooks.channels.destinations.submitted import Submitted, cut
+from forms_app.placeholders import (
+    CLOSING,
+    OPENING,
+    TemplateRefused,
+    cut,
+    fill_text,
+    placeholders_in,
+    refuse_undeclared_names,
+)
+from webhooks.channels.destinations.submitted import Submitted
 
 MOST_CHARACTERS = 16_384  # of the template
 MOST_DEPTH = 16
 MOST_PLACEHOLDERS = 200
 MOST_FILLED = 256 * 1024  # characters that values may add in all
-MOST_TRUNCATE = 10_000
-NAMES = ("form.name", "submission.id", "submission.createdAt")
-OPENING, CLOSING = "{{", "}}"
-_PLACEHOLDER = re.compile(r"\{\{((?:[^{}\"]|\"[^\"]*\")*)\}\}")
-_FILTER = re.compile(r"\s*\|\s*(?:default:\s*\"([^\"]*)\"|truncate:\s*(\d{1,5}))")
-_NAME = re.compile(r"\s*(data\.[^|{}\"]+|form\.name|submission\.(?:id|createdAt))")
-
-
-class TemplateRefused(ValueError):
-    """A template that cannot be used: `code` for programs, the text for its owner."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def parse_template(given: Any) -> Any:
@@ -120,46 +114,12 @@ def names_in(template: Any) -> Iterator[str]:
         for value in template:
             yield from names_in(value)
     elif isinstance(template, str):
-        rest = _PLACEHOLDER.sub("", template)
-        if OPENING in rest or CLOSING in rest:
-            raise _unknown(template)
-        for found in _PLACEHOLDER.finditer(template):
-            yield _read(found[1])[0]
-
-
-def _read(inner: str) -> tuple[str, str, int | None]:
-    """Return name, default and length of a placeholder. Raises TemplateRefused."""
-    named = _NAME.match(inner)
-    name = named[1].rstrip() if named is not None else ""
-    if named is None or name == "data.":
-        raise _unknown(inner)
-    position, default, length = named.end(), "", None
-    while found := _FILTER.match(inner, position):
-        if found[2] is not None:
-            length = int(found[2])
-        else:
-            default = found[1]
-        position = found.end()
-    if inner[position:].strip() or (length is not None and not 1 <= length <= MOST_TRUNCATE):
-        raise _unknown(inner)
-    return name, default, length
-
-
-def _unknown(text: str) -> TemplateRefused:
-    message = gettext(
-        "“%(text)s” is no placeholder. Use data.<name>, form.name, submission.id or submission.createdAt, "
-        'with | default: "…" and | truncate: 80.'
-    )
-    return TemplateRefused("invalid_placeholder", message % {"text": cut(text.strip(), 60)})
+        yield from placeholders_in(template)
 
 
 def refuse_undeclared(template: Any, declared: Collection[str]) -> None:
     """Raise TemplateRefused for a name that the form does not declare, if it declares any."""
-    for name in names_in(template):
-        field = name.removeprefix("data.")
-        if declared and name.startswith("data.") and field not in declared:
-            text = gettext("The form has no field “%(name)s”.") % {"name": cut(field, 60)}
-            raise TemplateRefused("unknown_name", text)
+    refuse_undeclared_names(list(names_in(template)), declared)
 
 
 def fill(template: Any, submitted: Submitted) -> Any:
@@ -183,12 +143,13 @@ class _Filler:
             return {key: self.fill(value) for key, value in template.items()}
         if isinstance(template, list):
             return [self.fill(value) for value in template]
-        return _PLACEHOLDER.sub(self._value, template) if isinstance(template, str) else template
+        return fill_text(template, self._value_of, left=self._left_of) if isinstance(template, str) else template
 
-    def _value(self, found: re.Match[str]) -> str:
-        name, default, length = _read(found[1])
-        text = str(self._values.get(name) or default)
-        text = text if length is None else cut(text, length)
+    def _value_of(self, name: str) -> str:
+        return str(self._values.get(name) or "")
+
+    def _left_of(self, text: str) -> str:
+        """Return the part of a value that still fits."""
         text = text[: self._left]
         self._left -= len(text)
         return text

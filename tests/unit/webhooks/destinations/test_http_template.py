@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from forms_app.placeholders import TemplateRefused
 from webhooks.channels.destinations.http_template import (
     MOST_FILLED,
-    TemplateRefused,
     fill,
     parse_template,
     refuse_undeclared,

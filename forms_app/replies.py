@@ -1,0 +1,163 @@
+"""
+Answers to a submitter by mail: a form's reply, and its question for confirmation (docs/contract.md 9).
+
+Both go to an address that a stranger typed, so a form needs an Email field and a human check for either. Values of a
+submitter who has not confirmed the address fill a text only where the form bounds them: Select, Number and Date.
+"""
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self
+
+from django.utils.translation import gettext
+
+from config.api.errors import ApiError, invalid
+from config.text import holds_web_address
+from forms_app.field_kinds import FieldType
+from forms_app.placeholders import DATA, TemplateRefused, cut, fill_text, placeholders_in, refuse_undeclared_names
+from forms_app.spam_protection import SpamProtection
+
+MAX_SUBJECT = 200  # characters
+MAX_TEXT = 5_000  # characters
+MAX_PLACEHOLDERS = 50  # of subject and text together
+MAX_VALUE = 200  # characters of one value
+BOUNDED = frozenset({FieldType.SELECT.value, FieldType.NUMBER.value, FieldType.DATE.value})
+MAX_BOUNDED = 60  # characters of such a value before its submitter has confirmed; a number may have any length
+SUBJECT, TEXT = "reply.subject", "reply.text"  # as details of errors name them
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply of a form, as it is stored and as the API has it."""
+
+    enabled: bool = False
+    subject: str = ""
+    text: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any] | None) -> Self:
+        """Return the stored reply of a form; a disabled one without texts if it has none."""
+        return cls(**stored) if stored else cls()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filled:
+    """The texts of a reply to one submission."""
+
+    subject: str
+    text: str
+
+
+def email_fields(fields: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the Email fields that a form declares."""
+    return [field["name"] for field in fields if field["type"] == FieldType.EMAIL]
+
+
+def has_human_check(protection: SpamProtection) -> bool:
+    """Return whether a browser submission has to prove that it comes from a person's browser."""
+    return protection.proof_of_work or bool(protection.captcha and protection.captcha_secret)
+
+
+def refuse_answers(
+    *,
+    reply: Mapping[str, Any] | None,
+    confirmation: bool,
+    fields: Sequence[Mapping[str, Any]],
+    protection: SpamProtection,
+    changed: Collection[str],
+) -> None:
+    """
+    Refuse answers that the form cannot give. `changed`: the columns that the request sets; the error names one of them.
+
+    Raises ValidationFailed.
+    """
+    found = Reply.of(reply)
+    if "reply" in changed or (found.enabled and "fields" in changed):
+        _refuse_texts(found, [field["name"] for field in fields], at_fields="reply" not in changed)
+    if not (found.enabled or confirmation):
+        return
+    if not email_fields(fields):
+        raise _lacking(changed, "fields", found, "email_field_required", _no_email_field())
+    if not has_human_check(protection):
+        raise _lacking(changed, "spam_protection", found, "human_check_required", _no_human_check())
+
+
+def _no_email_field() -> str:
+    return gettext("A reply or a confirmation needs an Email field, whose address it is sent to.")
+
+
+def _no_human_check() -> str:
+    return gettext(
+        "A reply or a confirmation needs proof of work or a captcha, so that nobody uses the form to mail strangers."
+    )
+
+
+def _lacking(changed: Collection[str], column: str, reply: Reply, code: str, message: str) -> ApiError:
+    """Return the error at what was changed: the answer that was turned on, or the part that it still needs."""
+    answers = ("reply", "confirmation") if reply.enabled else ("confirmation",)
+    at = next((name for name in answers if name in changed), column)
+    return invalid(at, code, message, has_subject=True)
+
+
+def _refuse_texts(reply: Reply, declared: Collection[str], *, at_fields: bool) -> None:
+    count = 0
+    for name, text in ((SUBJECT, reply.subject), (TEXT, reply.text)):
+        try:
+            names = list(placeholders_in(text))
+            # A form without fields takes any values, but none of them can be trusted in a mail.
+            refuse_undeclared_names(names, declared or {""})
+        except TemplateRefused as refusal:
+            raise invalid("fields" if at_fields else name, refusal.code, str(refusal), has_subject=True) from None
+        count += len(names)
+    if count > MAX_PLACEHOLDERS:
+        message = gettext("At most %(most)s placeholders.") % {"most": MAX_PLACEHOLDERS}
+        raise invalid(TEXT, "too_many", message, has_subject=True)
+
+
+def fill_reply(
+    reply: Reply,
+    *,
+    fields: Sequence[Mapping[str, Any]],
+    data: Mapping[str, str],
+    others: Mapping[str, str],
+    confirmed: str = "",
+) -> Filled:
+    """
+    Return the texts of a reply. `others`: the values of `form.name` and the like.
+
+    `confirmed`: the address that the submitter has confirmed; then every declared field fills its placeholders.
+    """
+    types = {field["name"]: field["type"] for field in fields}
+
+    def value_of(name: str) -> str:
+        if not name.startswith(DATA):
+            return others.get(name, "")
+        field = name.removeprefix(DATA)
+        if field not in types or not (confirmed or types[field] in BOUNDED):
+            return ""
+        value = data.get(field, "")
+        is_own = bool(confirmed) and value == confirmed  # a link to the reader, who knows it
+        return value if is_own else shown_value(value, most=MAX_VALUE if confirmed else MAX_BOUNDED)
+
+    return Filled(" ".join(fill_text(reply.subject, value_of).split()), fill_text(reply.text, value_of))
+
+
+def shown_value(value: str, *, most: int = MAX_VALUE) -> str:
+    """Return a value as a mail to its submitter shows it: cut, and without the words that would become links."""
+    kept = value[: 4 * most]  # enough to cut afterwards, and a bound on the work
+    lines = [" ".join(word for word in line.split() if not _is_link(word)) for line in kept.splitlines()]
+    return cut("\n".join(lines).strip(), most)
+
+
+def _is_link(word: str) -> bool:
+    """Return whether a mail program would make a link of a word. An address of a mailbox is one, too."""
+    return holds_web_address(word) or "mailto:" in word.lower() or "\\\\" in word
+
+
+def confirmation_lines(form_name: str, organization_name: str, address: str) -> list[str]:
+    """Return the sentences that ask for confirmation, in the present language: the mail and the page show the same."""
+    names = {"form": form_name, "organization": organization_name, "address": address}
+    return [
+        gettext("Somebody sent %(form)s of %(organization)s with this address: %(address)s") % names,
+        gettext("Confirm that it was you. Only then does %(organization)s receive it.") % names,
+    ]

@@ -1,0 +1,173 @@
+"""Replies to submitters: who gets one, what it says, and the caps (docs/contract.md 9)."""
+
+import secrets
+from email.utils import parseaddr
+
+import pytest
+from django.conf import settings
+
+from submissions.models import SubmitterMail
+from tests.services.client import Client
+from tests.services.receivers import MailReceiver
+from tests.support.answers import REPLY, answering_form, decision, link_of, press, row_of, send, send_plainly, solved
+from tests.support.mail_links import text_part
+from tests.support.submitting import submit, submit_and_get_id
+from tests.support.tenants import make_tenant
+
+
+def new_address(name: str = "ada") -> str:
+    return f"{name}.{secrets.token_hex(6)}@example.net"
+
+
+def is_wanted(submission_id: str) -> bool:
+    """Whether a dispatched submission has asked for any mail to its submitter."""
+    return SubmitterMail.objects.filter(submission=row_of(submission_id)).exists()
+
+
+def test_reply__to_a_page_with_a_proof__is_mailed_and_marked_as_automatic(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    form_id, address = answering_form(tenant), new_address()
+
+    send(api, tenant, form_id, email=address, name="Ada", topic="Sales")
+
+    (mail,) = smtp.wait_for(address)
+    headers = {name: mail.message[name] for name in ("Subject", "Auto-Submitted", "X-Auto-Response-Suppress")}
+    assert headers == {
+        "Subject": "Thanks for writing about Sales",
+        "Auto-Submitted": "auto-replied",
+        "X-Auto-Response-Suppress": "All",
+    }
+    assert "Dear friend,\nwe answer within a day." in text_part(mail).replace("\r\n", "\n")
+    assert "Ada" not in text_part(mail)  # nobody has confirmed the address
+    assert mail.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+def test_plain_post__with_a_proof__is_answered(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    form_id, address = answering_form(tenant), new_address()
+
+    assert send_plainly(api, form_id, email=address, topic="Support").status == 303
+
+    assert smtp.wait_for(address)[0].message["Subject"] == "Thanks for writing about Support"
+
+
+def test_secret_key__without_a_human_check__gets_no_reply__with_a_visitors_proof_it_does(
+    api: Client, smtp: MailReceiver
+) -> None:
+    tenant = make_tenant()
+    form_id, address = answering_form(tenant), new_address()
+
+    without = submit_and_get_id(api, tenant, form_id, {"email": address, "topic": "Sales"})
+    wrong = submit_and_get_id(api, tenant, form_id, {"email": address, "topic": "Sales", "_altcha": "made up"})
+    passed_on = send(api, tenant, form_id, tenant.key, email=address, topic="Sales")
+
+    assert decision(passed_on) == ""
+    assert len(smtp.wait_for(address)) == 1
+    for one in (without, wrong):
+        assert not is_wanted(one)
+
+
+def test_spam__gets_no_reply__not_even_after_it_is_marked_as_not_spam(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = answering_form(tenant)
+    spam = send(api, tenant, form_id, email=new_address(), topic="Sales", _gotcha="x")
+
+    assert api.patch(f"/api/submissions/{spam}", tenant.key, json={"spam": False}).status == 200
+
+    assert decision(send(api, tenant, form_id, email=new_address(), topic="Sales")) == ""
+    assert not is_wanted(spam)
+
+
+@pytest.mark.parametrize(
+    ("address", "refusal"),
+    [
+        ("", "no_address"),
+        ('"a,b"@example.net', "bad_address"),
+        ("mailer-daemon@example.net", "program"),
+        ("list-request@example.net", "program"),
+    ],
+)
+def test_submitters_address__that_no_person_reads__gets_no_reply(api: Client, address: str, refusal: str) -> None:
+    tenant = make_tenant()
+
+    assert decision(send(api, tenant, answering_form(tenant), email=address, topic="Sales")) == refusal
+
+
+def test_list_of_addresses__as_the_submitters__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = answering_form(tenant)
+    for value in ("a@example.net, b@example.net", "a@example.net;b@example.net", "a@example.net\nBcc: b@example.net"):
+        answer = submit(
+            api, tenant.publishable, form_id, {"email": value, "topic": "Sales", "_altcha": solved(api, form_id)}
+        )
+        assert (answer.status, answer.json()["details"][0]["code"]) == (400, "invalid_email")
+
+
+def test_own_address__of_the_service__is_not_answered(api: Client) -> None:
+    tenant = make_tenant()
+    own = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
+
+    assert decision(send(api, tenant, answering_form(tenant), email=own, topic="Sales")) in ("program", "bad_address")
+
+
+def test_second_submission__of_an_address_in_a_day__gets_no_second_reply__whatever_its_tag(
+    api: Client, smtp: MailReceiver
+) -> None:
+    tenant = make_tenant()
+    form_id, address = answering_form(tenant), new_address()
+    name, _, host = address.partition("@")
+    first = send(api, tenant, form_id, email=address, topic="Sales")
+    assert decision(first) == ""
+
+    again = [send(api, tenant, form_id, email=one, topic="Sales") for one in (f"{name}+b@{host}", address.upper())]
+
+    assert [decision(one) for one in again] == ["form_address", "form_address"]
+    assert len(smtp.wait_for(address)) == 1
+
+
+def test_organization__mails_an_address_3_times_a_day(api: Client) -> None:
+    tenant, other = make_tenant(), make_tenant()
+    address = new_address()
+    forms = [answering_form(tenant) for _ in range(4)]
+
+    decisions = [decision(send(api, tenant, form_id, email=address, topic="Sales")) for form_id in forms]
+
+    assert decisions == ["", "", "", "org_address"]
+    assert decision(send(api, other, answering_form(other), email=address, topic="Sales")) == ""
+
+
+def test_many_submissions_at_once__do_not_pass_a_cap_together(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    form_id, address = answering_form(tenant), new_address()
+
+    sent = [send(api, tenant, form_id, email=address, topic="Sales") for _ in range(6)]
+
+    assert sorted(decision(one) for one in sent) == ["", *["form_address"] * 5]
+    assert len(smtp.wait_for(address)) == 1
+
+
+def test_link_in_a_reply__ends_the_mails_of_the_organization__and_of_no_other(api: Client, smtp: MailReceiver) -> None:
+    tenant, other = make_tenant(), make_tenant()
+    address = new_address()
+    send(api, tenant, answering_form(tenant), email=address, topic="Sales")
+    link = link_of(smtp.wait_for(address)[0], "no-mails")
+
+    page = api.get(link)
+    assert (page.status, page.text.count("<button"), "Set-Cookie" in page.headers) == (200, 1, False)
+    assert decision(send(api, tenant, answering_form(tenant), email=address, topic="Sales")) == ""
+    assert press(api, link, "List-Unsubscribe=One-Click").status == 200
+
+    assert decision(send(api, tenant, answering_form(tenant), email=address, topic="Sales")) == "opted_out"
+    assert decision(send(api, other, answering_form(other), email=address, topic="Sales")) == ""
+    assert press(api, link, "action=resume").status == 200
+    assert decision(send(api, tenant, answering_form(tenant), email=address, topic="Sales")) == ""
+
+
+def test_reply__turned_off__is_not_sent(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = answering_form(tenant, reply={**REPLY, "enabled": False})
+
+    made = send(api, tenant, form_id, email=new_address(), topic="Sales")
+
+    assert decision(send(api, tenant, answering_form(tenant), email=new_address(), topic="Sales")) == ""
+    assert not is_wanted(made)
