@@ -381,13 +381,14 @@ def test_removal__of_one_file_that_fails__does_not_stop_the_others(directory: Pa
     assert list(StoredFile.objects.values_list("pk", flat=True)) == [rows[0].pk]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_removal__by_two_hosts_at_the_same_moment__removes_each_file_once(tmp_path: Path, directory: Path) -> None:
-    rows = send(make_form(), *range(10, 30))
-    give_up(rows)
-
     with shared_database(tmp_path):
-        removed = run_side_by_side(removal.remove_due, threads=1)
+        give_up(send(make_form(), *range(10, 30)))
 
+        removed = run_side_by_side(removal.remove_due, threads=2)
+
+        assert not StoredFile.objects.exists()
     assert sum(removed) == 20
     assert on_disk(directory) == set()
 
