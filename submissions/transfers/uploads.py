@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import path
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -127,15 +127,11 @@ def upload_record(row: StoredFile) -> dict[str, Any]:
 class HostedUpload(View):
     """Takes a file of a visitor."""
 
-    http_method_names = ["post"]
-
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the 405."""
-        return error_response(MethodNotAllowed("Send a file with POST.", headers={"Allow": "POST, OPTIONS"}))
-
-    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the 405 for what is no preflight."""
-        return self.http_method_not_allowed(request, *args, **kwargs)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Return the 405 for other methods, OPTIONS without a preflight among them."""
+        if request.method != "POST":
+            return error_response(MethodNotAllowed("Send a file with POST.", headers={"Allow": "POST, OPTIONS"}))
+        return super().dispatch(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, form_id: str) -> HttpResponse:
         """Store the file. Every answer is JSON."""
