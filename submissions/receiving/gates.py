@@ -312,7 +312,12 @@ def _check_human(candidate: Candidate) -> Candidate:
     protection, post = candidate.own_form().spam_protection, candidate.post
     is_human = False
     if protection.captcha and protection.captcha_secret:
-        doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
+        doubts = captchas.require_pass(
+            protection,
+            post.intake.proofs,
+            form_id=candidate.own_form().id,
+            address=client_address(post.request),
+        )
         candidate = dataclasses.replace(candidate, doubts=doubts)
         is_human = not doubts
     if protection.proof_of_work:

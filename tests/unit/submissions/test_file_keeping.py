@@ -100,7 +100,9 @@ def test_files__kept__have_rows_and_bytes(directory: Path) -> None:
         (rows[0].pk, 10, 0, None),
         (rows[1].pk, KIB, 1, None),
     ]
-    assert all(row.stored_at and row.expires_at and abs(row.expires_at - now() - WEEK).total_seconds() < 60 for row in stored)
+    assert all(
+        row.stored_at and row.expires_at and abs(row.expires_at - now() - WEEK).total_seconds() < 60 for row in stored
+    )
     assert on_disk(directory) == {row.pk.hex for row in rows}
     with storage.open_file(rows[1].pk) as content:
         assert hashlib.sha256(content.read()).hexdigest() == rows[1].sha256
@@ -381,13 +383,14 @@ def test_removal__of_one_file_that_fails__does_not_stop_the_others(directory: Pa
     assert list(StoredFile.objects.values_list("pk", flat=True)) == [rows[0].pk]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_removal__by_two_hosts_at_the_same_moment__removes_each_file_once(tmp_path: Path, directory: Path) -> None:
-    rows = send(make_form(), *range(10, 30))
-    give_up(rows)
-
     with shared_database(tmp_path):
-        removed = run_side_by_side(removal.remove_due, threads=1)
+        give_up(send(make_form(), *range(10, 30)))
 
+        removed = run_side_by_side(removal.remove_due, threads=2)
+
+        assert not StoredFile.objects.exists()
     assert sum(removed) == 20
     assert on_disk(directory) == set()
 
