@@ -103,6 +103,14 @@ PATTERNS = {
     "submissions.exporting.csv_lines._SPLIT_FORMULA": Row(
         "sub", (";", ";   ", "; ;'", "\t\u200b", ";=", "|"), "a; b; "
     ),
+    "submissions.files.text_content._ELEMENT": Row("match", ("<a", "<a:", "a-.", ":b"), "<note>"),
+    "submissions.files.text_content._ENCODING": Row("search", ("encoding", "= ", '"', "encoding = '", "a"), WORDS),
+    "submissions.files.text_content._MARKER": Row(
+        "search", ("<script", "<!doctype", "<!doctype ", "  ", "<?", "<hta", "<"), WORDS
+    ),
+    "submissions.files.text_content._XML_MARKER": Row(
+        "search", ("<a", "<ab:", "<a:svg", "<!ent", "http://www.w3.org/", "<?xml-", "xmlns", "xmlns:a", " = 'a"), WORDS
+    ),
     "submissions.hosted.bodies._EMPTY_FILES": Row(
         "findall", (' name="', '"; filename="', '; filename=""', "\r\n"), ' name="a"; filename=""\r\n'
     ),
