@@ -11,7 +11,7 @@ from submissions.files.storage import open_file
 from submissions.models import Submission
 from tests.services.client import Client
 from tests.support.hosted_posts import refused_json
-from tests.support.posted_files import (
+from tests.support.hosted_posts import (
     FILE_HEADERS,
     MIB,
     PDF,

@@ -200,6 +200,7 @@ HTML = [
     b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><x>&a;</x>",
     b"<?xml version='1.0' encoding='UTF-7'?><x>+ADw-svg+AD4-</x>",
     b"<?xml version='1.0'?><!DOCTYPE x [<!ATTLIST x a CDATA #FIXED 'a'>]><x/>",
+    b"<?xml version='1.0'?><!DOCTYPE x [ %a; ]><x/>",
     b"<?xml version='1.0'?><x xmlns:h='http://www.w3.org/1999/xht&#109;l'><h:img src='' onerror='alert(1)'/></x>",
     b"<?php system($_GET['a']);",
     b"<hta:application>",
