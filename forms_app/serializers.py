@@ -83,8 +83,8 @@ FIELD_TEXTS = {
     "help": "A sentence below the label on the form's page.",
     "accept": "The types of a File: media types such as `application/pdf` and `image/*`, extensions such as `.pdf`. "
     "Left out: every type but web pages, SVG, scripts and programs, which are always refused.",
-    "maxFiles": "How many files a File takes.",
-    "maxBytes": "The largest size of each file, in bytes.",
+    "maxFiles": f"How many files a File takes, by default {DEFAULT_FILES}.",
+    "maxBytes": f"The largest size of each file of a File in bytes, by default {DEFAULT_FILE_BYTES}.",
 }
 
 
@@ -97,11 +97,8 @@ FIELD_TEXTS = {
             "options": {"properties": {"type": {"enum": [*NEED_OPTIONS, *MAY_HAVE_OPTIONS]}}},
             **{name: {"properties": {"type": {"enum": TAKE_FILES}}} for name in OF_FILES},
         },
-        "properties": {
-            "accept": {"items": {"type": "string", "maxLength": MAX_ENTRY, "pattern": ENTRY}},
-            "maxFiles": {"default": DEFAULT_FILES},
-            "maxBytes": {"default": DEFAULT_FILE_BYTES},
-        },
+        # Without `default` for the limits of files: generated clients would send it with every other type.
+        "properties": {"accept": {"items": {"type": "string", "maxLength": MAX_ENTRY, "pattern": ENTRY}}},
     }
 )
 class FieldDefinitionSerializer(StrictSerializer):

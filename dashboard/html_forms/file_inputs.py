@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, MAX_FILE_BYTES, MAX_FILES
 from forms_app.file_fields.entries import InvalidEntry, entry_of
-from forms_app.file_fields.limits import MIB
+from keys.plans import MIB
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

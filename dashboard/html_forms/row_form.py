@@ -11,7 +11,7 @@ from dashboard.html_forms.file_inputs import CHOICES
 from forms_app.field_definitions import MAX_FILE_BYTES, MAX_FILES, MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
 from forms_app.field_kinds import KINDS, FieldType
 from forms_app.file_fields.entries import MAX_ACCEPT, MAX_ENTRY
-from forms_app.file_fields.limits import MIB
+from keys.plans import MIB
 
 TYPE_LABELS = {
     FieldType.TEXT: pgettext_lazy("a type of field", "Text"),

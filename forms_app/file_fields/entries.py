@@ -13,29 +13,17 @@ from django.utils.translation import gettext
 
 from forms_app.field_definitions import DEFAULT_FILES
 from forms_app.field_kinds import kind_of
+from forms_app.file_fields.refused import REFUSED
 
 MAX_ACCEPT = 30  # entries of one field
 MAX_ENTRY = 100  # characters
-# Also the pattern in the schema. The first part is a type of RFC 6838, whose second may be `*`; the other an extension.
+# Also the pattern in the schema. The first part is a type of RFC 6838, whose second may be `*`. The other is an
+# extension, without the `.tar` of `.tar.gz`: only the last one of a name counts.
 ENTRY = (
     r"^([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*|\*)"
-    r"|\.?[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9][A-Za-z0-9_+-]*)?)$"
+    r"|\.?[A-Za-z0-9][A-Za-z0-9_+-]*)$"
 )
 _ENTRY = re.compile(ENTRY)
-# Refused by their content in every submission, so accepting them would only mislead.
-REFUSED = frozenset(
-    {
-        *("text/html", "application/xhtml+xml", "multipart/related", "image/svg+xml"),
-        *("text/javascript", "application/javascript", "application/x-javascript", "application/ecmascript"),
-        *("application/x-sh", "application/x-shellscript", "application/x-csh", "application/x-httpd-php"),
-        *("application/x-msdownload", "application/x-msdos-program", "application/x-dosexec", "application/x-msi"),
-        *("application/vnd.microsoft.portable-executable", "application/x-executable", "application/x-elf"),
-        *("application/x-mach-binary", "application/x-sharedlib", "application/hta"),
-        *(".html", ".htm", ".xhtml", ".xht", ".shtml", ".mhtml", ".mht", ".hta", ".svg", ".svgz"),
-        *(".js", ".mjs", ".cjs", ".vbs", ".vbe", ".wsf", ".ps1", ".sh", ".bat", ".cmd", ".php", ".phtml"),
-        *(".exe", ".dll", ".scr", ".com", ".msi", ".so", ".dylib"),
-    }
-)
 EXAMPLES = {"image/*": ".jpg", "audio/*": ".mp3", "video/*": ".mp4", "text/*": ".txt"}
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.utils.formats import number_format
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES
+from keys.plans import show_bytes
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-KIB, MIB = 1024, 1024 * 1024
+KIB = 1024
 # Names that are no upper-case extension. Several entries of one name are one kind for people.
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
@@ -22,6 +22,7 @@ NAMES: Mapping[str, "StrOrPromise"] = {
     "video/*": gettext_lazy("video"),
     "text/*": gettext_lazy("text"),
     **{f"image/{name}": name.upper() for name in ("jpeg", "png", "gif", "webp", "heic", "avif", "tiff", "bmp")},
+    "image/jpg": "JPEG",
     ".jpg": "JPEG",
     ".tif": "TIFF",
     "application/pdf": "PDF",
@@ -49,7 +50,7 @@ NAMES: Mapping[str, "StrOrPromise"] = {
 
 def limits_for_people(field: Mapping[str, Any]) -> str:
     """Return the types, number and size of a field's files in the current language: "PDF, at most 10 MiB"."""
-    count, size = field.get("maxFiles", DEFAULT_FILES), size_for_people(field.get("maxBytes", DEFAULT_FILE_BYTES))
+    count, size = field.get("maxFiles", DEFAULT_FILES), _size(field.get("maxBytes", DEFAULT_FILE_BYTES))
     types = types_for_people(field.get("accept", []))
     values = {"types": capfirst(types), "count": count, "size": size}
     if not types:
@@ -80,11 +81,7 @@ def _name_of(entry: str) -> str:
     return entry[1:].upper() if entry.startswith(".") else entry
 
 
-def size_for_people(count: int) -> str:
-    """Return a number of bytes in the current language, rounded down: "10 MiB", "1.5 MiB", "512 KiB"."""
+def _size(count: int) -> str:
     if count < KIB:
         return ngettext("%(count)s byte", "%(count)s bytes", count) % {"count": count}
-    unit, name = (MIB, "MiB") if count >= MIB else (KIB, "KiB")
-    tenths = count * 10 // unit
-    number = number_format(tenths // 10) if tenths % 10 == 0 else number_format(tenths / 10, decimal_pos=1)
-    return f"{number} {name}"
+    return show_bytes(count)

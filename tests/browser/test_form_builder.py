@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from forms_app.models import Form
 from tests.services.application import Application
 from tests.support.browser import person_of, place
+from tests.support.chromium.accessibility import violations
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.tenants import Tenant, text_field
 
@@ -58,6 +59,42 @@ def test_builder__field_added__is_ready_to_be_named_and_shows_in_the_preview(bui
     expect(preview.locator("option")).to_have_text(["Choose…", "Small", "Large"])
     builder.save()
     assert builder.saved() == ["One", "Two", "Three", "Size"]
+
+
+def test_builder__file_field__shows_its_limits_and_so_does_the_page_of_the_form(builder: Builder) -> None:
+    page, preview = builder.page, builder.page.locator("#preview")
+    expect(page.get_by_label("Other types").first).to_be_hidden()
+    page.get_by_label("New field").select_option("File")
+    page.get_by_role("button", name="Add field").click()
+    expect(page.get_by_label("Label").nth(3)).to_be_focused()
+    page.keyboard.type("CV")
+    expect(page.get_by_label("Options, one per line").last).to_be_hidden()
+    page.get_by_role("group", name="Allowed files").get_by_label("PDF").check()
+    expect(preview.get_by_text("PDF, at most 10 MiB")).to_be_visible()
+    page.get_by_label("Other types").last.fill(".docx")
+    page.get_by_label("Number of files").last.fill("2")
+    page.get_by_label("MiB per file").last.fill("1.5")
+    expect(preview.get_by_text("PDF or DOCX, at most 2 files, 1.5 MiB each")).to_be_visible()
+    assert violations(page) == []
+    builder.save()
+    expect(page.get_by_role("group", name="Allowed files").get_by_label("PDF")).to_be_checked()
+    page.goto(f"/f/{builder.form_id}")
+    chosen = page.get_by_label("CV")
+    expect(chosen).to_have_attribute("accept", "application/pdf,.docx")
+    expect(chosen).to_have_accessible_description("PDF or DOCX, at most 2 files, 1.5 MiB each")
+    assert page.evaluate("document.forms[0].enctype") == "multipart/form-data"
+    files = [{"name": f"{n}.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"} for n in (1, 2)]
+    chosen.set_input_files(files)  # type: ignore[arg-type]  # dictionaries of the shape of FilePayload
+
+
+def test_builder__type_changed__shows_the_inputs_of_the_new_type(builder: Builder) -> None:
+    row = builder.page.locator(".row-card").first
+    row.get_by_label("Type", exact=True).select_option("File")
+    expect(row.get_by_label("Number of files")).to_have_value("1")
+    expect(row.get_by_label("MiB per file")).to_be_visible()
+    row.get_by_label("Type", exact=True).select_option("Select")
+    expect(row.get_by_label("Options, one per line")).to_be_visible()
+    expect(row.get_by_label("Number of files")).to_be_hidden()
 
 
 def test_builder__label_typed__changes_the_preview_at_once_and_is_never_run(builder: Builder) -> None:

@@ -22,14 +22,14 @@ ALL_TYPES: list[dict[str, Any]] = [
     {"name": "topics", "label": "Topics", "type": "Checkbox", "required": False, "options": ["News", "Offers"]},
     {"name": "source", "label": "Source", "type": "Hidden", "required": False},
 ]
-
+CV = {"name": "cv", "label": "CV", "type": "File", "required": False, "accept": [".pdf"], "help": "Without a photo."}
 
 NO_SCRIPT = pytest.mark.parametrize("context_options", [{"java_script_enabled": False}], indirect=True)
 
 
 @pytest.mark.parametrize("context_options", SCHEMES, indirect=True)
 def test_hosted_page__with_and_without_errors__has_nothing_for_axe_to_find(plain_visitor: Visitor) -> None:
-    form_id = plain_visitor.tenant.form(fields=ALL_TYPES, name="Sign up")
+    form_id = plain_visitor.tenant.form(fields=[*ALL_TYPES, CV], name="Sign up")
     plain_visitor.forgives = ["400", "404"]
     page = plain_visitor.page
     page.goto(f"{plain_visitor.service_url}/f/{form_id}")
@@ -38,6 +38,7 @@ def test_hosted_page__with_and_without_errors__has_nothing_for_axe_to_find(plain
     page.get_by_label("Email").fill("wrong")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("alert")).to_contain_text("This was not sent yet")
+    expect(page.get_by_label("CV")).to_have_accessible_description("Without a photo. PDF, at most 10 MiB")
     assert violations(page) == []
     page.goto(f"{plain_visitor.service_url}/f/{form_id}/thanks")
     assert violations(page) == []
