@@ -16,8 +16,8 @@ os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py s
 os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL for each web process: one per thread
 _django = get_wsgi_application()
 
-from submissions.files.scanning import start_scanning  # noqa: E402 - after setup
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
+from submissions.scanning.pending import start_scanning  # noqa: E402 - after setup
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
 _errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]

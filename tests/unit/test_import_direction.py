@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "files": SUBMISSION_GROUND,
         "receiving": SUBMISSION_GROUND | {"refusals", "files"},
         "hosted": SUBMISSION_GROUND | {"receiving", "files"},
+        "scanning": SUBMISSION_GROUND | {"files"},
         "reading": SUBMISSION_GROUND,
         "exporting": SUBMISSION_GROUND | {"reading"},
         "live": SUBMISSION_GROUND,
