@@ -16,14 +16,16 @@ os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py s
 os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL for each web process: one per thread
 _django = get_wsgi_application()
 
-from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
-from submissions.scanning.pending import start_scanning  # noqa: E402 - after setup
+from submissions.files.removal import start_removing  # noqa: E402 - after setup
+from submissions.lifecycle.release_loop import start_releasing  # noqa: E402
+from submissions.scanning.pending import start_scanning  # noqa: E402
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
 _errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]
 if _errors:
     raise SystemCheckError("\n".join(str(error) for error in _errors))
 start_releasing()
+start_removing()
 start_scanning()
 
 

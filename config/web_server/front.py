@@ -105,7 +105,8 @@ class Front:
 
     async def _start(self, scope: Any, send: Send, answer: Answer) -> None:
         if scope["extensions"][CYCLE].more_body:
-            answer.headers.append((b"connection", b"close"))  # the rest of the body is not read
+            # The rest of the body is not read.
+            answer.headers = [*(pair for pair in answer.headers if pair[0] != b"connection"), (b"connection", b"close")]
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
 
     async def _answer(self, scope: Any, body: bytes | SpooledBody | None) -> Answer | None:
