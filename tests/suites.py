@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from tests.services.backing import Backing
 from tests.services.environment import POSTGRESQL, SQLITE, service_environment
 from tests.services.processes import ROOT, Process
+from tests.services.swift_server import SwiftServer
 
 SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has failed
 STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started
@@ -31,6 +32,7 @@ class Suite:
     programs: tuple[str, ...] = ()  # besides those of the backing services
     mark: str = ""  # of the tests that it takes; by default all that belong to the database
     processes: int = 0  # of pytest-xdist; 0 is none
+    on_s3: bool = False  # its files are in a Swift of its own
 
     @property
     def arguments(self) -> list[str]:
@@ -69,6 +71,7 @@ SUITES = (
     Suite(
         "unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False, programs=("clamd",)
     ),
+    Suite("files-s3", "file suite on S3, SQLite", ("tests/s3",), SQLITE, programs=("swift",), on_s3=True),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
     Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
@@ -140,6 +143,12 @@ class Runner:
 
     def _run(self, suite: Suite, directory: Path) -> Result:
         environment = self._environment(suite, directory / "data")
+        if suite.on_s3:
+            with SwiftServer() as swift:
+                return self._run_pytest(suite, directory, environment | {"FILES_URL": swift.url()})
+        return self._run_pytest(suite, directory, environment)
+
+    def _run_pytest(self, suite: Suite, directory: Path, environment: dict[str, str]) -> Result:
         report, log = directory / "report.xml", None if self._live else directory / "output"
         command = [sys.executable, "-m", "pytest", *suite.arguments]
         command += [f"--basetemp={directory / 'pytest'}", f"--junitxml={report}", "-o", "junit_family=xunit1"]

@@ -28,7 +28,7 @@ OUR_NAMES = {
 }
 OUR_PREFIXES = (
     *("BURST_", "DATABASE_", "DELIVERY_", "EMAIL_", "EVENTS_", "HCAPTCHA_", "PROOF_OF_WORK_", "REDIS_", "TURNSTILE_"),
-    *("BODY_", "EXPORTS_", "HEAD_", "HELD_", "READER_", "WEBHOOK_", "WEB_MAX_"),
+    *("BODY_", "CLAMD_", "EXPORTS_", "FILES_", "HEAD_", "HELD_", "READER_", "SCAN_", "WEBHOOK_", "WEB_MAX_"),
 )
 
 

@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "hosted": SUBMISSION_GROUND | {"receiving", "files", "lifecycle"},
         "reading": SUBMISSION_GROUND | {"files"},
         "exporting": SUBMISSION_GROUND | {"reading", "files"},
+        "scanning": SUBMISSION_GROUND | {"files"},
         "live": SUBMISSION_GROUND,
         "lifecycle": SUBMISSION_GROUND | {"files"},
         "transfers": SUBMISSION_GROUND | {"receiving", "hosted", "files"},

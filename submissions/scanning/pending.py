@@ -25,8 +25,8 @@ from config.nudge import DELIVER, nudge
 from config.outage import OUTAGE as DATABASE_OUTAGE
 from config.times import now
 from submissions.files import storage
-from submissions.files.clamd import ClamdAway, NotScanned, scan
 from submissions.models import StoredFile
+from submissions.scanning.clamd import ClamdAway, NotScanned, scan
 
 POLL_SECONDS = 1.0
 AWAY_SECONDS = 5.0  # until a scanner or storage that failed is tried again
@@ -37,7 +37,7 @@ LEASE_SECONDS = 180  # longer than a scan; it ends by itself, because another pr
 PENDING, CLEAN, INFECTED = StoredFile.Scan.PENDING, StoredFile.Scan.CLEAN, StoredFile.Scan.INFECTED
 
 logger = logging.getLogger(__name__)
-_refused: dict[uuid.UUID, float] = {}  # in this process only: until when; it saves scans and log lines
+refused: dict[uuid.UUID, float] = {}  # in this process only: until when; it saves scans and log lines
 
 
 def scan_pending() -> int:
@@ -63,10 +63,10 @@ def scan_pending() -> int:
 def _some_pending() -> Sequence[StoredFile]:
     """Return files to scan: those that hold a delivery first, whatever number of old ones cannot be scanned."""
     moment = time.monotonic()
-    for pk in [pk for pk, until in _refused.items() if until <= moment]:
-        del _refused[pk]
+    for pk in [pk for pk, until in refused.items() if until <= moment]:
+        del refused[pk]
     pending = StoredFile.objects.filter(scan=PENDING, stored_at__isnull=False, removed_at=None)
-    pending = pending.exclude(pk__in=_refused).order_by("pk")
+    pending = pending.exclude(pk__in=refused).order_by("pk")
     start = first_id_of(now() - dt.timedelta(seconds=settings.SCAN_SECONDS))
     return _first(pending.filter(pk__gte=start)) or _first(pending.filter(pk__lt=start))
 
@@ -83,7 +83,7 @@ def _scan_one(row: StoredFile) -> int:
     except (NotScanned, FileNotFoundError) as error:
         # It stays withheld: a file that the scanner cannot read may be made so.
         logger.error("file %s is not scanned, trying again in %.0f s: %s", row.public_id, REFUSED_SECONDS, error)
-        _refused[row.pk] = time.monotonic() + REFUSED_SECONDS
+        refused[row.pk] = time.monotonic() + REFUSED_SECONDS
         return 0
     if virus is not None:
         logger.warning("file %s is infected and withheld: %s", row.public_id, virus)

@@ -15,10 +15,11 @@ from pytest_django import Settings
 
 from config.ids import new_id
 from config.times import now
-from submissions.files import scanning, storage
-from submissions.files.clamd import ClamdAway
-from submissions.files.scanning import scan_pending
+from submissions.files import storage
 from submissions.models import StoredFile, Submission
+from submissions.scanning import pending
+from submissions.scanning.clamd import ClamdAway
+from submissions.scanning.pending import scan_pending
 from tests.services.clamd_server import MAX_STREAM_BYTES, VIRUS, ClamdServer
 from tests.support.rows import id_at
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
@@ -33,9 +34,9 @@ SAFE = b"%PDF-1.7 " + os.urandom(1000)
 def files(settings: Settings, tmp_path: Path, clamd: ClamdServer) -> Iterator[None]:
     settings.FILES_DIR, settings.CLAMD_URL = tmp_path / "files", clamd.unix_url
     cache.clear()
-    scanning._refused.clear()
+    pending.refused.clear()
     yield
-    scanning._refused.clear()
+    pending.refused.clear()
 
 
 def keep(content: bytes, submission: Submission | None = None, *, at: dt.datetime | None = None) -> StoredFile:
@@ -120,15 +121,15 @@ def test_outage__of_the_scanner__is_logged_once_and_its_end_too(
 ) -> None:
     caplog.set_level("INFO")
     keep(SAFE)
-    outage = scanning.Outage()
+    outage = pending.Outage()
     clamd.stop()
     try:
-        pauses = [scanning.scan_round(outage) for _ in range(3)]
+        pauses = [pending.scan_round(outage) for _ in range(3)]
     finally:
         clamd.start()
-    assert pauses == [scanning.AWAY_SECONDS] * 3
-    scanning.scan_round(outage)
-    lines = [record.getMessage() for record in caplog.records if record.name == scanning.__name__]
+    assert pauses == [pending.AWAY_SECONDS] * 3
+    pending.scan_round(outage)
+    lines = [record.getMessage() for record in caplog.records if record.name == pending.__name__]
     assert [line.split(";")[0] for line in lines] == ["files are not scanned", "files are scanned again"]
 
 

@@ -10,8 +10,8 @@ from typing import IO
 
 import pytest
 
-from submissions.files import clamd as protocol
-from submissions.files.clamd import ClamdAway, NotScanned, scan
+from submissions.scanning import clamd as protocol
+from submissions.scanning.clamd import ClamdAway, NotScanned, scan
 from tests.services.clamd_server import MAX_STREAM_BYTES, VIRUS, VIRUS_NAME, ClamdServer
 
 SAFE = b"%PDF-1.7 harmless " * 1000

@@ -1,0 +1,179 @@
+"""Uploaded files on an S3-compatible service that checks signatures, and the service gone, refusing or silent."""
+
+import datetime as dt
+import io
+import re
+import socket
+import time
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+import pytest
+import time_machine
+from pytest_django import Settings
+
+from config.ids import Prefix, decode_id, new_id
+from config.times import now
+from submissions.files import s3_storage, storage
+from submissions.files.s3_storage import S3Files
+from submissions.files.storage import FilesAway
+from submissions.models import StoredFile, Submission
+from tests.services.application import Application
+from tests.services.client import Answer, Client
+from tests.services.processes import free_port
+from tests.support.hosted_posts import WANTS_JSON, multipart
+from tests.support.tenants import Tenant, make_tenant
+
+PDF = "%PDF-1.7\n" + "".join(f"{number} 0 obj<<>>endobj\n" for number in range(30_000)) + "%%EOF\n"
+CV: dict[str, Any] = {"name": "cv", "label": "CV", "type": "File", "required": False, "accept": [".pdf"]}
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def form_id(tenant: Tenant) -> str:
+    return tenant.form(fields=[CV])
+
+
+def send(client: Client, form_id: str, content: str = PDF) -> Answer:
+    body, headers = multipart({}, {"cv": ("Lebenslauf é.pdf", content)})
+    return client.post(f"/f/{form_id}", data=body.encode(), headers=headers | WANTS_JSON)
+
+
+def row_of(answer: Answer) -> StoredFile:
+    submission = decode_id(Prefix.SUBMISSION, answer.json()["data"]["id"])
+    return StoredFile.objects.get(submission_id=submission)
+
+
+def link_to(row: StoredFile) -> str:
+    link = storage.direct_url(row)
+    assert link is not None
+    return link
+
+
+def content_of(row: StoredFile) -> bytes:
+    with storage.open_file(row.pk) as content:
+        return content.read()
+
+
+def status_of(link: str) -> int:
+    try:
+        with urllib.request.urlopen(link, timeout=10) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_submission__with_a_file__has_its_bytes_in_the_bucket_and_nothing_else(api: Client, form_id: str) -> None:
+    answer = send(api, form_id)
+    assert answer.status in (200, 201), answer.text
+    row = row_of(answer)
+    assert (row.name, row.size, row.content_type) == ("Lebenslauf é.pdf", len(PDF), "application/pdf")
+    assert row.stored_at is not None
+    assert content_of(row) == PDF.encode()  # no checksums within it
+
+
+def test_link__signed__sends_the_file_as_an_attachment(api: Client, form_id: str) -> None:
+    row = row_of(send(api, form_id))
+    link = link_to(row)
+    assert "X-Amz-Expires=300" in link
+    with urllib.request.urlopen(link, timeout=10) as answer:
+        assert answer.read() == PDF.encode()
+        assert answer.headers["Content-Type"] == "application/pdf"
+        assert answer.headers["Content-Disposition"].startswith('attachment; filename="Lebenslauf e.pdf"; filename*=')
+
+
+def test_link__without_its_signature_or_with_another__is_refused(api: Client, form_id: str) -> None:
+    link = link_to(row_of(send(api, form_id)))
+    last = "0" if link[-1] != "0" else "1"
+    inline = link.replace("response-content-disposition=attachment", "response-content-disposition=inline")
+    unsigned = link.partition("?")[0]
+    assert inline != link
+    assert [status_of(each) for each in (link[:-1] + last, inline)] == [403, 403]
+    assert status_of(unsigned) in (400, 401, 403)  # Swift does not see that such a request is for its S3 interface
+
+
+def test_link__older_than_five_minutes__is_refused(api: Client, form_id: str) -> None:
+    row = row_of(send(api, form_id))
+    with time_machine.travel(now() - dt.timedelta(minutes=6)):
+        link = link_to(row)
+    assert status_of(link) == 403
+
+
+def test_file__removed__is_gone_and_may_be_removed_again(api: Client, form_id: str) -> None:
+    row = row_of(send(api, form_id))
+    link = link_to(row)
+    storage.remove(row.pk)
+    assert status_of(link) == 404
+    with pytest.raises(FileNotFoundError):
+        storage.open_file(row.pk)
+    storage.remove(row.pk)
+
+
+def test_file__of_a_stored_id__is_not_overwritten() -> None:
+    file_id = new_id()
+    storage.keep(file_id, io.BytesIO(b"first"), size=5)
+    with pytest.raises(FilesAway):
+        storage.keep(file_id, io.BytesIO(b"other"), size=5)
+    with storage.open_file(file_id) as content:
+        assert content.read() == b"first"
+
+
+def changed(url: str, what: str) -> str:
+    """Return a FILES_URL that leads nowhere, has another secret key, or names a bucket that is not there."""
+    parts = urlsplit(url)
+    return {
+        "away": url.replace(f":{parts.port}/", f":{free_port()}/"),
+        "refused": re.sub(r"(s3://[^:]+:)[^@]+@", r"\1wrong@", url),
+        "no bucket": url.replace("/files?", "/other?"),
+    }[what]
+
+
+@pytest.mark.parametrize("what", ["away", "refused", "no bucket"])
+def test_service__that_does_not_take_files__answers_503_and_stores_nothing(
+    shared_service: Callable[..., Application], files_url: str, tenant: Tenant, form_id: str, what: str
+) -> None:
+    broken = shared_service(FILES_URL=changed(files_url, what))
+    with Client(broken.port) as client:
+        answer = send(client, form_id)
+    assert (answer.status, answer.json()["error"]) == (503, "service_unavailable")
+    assert "Retry-After" in answer.headers
+    assert not Submission.objects.filter(organization=tenant.organization).exists()
+    for row in StoredFile.objects.filter(organization_id=tenant.organization.pk):
+        assert (row.submission_id, row.stored_at) == (None, None)
+        assert row.removed_at is not None
+        with pytest.raises(FileNotFoundError):
+            storage.open_file(row.pk)
+
+
+@pytest.mark.parametrize("what", ["away", "refused", "no bucket"])
+def test_files__of_a_service_that_fails__cannot_be_removed(settings: Settings, files_url: str, what: str) -> None:
+    """Otherwise their rows would be deleted before them."""
+    settings.FILES_URL = changed(files_url, what)
+    with pytest.raises(OSError, match=r".+") as raised:
+        S3Files().delete("ab/abc")
+    assert not isinstance(raised.value, FileNotFoundError)
+
+
+def test_service__that_never_answers__is_given_up(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3_storage, "READ_SECONDS", 0.5)
+    start = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.FILES_URL = f"s3://key:secret@127.0.0.1:{silent.getsockname()[1]}/files?scheme=http"
+        with pytest.raises(OSError, match="Timeout"):
+            S3Files().save("ab/abc", io.BytesIO(b"content"))
+    assert time.monotonic() - start < 10
+
+
+def test_error__of_the_service__does_not_show_the_secret(settings: Settings, files_url: str) -> None:
+    settings.FILES_URL = changed(files_url, "refused")
+    with pytest.raises(OSError, match=r"403|Forbidden|SignatureDoesNotMatch") as raised:
+        S3Files().save("ab/abc", io.BytesIO(b"content"))
+    assert "wrong" not in str(raised.value)
