@@ -43,7 +43,7 @@ def test_submission__with_files__draws_its_picture_and_shows_digests_on_demand(
     options = {"color_scheme": scheme, "viewport": viewport}
     with at_the_dashboard(browser, service.base_url, person_of(tenant), **options) as (page, complaints):
         page.goto(place(tenant, f"submissions?form={form_id}"))
-        expect(page.locator(".attached")).to_have_attribute("title", f"cv.pdf, letter.pdf, {NAME}, ill.png"[:200])
+        expect(page.get_by_role("img", name=f"Files: cv.pdf, letter.pdf, {NAME}, ill.png")).to_have_count(1)
         assert violations(page) == []
         page.locator("[data-opens]").click()
         drawn(page)
