@@ -1,6 +1,5 @@
 """Store files: first their rows, then their bytes; and the allowance of files that wait for their submission."""
 
-import contextlib
 import dataclasses
 import datetime as dt
 import logging
@@ -8,6 +7,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 
 from django.conf import settings
+from django.db import Error as DatabaseError
 from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext
@@ -149,11 +149,10 @@ def _note_stored(rows: Sequence[StoredFile], kept: dt.timedelta) -> None:
 
 
 def _undo(rows: Sequence[StoredFile]) -> None:
-    """Remove the bytes that may be there already, and leave the rest to the purge. Never raises."""
-    try:
-        give_up(rows)
-    except Exception as error:  # the rows expire within the hour
-        logger.warning("files: rows are left to expire: %s", error)
+    """Delete bytes that may be there already, then the rows. What fails is left to the purge. Never raises."""
     for row in rows:
-        with contextlib.suppress(storage.FilesAway):
-            storage.remove(row.pk)  # its row may be gone, if storing took more than an hour
+        try:
+            storage.remove(row.pk)
+            StoredFile.objects.filter(pk=row.pk, submission_id=None).delete()
+        except (storage.FilesAway, DatabaseError) as error:  # it expires within the hour
+            logger.warning("files: %s is left to expire: %s", row.public_id, error)

@@ -77,6 +77,8 @@ class LocalFiles(FileSystemStorage):
     def delete(self, name: str) -> None:
         """Delete a file, if there is one; that is on disk when this returns. Raises OSError."""
         path = Path(self.path(name))
+        if not Path(self.location).is_dir():  # not mounted here: the file may well exist elsewhere
+            raise NotADirectoryError(errno.ENOTDIR, "there is no directory of files", self.location)
         try:
             with _directory(path.parent) as directory:
                 os.unlink(path.name, dir_fd=directory)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 MAX_CHARACTERS = 200
 MAX_BYTES = 240  # in UTF-8: file systems of Linux take 255, and a number in brackets may follow
-MAX_EXTENSION = 16  # characters, with its dot; what follows the last dot of a sentence is no extension
+MAX_EXTENSION = 20  # characters, with its dot; what follows the last dot of a sentence is no extension
 NOTHING_LEFT = "file"
 _READ = 4 * MAX_CHARACTERS  # characters that are kept for normalization, whose cost is not linear
 _RESERVED = str.maketrans(dict.fromkeys('<>:"|?*/\\', "_"))  # by Windows, in names of files

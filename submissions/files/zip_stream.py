@@ -9,7 +9,7 @@ save that, but their length is not known before their data in a stream: Java's Z
 import datetime as dt
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO
+from typing import IO, cast
 
 from django.utils.translation import gettext
 
@@ -65,7 +65,7 @@ def zip_parts(entries: Iterable[Entry]) -> Iterator[bytes]:
 def _parts(entries: Iterable[Entry], note: str) -> Iterator[bytes]:
     outlet, names, missing = _Outlet(), set[str](), list[str]()
     latest = _FIRST
-    archive = zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED, compresslevel=0)  # type: ignore[arg-type]
+    archive = zipfile.ZipFile(cast(IO[bytes], outlet), "w", zipfile.ZIP_DEFLATED, compresslevel=0)
     for path, time, size, open_file in entries:
         name = _safe_path(path)
         try:
