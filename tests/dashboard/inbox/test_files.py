@@ -154,7 +154,7 @@ def test_zip__of_a_form__has_the_files_that_the_filters_select_and_is_recorded(
     assert archive.read(archive.namelist()[0]) == PDF
     assert f"{day} {made.public_id}/ill.pdf" in archive.read("withheld.txt").decode()
     event = AuditEvent.objects.filter(organization=tenant.organization, action="submissions.exported").get()
-    assert (event.subject, event.changes["form"]) == ("zip", [None, form])
+    assert (event.subject, event.changes) == ("zip", {"form": [None, form]})
 
 
 def test_zip__while_two_exports_of_the_organization_run__is_refused(
