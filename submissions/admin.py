@@ -33,11 +33,11 @@ class SubmissionAdmin(FoundById):
 class StoredFileAdmin(FoundById):
     """Size, kind and scan of each file, and when it goes. Its name and its bytes stay out."""
 
-    list_display = ("public_id", "form", "submission", "size", "content_type", "scan", "created_at", "removed_at")
+    list_display = ("public_id", "form_of", "submission", "size", "content_type", "scan", "created_at", "removed_at")
     search_help_text = "ID of a file, submission or form, or slug of an organization"
     id_columns = {Prefix.FILE: "pk", Prefix.SUBMISSION: "submission_id", Prefix.FORM: "form_id"}
     fields = (
-        "public_id", "form", "submission", "size", "content_type", "sha256", "scan", "created_at", "stored_at",
+        "public_id", "form_of", "submission", "size", "content_type", "sha256", "scan", "created_at", "stored_at",
         "expires_at", "removed_at",
     )  # fmt: skip
     readonly_fields = fields
@@ -52,7 +52,7 @@ class StoredFileAdmin(FoundById):
         return queryset.filter(form_id__in=Form.objects.filter(organization__slug=term).values("pk")), False
 
     @admin.display
-    def form(self, row: StoredFile) -> str:
+    def form_of(self, row: StoredFile) -> str:
         """Return the id of its form."""
         return encode_id(Prefix.FORM, row.form_id)
 
