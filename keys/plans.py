@@ -27,7 +27,7 @@ class Terms:
     stored_bytes: int
 
 
-MIB, GIB, TIB = 2**20, 2**30, 2**40  # bytes
+KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40  # bytes
 
 
 TERMS = {
@@ -59,10 +59,12 @@ def is_full(stored_bytes: int | None, allowance: int) -> bool:
 
 def show_bytes(number: int) -> str:
     """Return bytes as people read them, such as `100 MiB`."""
+    if 0 < number < KIB:
+        return f"{number} B"
     for unit, label in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB")):
         if number >= unit:
             return f"{_decimal(number / unit)} {label}"
-    return f"{_decimal(number / 1024)} KiB"
+    return f"{_decimal(number / KIB)} KiB"
 
 
 def _decimal(number: float) -> str:

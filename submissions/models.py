@@ -184,7 +184,7 @@ class Submission(models.Model):
 
     @cached_property
     def files(self) -> "list[StoredFile]":
-        """Its files in their order. One query, and none without files; `files.records.load_files` sets many at once."""
+        """Its files in their order. One query, and none without files; `files.records.load_files` sets those of many rows."""
         return list(StoredFile.objects.using(self._state.db).of([self.pk])) if self.files_size else []
 
 
@@ -209,7 +209,7 @@ class StoredFile(models.Model):
     """
 
     class Scan(models.TextChoices):
-        """What the virus scanner says; the names on the wire (docs/contract.md 9.1)."""
+        """The result of the virus scan; the names on the wire (docs/contract.md 5.85)."""
 
         NONE = "none", "Not scanned"
         PENDING = "pending", "Not scanned yet"

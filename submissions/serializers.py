@@ -46,7 +46,7 @@ class FileRecord(serializers.Serializer[Any]):
         "size": "Bytes.",
         "type": "Its media type, as its content says.",
         "sha256": "The SHA-256 of its bytes, 64 hexadecimal digits.",
-        "scan": "What the virus scanner says; `none`: it was not asked. `pending` and `infected` files are withheld.",
+        "scan": "The result of the virus scan; `none`: it was not asked. `pending` and `infected` files are withheld.",
         "url": "The address of its bytes, for a key with `submissions:read` or a login to the dashboard.",
     }
     id = PublicIdField(Prefix.FILE)
@@ -98,7 +98,7 @@ def submission_record(submission: Submission) -> dict[str, Any]:
     """
     Return `{id, formId, data, files, spam, spamReasons, held, meta, createdAt}`; `held`: the reason, or None.
 
-    Read the files of many at once before, with `files.records.load_files`: else each row that has some takes a query.
+    Load the files of many rows before, with `files.records.load_files`: else each row that has some takes a query.
     """
     return {
         "id": submission.public_id,

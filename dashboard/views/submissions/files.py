@@ -55,7 +55,7 @@ def shown_files(submission: Submission) -> list[ShownFile]:
 @in_organization()
 @require_safe
 def preview(request: MemberRequest, file_id: str) -> HttpResponse:
-    """Show a picture that a submission has as a file, smaller and encoded again; 404 for what is no picture."""
+    """Show a picture that a submission has as a file, smaller and encoded again; 404 for other types."""
     file = find_own(StoredFile.objects.used(), Prefix.FILE, file_id, organization_id=request.member.organization.pk)
     if file.is_withheld:
         return _refused(gettext("This file is withheld: it is infected, or not scanned yet."), 403)

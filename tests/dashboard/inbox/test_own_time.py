@@ -36,7 +36,7 @@ def test_time_zone__chosen__is_that_of_times_and_of_days(tenant: Tenant, browser
     assert pk not in browser.get(f"{path}?{day}").text
     assert browser.send(PAGE, zone="Europe/Berlin").headers["Location"] == "/dashboard/account"
     listed = markup_of(browser.get(f"{path}?{day}"))
-    assert re.search(r'<time datetime="2026-01-30T23:30:00\+00:00" title="2026-01-31 00:30:00 Europe/Berlin">', listed)
+    assert re.search(r'<time datetime="2026-01-30T23:30:00Z" title="2026-01-31 00:30:00 Europe/Berlin">', listed)
     assert "2026-01-31 00:30:00 Europe/Berlin" in text_of(browser.get(f"{path}/{pk}"))
     export = browser.get(f"{path}/export?{day}")
     assert "(Europe/Berlin, both included)" in text_of(export)
