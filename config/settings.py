@@ -216,6 +216,7 @@ FILES_ORIGIN = env.str("FILES_ORIGIN", default="").rstrip("/")  # a separate ori
 FILES_UNUSED_DAYS = env.float("FILES_UNUSED_DAYS", default=7)  # for which a file waits for its submission
 FILES_UNUSED_BYTES = env.int("FILES_UNUSED_BYTES", default=50 * 1024 * 1024)  # of one address
 CLAMD_URL = env.str("CLAMD_URL", default="")  # tcp://host:port or unix:///path of a virus scanner
+FILES_POLL_SECONDS = env.float("FILES_POLL_SECONDS", default=10)  # how often the files of deleted submissions go
 SCAN_SECONDS = env.float("SCAN_SECONDS", default=900)  # for which a submission waits for the scan of its files
 
 # Access keys ---------------------------------------------------------------------------------------------------------
@@ -389,6 +390,7 @@ STATICFILES_DIRS = [("docs", BASE_DIR / "docs" / "images")]  # pictures of the g
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},
+    "files": {"BACKEND": "submissions.files.local_storage.LocalFiles"},
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins

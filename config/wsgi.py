@@ -13,16 +13,18 @@ from config.postgresql.sessions import ROLE_VARIABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py serve`
-os.environ.setdefault("DATABASE_POOL_SIZE", "8")  # connections to PostgreSQL for each web process: one per thread
+os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL for each web process: one per thread
 _django = get_wsgi_application()
 
-from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
+from submissions.files.removal import start_removing  # noqa: E402 - after setup
+from submissions.lifecycle.release_loop import start_releasing  # noqa: E402
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
 _errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]
 if _errors:
     raise SystemCheckError("\n".join(str(error) for error in _errors))
 start_releasing()
+start_removing()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

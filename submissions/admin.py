@@ -1,12 +1,13 @@
-"""Submissions, without their values, and usage of organizations by day in the operators' admin, read-only."""
+"""Submissions and files, without their contents, and usage of organizations by day in the operators' admin, read-only."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.ids import Prefix
+from config.ids import Prefix, encode_id
+from forms_app.models import Form
 from keys.admin import BoundedPaginator, FoundById, ReadOnly
-from submissions.models import Submission, UsageDay
+from submissions.models import StoredFile, Submission, UsageDay
 
 
 @admin.register(Submission)
@@ -26,6 +27,39 @@ class SubmissionAdmin(FoundById):
         """Return the submissions with their form, without their values."""
         rows = super().get_queryset(request).select_related("organization", "form")
         return rows.defer("data", "search_text", "controls", "meta", "spam_reasons")
+
+
+@admin.register(StoredFile)
+class StoredFileAdmin(FoundById):
+    """Size, kind and scan of each file, and when it goes. Its name and its bytes stay out."""
+
+    list_display = ("public_id", "form", "submission", "size", "content_type", "scan", "created_at", "removed_at")
+    search_help_text = "ID of a file, submission or form, or slug of an organization"
+    id_columns = {Prefix.FILE: "pk", Prefix.SUBMISSION: "submission_id", Prefix.FORM: "form_id"}
+    fields = (
+        "public_id", "form", "submission", "size", "content_type", "sha256", "scan", "created_at", "stored_at",
+        "expires_at", "removed_at",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[StoredFile], search_term: str
+    ) -> tuple[QuerySet[StoredFile], bool]:
+        """Return the rows of an id, or of the forms of the organization with this slug: files have no foreign keys."""
+        term = search_term.strip()
+        if not term or term.partition("_")[0] in self.id_columns:
+            return super().get_search_results(request, queryset, search_term)
+        return queryset.filter(form_id__in=Form.objects.filter(organization__slug=term).values("pk")), False
+
+    @admin.display
+    def form(self, row: StoredFile) -> str:
+        """Return the id of its form."""
+        return encode_id(Prefix.FORM, row.form_id)
+
+    @admin.display
+    def submission(self, row: StoredFile) -> str:
+        """Return the id of its submission, if one uses it."""
+        return encode_id(Prefix.SUBMISSION, row.submission_id) if row.submission_id else ""
 
 
 @admin.register(UsageDay)

@@ -9,6 +9,7 @@ class SubmissionsConfig(AppConfig):
         """Register the submission counts of forms, and this app's part of the hourly clean-up."""
         from config.clean_up import register_clean_up
         from forms_app.submission_count import answer_submission_count
+        from submissions.files.removal import purge_files
         from submissions.lifecycle.closing import finish_all_deleting
         from submissions.lifecycle.erasure import finish_all_erasing
         from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
@@ -21,3 +22,4 @@ class SubmissionsConfig(AppConfig):
         answer_submission_count(stored_count_of_form)
         register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)
         register_clean_up(count_unknown, purge_usage, finish_all_deleting, purge_unverified)
+        register_clean_up(purge_files)  # after all that deletes submissions and forms

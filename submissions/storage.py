@@ -1,5 +1,5 @@
 """
-Stored bytes of organizations: values and metadata of their submissions (docs/contract.md 2.21, docs/adr/0039).
+Stored bytes of organizations: values, metadata and files of their submissions (docs/contract.md 2.21, docs/adr/0039).
 
 The total is a column of the organization, which every request reads with its key or form: the check costs no query. It
 changes in the transactions that dispatch and that delete, always last: they lock tallies first, then organizations.
@@ -36,7 +36,7 @@ class Octets(Func):
         return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **extra)
 
 
-SIZE = Octets("data") + Octets("meta")
+SIZE = Octets("data") + Octets("meta") + F("files_size")
 
 
 def with_size(rows: QuerySet[Submission]) -> QuerySet[Submission]:

@@ -13,7 +13,7 @@ from dashboard.operators.figures import overview
 
 GROUPS = (
     (gettext_lazy("Organizations"), ("Organization", "UsageDay", "FormReport")),
-    (gettext_lazy("Submissions and deliveries"), ("Submission", "Delivery")),
+    (gettext_lazy("Submissions and deliveries"), ("Submission", "StoredFile", "Delivery")),
     (gettext_lazy("People and keys"), ("User", "Authenticator", "AccessKey", "AuditEvent")),
 )
 

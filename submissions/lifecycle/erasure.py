@@ -7,6 +7,7 @@ from config.api.errors import Conflict
 from config.times import now
 from forms_app.models import Form
 from keys.audit import Actor, record_event
+from submissions.files.removal import remove_files_of_form
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission, Tally
 
@@ -43,7 +44,9 @@ def finish_erasing(form: Form) -> None:
     while some := list(keys.values_list("pk", flat=True)[:ROWS_A_BATCH]):
         IdempotencyKey.objects.filter(pk__in=some).delete()
     Tally.objects.filter(form=form).delete()
-    form.delete()
+    with transaction.atomic():
+        remove_files_of_form(form.pk)
+        form.delete()
 
 
 def finish_all_erasing() -> int:

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from config.nudge import DELIVER, nudge
 from config.times import now
+from submissions.files.removal import remove_files_of
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
@@ -97,6 +98,7 @@ def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -
         freed = stored_bytes_of(Submission.objects.filter(pk__in=counted)) if counted else {}
         for act in _before_deleting:
             act([row.pk for row in rows])
+        remove_files_of([row.pk for row in rows])
         Submission.objects.filter(pk__in=[row.pk for row in rows]).delete()
         apply_moves(moves)
         make_room(held_for_quota(rows))

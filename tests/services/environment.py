@@ -65,6 +65,7 @@ def service_environment(
         "WEBHOOK_ALLOW_HTTP": "1",
         "DELIVERY_SWEEP_SECONDS": "1",
         "HELD_POLL_SECONDS": "0.5",
+        "FILES_POLL_SECONDS": "0.5",
         "PROOF_OF_WORK_HASHES": "2000",  # the default takes two seconds of Python each time
     }
     if database_url:

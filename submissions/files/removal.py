@@ -1,0 +1,116 @@
+"""
+Delete files: first the bytes, then the row, so that a crash between the two leaves a row that is tried again.
+
+`removed_at` is set in the transactions that delete submissions and forms. A thread of each web process deletes such files
+within seconds; the hourly clean-up finds the rest. Two hosts may delete the same file: that is done once or twice with the
+same result, so nothing is locked while the storage works.
+"""
+
+import datetime as dt
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from config.database import drop_broken_connections, is_away
+from config.outage import OUTAGE
+from config.times import now
+from forms_app.models import Form
+from submissions.files import storage
+from submissions.files.keeping import STORING
+from submissions.models import StoredFile, Submission
+
+ROWS_A_BATCH = 200
+FAILURES_A_RUN = 3  # then the storage is unavailable, and the next run tries again
+
+logger = logging.getLogger(__name__)
+
+
+def remove_files_of(submission_ids: Sequence[uuid.UUID]) -> None:
+    """Remove the files of submissions, in the caller's transaction, which deletes them."""
+    StoredFile.objects.filter(submission_id__in=submission_ids, removed_at=None).update(removed_at=now())
+
+
+def remove_files_of_form(form_id: uuid.UUID) -> None:
+    """Remove all files that were sent to a form, in the caller's transaction, which deletes it."""
+    StoredFile.objects.filter(form_id=form_id, removed_at=None).update(removed_at=now())
+
+
+def purge_files() -> int:
+    """
+    Delete the files that are expired, not stored whole, removed, or of a submission or form that does not exist.
+
+    Returns how many.
+    """
+    _mark(StoredFile.objects.filter(expires_at__lte=now()))
+    _mark(_without_owner())
+    return remove_due()
+
+
+def remove_due() -> int:
+    """Delete the bytes and rows of removed files; return how many. While the storage is unavailable, they stay."""
+    started, done, failed = now(), 0, 0
+    # Bytes that are just being stored would be there after their row: such rows wait longer than storing takes.
+    is_quiet = Q(stored_at__isnull=False) | Q(created_at__lt=started - STORING)
+    due = StoredFile.objects.filter(is_quiet, removed_at__lte=started).order_by("removed_at", "pk")
+    while failed < FAILURES_A_RUN and (batch := list(due.values_list("pk", flat=True)[:ROWS_A_BATCH])):
+        for pk in batch:
+            try:
+                storage.remove(pk)
+            except storage.FilesAway:
+                StoredFile.objects.filter(pk=pk).update(removed_at=now())  # behind all others, in a later run
+                failed += 1
+                if failed == FAILURES_A_RUN:
+                    break
+            else:
+                done += StoredFile.objects.filter(pk=pk, removed_at__isnull=False).delete()[0]
+    return done
+
+
+def _without_owner() -> QuerySet[StoredFile]:
+    """Return the rows whose submission is gone, or whose form is; an organization's forms go with it."""
+    submission = Submission.objects.filter(pk=OuterRef("submission_id"))
+    form = Form.objects.filter(pk=OuterRef("form_id"))
+    return StoredFile.objects.filter(Q(submission_id__isnull=False) & ~Exists(submission) | ~Exists(form))
+
+
+def _mark(rows: QuerySet[StoredFile]) -> None:
+    left = rows.filter(removed_at=None)
+    while batch := list(left.values_list("pk", flat=True)[:ROWS_A_BATCH]):
+        left.filter(pk__in=batch).update(removed_at=now())
+
+
+def start_removing() -> None:
+    """Start the thread that deletes removed files, now and in every process that is forked from this one."""
+    _start_thread()
+    os.register_at_fork(after_in_child=_start_thread)
+
+
+def _start_thread() -> None:
+    threading.Thread(target=_remove_forever, daemon=True, name="remove-files").start()
+
+
+def _remove_forever() -> None:
+    while True:
+        time.sleep(settings.FILES_POLL_SECONDS)
+        remove_once()
+
+
+def remove_once() -> None:
+    """Delete removed files. A failure is left to the next poll."""
+    try:
+        remove_due()
+    except Exception as error:  # the thread must survive any error
+        if is_away(error):
+            OUTAGE.note(error)
+            drop_broken_connections(error)
+        else:
+            logger.exception("removed files could not be deleted")
+    finally:
+        connection.close()  # back to the pool: this thread needs it for milliseconds per poll
