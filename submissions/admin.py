@@ -1,4 +1,4 @@
-"""Submissions and files, without their contents, and usage of organizations by day in the operators' admin, read-only."""
+"""Submissions and files, without their contents, and usage by day in the operators' admin, read-only."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

@@ -201,7 +201,9 @@ class StoredFile(models.Model):
             models.Index(
                 fields=["organization_id", "id"], condition=models.Q(submission_id=None), name="file_unused_by_org"
             ),
-            models.Index(fields=["address", "id"], condition=models.Q(submission_id=None), name="file_unused_by_address"),
+            models.Index(
+                fields=["address", "id"], condition=models.Q(submission_id=None), name="file_unused_by_address"
+            ),
             models.Index(fields=["expires_at"], condition=models.Q(expires_at__isnull=False), name="file_expiring"),
             models.Index(fields=["removed_at"], condition=models.Q(removed_at__isnull=False), name="file_removed"),
             models.Index(fields=["id"], condition=models.Q(scan="pending"), name="file_to_scan"),
