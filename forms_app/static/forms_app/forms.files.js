@@ -5,15 +5,16 @@
  */
 import { check } from "./files/checks.js";
 import { copiesOfTab, keepCopies } from "./files/copies.js";
-import { askForProof, expectReload, forget, forgetForm, idOf, needsProof, placeOf, remember } from "./files/ids.js";
+import { expectReload, forget, forgetForm, idOf, placeOf, remember } from "./files/ids.js";
 import { detailsOf, sendFile } from "./files/posting.js";
+import { proofsOf } from "./files/proofs.js";
 import { addRow } from "./files/rows.js";
 
-const LARGE = 1e6; // bytes; so large a file is not risked without a proof of work
+const CAPTCHAS = ["cf-turnstile-response", "h-captcha-response"]; // a token is good for the files and then the form
 const CANCELED = "Nothing was sent, because a file was removed. Send the form again when you are ready.";
 const NO_FORM = "Files cannot be sent. Remove them and try again.";
 
-// form -> {page, formId, rows: {place: {row, controller, file, field, input}}, remembered: Set of places, again}
+// form -> {page, formId, rows: {place: {row, controller, file, field, input}}, remembered: Set of places, again, …}
 const states = new WeakMap();
 
 const isOf = (input, field) => input.type === "file" && (input.name || input.id) === field;
@@ -97,19 +98,15 @@ const showSent = (state, place, entry) =>
 /** Sends one file, unless it has arrived before. Returns what is wrong with it, or nothing. */
 const sendOne = async (state, place, entry) => {
   const { field, file, row } = entry;
-  const { formId, page } = state;
-  const query = `?${new URLSearchParams({ formId })}`;
+  const { formId, tokens, proofs } = state;
   const cancel = { Cancel: () => takeOut(state, place, entry) };
   let share = 0;
   entry.controller = new AbortController();
   row.show("sending", { progress: share, buttons: cancel });
   const outcome = await sendFile(new URL(`f/${formId}/uploads`, import.meta.url), field, file, {
     signal: entry.controller.signal,
-    proofs: {
-      isNeeded: () => needsProof(formId) || file.size > LARGE,
-      ask: () => askForProof(formId),
-      make: () => page.solve(query).catch(() => {}), // then the service says whether it wanted one
-    },
+    tokens,
+    proofs,
     onProgress: (now) => {
       share = now;
       row.show("sending", { progress: share, buttons: cancel });
@@ -142,6 +139,8 @@ export const sendFiles = async (page, form, files, data, submit, button) => {
     return { details: files.map(([field]) => ({ field, message: NO_FORM })) };
   }
   page.say(form); // no message of before
+  state.tokens = Object.fromEntries(CAPTCHAS.filter((name) => data[name]).map((name) => [name, data[name]]));
+  state.proofs ||= proofsOf(formId, page.solve);
   state.again = () => submit(form, button);
   state.remembered.clear();
   const found = files.map(([field, file]) => ({ field, file, ...rowOf(state, form, field, file) }));

@@ -314,3 +314,69 @@ def test_form_in_a_shadow_root__sends_its_files(visitor: Visitor) -> None:
     expect(visitor.thanks).to_be_visible()
     expect(rows(page)).to_have_count(0)
     assert (ids, visitor.stored()) == (["upl_1"], [{"name": "Ada", "cv": "upl_1"}])
+
+
+@pytest.mark.parametrize("field", ["cf-turnstile-response", "h-captcha-response"])
+def test_captcha_of_the_page__goes_with_each_file_too(visitor: Visitor, field: str) -> None:
+    bodies: list[bytes] = []
+    play_uploads(visitor)
+    visitor.page.on("request", lambda one: bodies.append(one.post_data_buffer or b"") if "/uploads" in one.url else None)
+    page = visitor.open(MANY.replace("<button>", f'<input type="hidden" name="{field}" value="passed"><button>'))
+    choose(page, WORDS, OTHER)
+    send(visitor)
+    expect(visitor.thanks).to_be_visible()
+    part = f'name="{field}"\r\n\r\npassed\r\n'.encode()
+    assert [part in body for body in bodies] == [True, True]
+
+
+def test_proof_of_work__is_made_when_the_service_asks__and_is_for_all_files(visitor: Visitor) -> None:
+    asked: list[str] = []
+    ids = play_uploads(visitor, refusal(400, "proof_of_work_required", "Solve a challenge."))
+    visitor.page.on("request", lambda request: asked.append(request.url) if "/f/challenge" in request.url else None)
+    visitor.forgives = ["400"]
+    page = visitor.open(MANY)
+    choose(page, WORDS, OTHER)
+    send(visitor)
+    expect(visitor.thanks).to_be_visible()
+    assert ids == ["upl_1", "upl_2"]
+    assert asked == [f"{visitor.service_url}/f/challenge?formId={visitor.form_id}"]
+
+
+def test_proof_of_work_that_is_refused__ends_with_the_services_words(visitor: Visitor) -> None:
+    refused = refusal(400, "proof_of_work_required", "Solve a challenge.")
+    ids = play_uploads(visitor, refused, refused)
+    visitor.forgives = ["400"]
+    page = visitor.open(FORM)
+    choose(page, WORDS)
+    send(visitor)
+    expect(page.locator("[data-fieldpost-field-error]")).to_have_text("Solve a challenge.")
+    assert ids == []
+
+
+def test_other_file_chosen_on_the_way__stops_the_first(visitor: Visitor) -> None:
+    held: list[Route] = []
+    ids = play_uploads(visitor, held.append)
+    page = visitor.open(FORM)
+    choose(page, WORDS)
+    send(visitor)
+    expect(page.get_by_role("progressbar", name="CV.pdf")).to_be_visible()
+    choose(page, OTHER)
+    expect(visitor.error).to_contain_text("Nothing was sent")
+    assert (ids, visitor.stored()) == ([], [])
+    send(visitor)
+    expect(visitor.thanks).to_be_visible()
+    assert visitor.stored() == [{"name": "Ada", "cv": "upl_1"}]
+
+
+def test_kept_form__waits_with_the_ids_of_its_files__over_a_reload(visitor: Visitor) -> None:
+    ids = play_uploads(visitor)
+    seen = visitor.answers(reply(429, Retry_After="3000"))
+    visitor.forgives = ["429"]
+    page = visitor.open(FORM)
+    choose(page, WORDS)
+    send(visitor)
+    expect(visitor.queued).to_be_visible()
+    page.reload()
+    page.wait_for_function("Object.values(localStorage)[0] === '[]'")
+    assert (ids, visitor.stored()) == (["upl_1"], [{"name": "Ada", "cv": "upl_1"}])
+    assert len(set(seen)) == 1

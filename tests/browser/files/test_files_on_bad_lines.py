@@ -123,7 +123,7 @@ def test_program_that_calls_itself_a_pdf__is_refused_in_the_services_words(appli
     assert records(applicant.api, applicant.tenant, applicant.form_id) == []
 
 
-def test_form_that_asks_for_proof_of_work__gets_one_for_each_file(applicant: Visitor, line: Line) -> None:
+def test_form_that_asks_for_proof_of_work__gets_one_for_its_files(applicant: Visitor, line: Line) -> None:
     protected: dict[str, Any] = {"spam_protection": {"proof_of_work": True}}
     applicant.form_id = applicant.tenant.form(fields=FIELDS, **protected)
     applicant.forgives = [*LINE_IS_DOWN, "400"]

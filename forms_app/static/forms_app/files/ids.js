@@ -51,6 +51,6 @@ export const forgetForm = (formId) => {
 /** Whether a form has asked for a proof of work before. */
 export const needsProof = (formId) => known.proven.includes(formId);
 export const askForProof = (formId) => {
-  known.proven.push(formId);
+  if (!needsProof(formId)) known.proven.push(formId);
   save();
 };

@@ -59,13 +59,14 @@ const isReadable = (file) =>
 /**
  * Sends a file until it has arrived: `{id}`; is refused: `{message, code}`; or the signal is aborted: `{}`.
  *
- * `proofs`: `isNeeded()`, `ask()` when the service wants one, `make()` for a fresh one: each is good for one try.
+ * `tokens`: values of the form that show a human, by name. `proofs`: see `./proofs.js`.
  */
-export const sendFile = async (url, field, file, { signal, proofs, onProgress, onPause }) => {
+export const sendFile = async (url, field, file, { signal, tokens, proofs, onProgress, onPause }) => {
   for (let tries = 0; ; tries++) {
     const body = new FormData();
     body.append("field", field);
-    const proof = proofs.isNeeded() && (await proofs.make());
+    for (const [name, token] of Object.entries(tokens)) body.append(name, token);
+    const { proof, isFresh } = await proofs.take(file);
     if (proof) body.append("_altcha", proof);
     body.append("file", file); // last: the service knows the rest before the bytes come
     if (signal.aborted) return {};
@@ -73,8 +74,8 @@ export const sendFile = async (url, field, file, { signal, proofs, onProgress, o
     if (signal.aborted) return {};
     if (answer.data?.id) return { id: answer.data.id };
     const [{ code, message } = {}] = detailsOf(answer);
-    if (code === "proof_of_work_required" && !proof && tries < PAUSES.length) {
-      proofs.ask();
+    if (code === "proof_of_work_required" && !isFresh && tries < PAUSES.length) {
+      proofs.renew();
       continue;
     }
     const { status } = answer;
