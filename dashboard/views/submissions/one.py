@@ -13,7 +13,7 @@ from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import SubmissionsFilterForm
 from dashboard.inbox.values import reply_address, values_of
 from submissions.lifecycle.read_marks import mark_read
-from submissions.models import Submission
+from submissions.models import Consent, Submission
 
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that load a page before it is opened
 
@@ -46,6 +46,7 @@ def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:
     return {
         "submission": found,
         "values": values_of(found),
+        "consent": Consent.objects.filter(submission=found.pk).first(),
         "reply": reply_address(found),
         "moments": story,
         "settled": is_settled(found, story),
