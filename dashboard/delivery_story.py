@@ -10,19 +10,37 @@ from collections.abc import Iterator
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from config.database import snapshot
 from config.times import now
 from keys.choices import within_sentence
-from submissions.models import Submission
+from submissions.confirmations import KEPT_UNCONFIRMED
+from submissions.models import Consent, Submission, SubmitterMail
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.registry import CHANNELS
+from webhooks.events import is_secret
+from webhooks.mails.submitters import delivery_keys
 from webhooks.models import Attempt, Delivery, Destination, Webhook
 from webhooks.retention import LOG_KEPT
 
 MAX_DELIVERIES = 100  # of one submission
 MAX_ATTEMPTS = 200
+REFUSAL = SubmitterMail.Refusal
+WHY_NOT = {
+    REFUSAL.NO_ADDRESS: gettext_lazy("Its Email field is empty."),
+    REFUSAL.BAD_ADDRESS: gettext_lazy("Its Email field does not hold exactly one address."),
+    REFUSAL.PROGRAM: gettext_lazy("The address is that of a program, which would answer the mail."),
+    REFUSAL.NO_CHECK: gettext_lazy("It came with a secret key and without a human check."),
+    REFUSAL.OPTED_OUT: gettext_lazy("The address has ended the mails of this organization."),
+    REFUSAL.OFF: gettext_lazy("It was turned off, or nothing waited for it any more."),
+    REFUSAL.SPAM: gettext_lazy("The submission was marked as spam."),
+    REFUSAL.FORM_AND_ADDRESS: gettext_lazy("This form has mailed the address in the last 24 hours."),
+    REFUSAL.ORGANIZATION_AND_ADDRESS: gettext_lazy(
+        "The organization has mailed the address 3 times in the last 24 hours."
+    ),
+    REFUSAL.FORM: gettext_lazy("This form has sent 20 such mails in the last hour."),
+}
 STATUS = Delivery.Status
 GOOD, BAD, WAITING, NEUTRAL = "good", "bad", "warn", "neutral"
 
@@ -52,9 +70,15 @@ def tell_story(submission: Submission) -> list[Moment]:
     """Return everything that happened to a submission, oldest first; the last moments may be ahead."""
     with snapshot() as alias:  # a result recorded between the two reads would show as succeeded and as being sent
         found = list(_deliveries_of(submission).using(alias)[: MAX_DELIVERIES + 1])
+        found += _deliveries_to_submitter(submission).using(alias)
         deliveries = found[:MAX_DELIVERIES]
         attempts = list(_attempts_of(deliveries).using(alias)[: MAX_ATTEMPTS + 1])
-    moments = [*_beginning(submission), *_dispatch(submission, has_deliveries=bool(deliveries))]
+    has_deliveries = any(delivery.submission_id for delivery in deliveries)
+    moments = [
+        *_beginning(submission),
+        *_to_submitter(submission),
+        *_dispatch(submission, has_deliveries=has_deliveries),
+    ]
     moments += _attempts(deliveries, attempts[:MAX_ATTEMPTS])
     moments += _states(submission, deliveries)
     if len(found) > MAX_DELIVERIES:
@@ -87,8 +111,18 @@ def target_of(delivery: Delivery) -> str:
     return CHANNELS[delivery.channel].describe(delivery) if delivery.channel in CHANNELS else delivery.target
 
 
+def _shown_target(delivery: Delivery) -> str:
+    """Return the target; of a mail to the submitter with its kind, as there may be two."""
+    target = target_of(delivery)
+    return target if delivery.submission_id else f"{delivery.event_label}: {target}"
+
+
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
     return Delivery.objects.filter(submission=submission).select_related("webhook", "destination").order_by("id")
+
+
+def _deliveries_to_submitter(submission: Submission) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(key__in=delivery_keys([submission])).order_by("id")
 
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
@@ -110,16 +144,33 @@ def _beginning(submission: Submission) -> Iterator[Moment]:
         yield Moment(
             submission.created_at, gettext("Marked as spam"), "; ".join(map(gettext, submission.spam_reasons)), BAD
         )
-    if submission.held or submission.held_until:
+    consent = Consent.objects.filter(submission=submission.pk).first()
+    if submission.held == Submission.Held.QUOTA or (submission.held_until and consent is None):
         yield Moment(
             submission.created_at, gettext("Held"), gettext("This hour's requests for web pages were used up."), WAITING
         )
-    if submission.held_until:
+    if consent is not None:
+        yield Moment(consent.held_at, gettext("Held"), gettext("Until its submitter confirms the address."), WAITING)
+    if consent is not None and consent.confirmed_at is not None:
+        detail = gettext("By the mailed link, from %(address)s") % {"address": consent.confirmed_from}
+        yield Moment(consent.confirmed_at, gettext("Confirmed by the submitter"), detail, GOOD)
+    elif submission.held_until:
         yield Moment(submission.held_until, gettext("No longer held"), "", GOOD)
     if submission.released_at and submission.released_at != submission.held_until:
         yield Moment(
             submission.released_at, gettext("Marked as not spam"), gettext("Delivered like a new submission."), GOOD
         )
+
+
+def _to_submitter(submission: Submission) -> Iterator[Moment]:
+    """Yield why no mail went to the submitter, where one was asked for."""
+    refused = SubmitterMail.objects.filter(submission=submission.pk, decided_at__isnull=False).exclude(refusal="")
+    for mail in refused.order_by("pk"):
+        if mail.kind == SubmitterMail.Kind.REPLY:
+            title = gettext("No reply was mailed")
+        else:
+            title = gettext("No question for confirmation was mailed")
+        yield Moment(mail.decided_at, title, str(WHY_NOT[REFUSAL(mail.refusal)]), WAITING)
 
 
 def _received(submission: Submission) -> str:
@@ -136,6 +187,11 @@ def _received(submission: Submission) -> str:
 
 
 def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Moment]:
+    if submission.awaits_confirmation:
+        detail = gettext("By the mailed link, or when you release it. After %(days)s days it is deleted.")
+        title, days = gettext("Waiting for confirmation"), KEPT_UNCONFIRMED.days
+        yield Moment(None, title, detail % {"days": days}, WAITING, is_ahead=True)
+        return
     if submission.held:
         detail = gettext("When the next hour starts, on a larger plan, or when you release it.")
         yield Moment(None, gettext("Waiting for room in the hour"), detail, WAITING, is_ahead=True)
@@ -168,7 +224,7 @@ def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[M
             _attempted(attempt),
             f"{status}{intcomma(attempt.duration_ms)} ms",
             BAD if attempt.error else GOOD,
-            target=target_of(delivery),
+            target=_shown_target(delivery),
             answer=attempt.response,
             attempt=attempt.pk,
         )
@@ -188,7 +244,8 @@ def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Mome
         at = delivery.expected_at if is_ahead else delivery.finished_at or delivery.created_at
         if delivery.waits_for_resume:
             at = None
-        yield Moment(at, title, detail, look, target_of(delivery), delivery=delivery, is_ahead=is_ahead)
+        again = None if is_secret(delivery.event) else delivery  # its body is not kept
+        yield Moment(at, title, detail, look, _shown_target(delivery), delivery=again, is_ahead=is_ahead)
 
 
 def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> tuple[str, str, str]:
@@ -232,6 +289,8 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
 
 def _why_canceled(submission: Submission, delivery: Delivery) -> str:
     webhook, destination = delivery.webhook, delivery.destination
+    if delivery.submission_id is None:  # to the submitter
+        return gettext("The address has ended these mails, or the mail was out of date.")
     if submission.spam:
         return gettext("The submission was marked as spam before it was sent.")
     if destination is not None and destination.status == Destination.Status.DISABLED:

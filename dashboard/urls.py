@@ -17,6 +17,7 @@ from dashboard.views import (
     exports,
     find,
     form_builder,
+    form_replies,
     form_settings,
     forms,
     home,
@@ -41,6 +42,7 @@ in_organization = [
         form_overview,
         form_builder,
         form_settings,
+        form_replies,
         branding,
         exports,  # before submissions, whose addresses match any last segment
         listing,

@@ -14,8 +14,8 @@ from config.api.errors import Conflict, invalid
 from config.times import now
 from forms_app.models import Form
 from forms_app.outsiders.recipients import standings
-from forms_app.replies import refuse_answers
 from forms_app.spam_protection import SpamProtection
+from forms_app.texts.replies import refuse_answers
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes

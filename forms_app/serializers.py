@@ -32,7 +32,7 @@ from forms_app.file_fields.entries import ENTRY, MAX_ACCEPT, MAX_ENTRY, InvalidE
 from forms_app.formats import is_web_address
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
 from forms_app.origins import InvalidOrigin, parse_origin_pattern
-from forms_app.replies import MAX_SUBJECT, MAX_TEXT
+from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT
 
 MAX_ORIGINS = 50
 MAX_OPTIONS = 200

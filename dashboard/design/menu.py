@@ -85,6 +85,11 @@ def _settings_pages() -> list[MenuPage]:
             words=pgettext("words to search for", "history log"),
             for_managers=True,
         ),
+        MenuPage(
+            *("opt-outs", pgettext("a page", "Ended mails"), "send"),
+            words=pgettext("words to search for", "unsubscribe opt out reply confirmation list"),
+            for_managers=True,
+        ),
         MenuPage("organization-brand", gettext("Branding"), "building-2", words=brand, for_managers=True),
         MenuPage(
             *("organization", gettext("Organization"), "building-2", SETTINGS, ("organization-*",), organization),

@@ -21,7 +21,7 @@ from config.text import name_for_strangers
 from forms_app.models import ENGLISH
 from forms_app.outsiders.opt_outs import Link, find_link, opt_in, opt_out
 from forms_app.outsiders.recipients import LinkInvalid
-from forms_app.replies import confirmation_lines
+from forms_app.texts.replies import confirmation_lines
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.hosted import pages

@@ -139,13 +139,13 @@ PATTERNS = {
     "webhooks.channels.destinations.google_tokens.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
     "webhooks.channels.destinations.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
     "webhooks.channels.destinations.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),
-    "forms_app.placeholders._FILTER": Row(
+    "forms_app.texts.placeholders._FILTER": Row(
         "match", (" | ", "|", 'default: "', '"', "truncate: ", "99", "  "), ' | default: "none" | truncate: 80'
     ),
-    "forms_app.placeholders._NAME": Row(
+    "forms_app.texts.placeholders._NAME": Row(
         "match", ("data.", "data. ", "form.name", "submission.id", "  ", "|"), "data.first name"
     ),
-    "forms_app.placeholders._PLACEHOLDER": Row(
+    "forms_app.texts.placeholders._PLACEHOLDER": Row(
         "findall", ("{{", "}}", '{{"', '"{{"', '{{""', "{{ a", "}", '" {{" '), "{{ data.name }} "
     ),
     "webhooks.channels.destinations.ntfy.TOKEN": Row("fullmatch", ("tk_", "~!"), "tk_abc"),

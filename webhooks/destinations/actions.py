@@ -18,7 +18,7 @@ from config.nudge import DELIVER, nudge
 from config.secrets.encryption import CannotDecrypt, decrypt
 from config.times import now
 from forms_app.models import Form
-from forms_app.placeholders import TemplateRefused
+from forms_app.texts.placeholders import TemplateRefused
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes, values_of

@@ -11,8 +11,8 @@ from config.ids import new_id
 from config.secrets.encryption import CannotDecrypt, decrypt
 from config.times import now
 from forms_app.models import Form
-from forms_app.placeholders import NAMES
 from forms_app.snippets import test_values
+from forms_app.texts.placeholders import NAMES
 from keys.models import Organization
 from submissions.models import Submission
 from webhooks.channels.destinations.base import Config, Kind, Preview, Request

@@ -16,16 +16,21 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext
 
+from config.api.errors import Conflict
+from config.api.ratelimit import count_burst
 from config.database import database_now
-from config.times import format_time
+from config.ids import new_id
+from config.times import format_time, now
 from forms_app.models import Form
 from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_of
 from forms_app.outsiders.opt_outs import opt_out_url, opted_out_among
-from forms_app.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply
+from forms_app.snippets import test_values
+from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply
 from keys.branding.brand import brand_of
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED
@@ -169,8 +174,8 @@ def delivery_keys(submissions: Sequence[Submission]) -> list[str]:
     return [delivery_key(event, row) for row in submissions for event in EVENT_OF.values()]
 
 
-def fill(form: Form, submission: Submission) -> Filled:
-    """Return the texts of a form's reply to a submission."""
+def fill(form: Form, submission: Submission, *, reply: Reply | None = None) -> Filled:
+    """Return the texts of a form's reply to a submission. `reply`: another one than the stored."""
     consent = Consent.objects.filter(submission=submission.pk, confirmed_at__isnull=False).first()
     others = {
         "form.name": form.name,
@@ -178,12 +183,29 @@ def fill(form: Form, submission: Submission) -> Filled:
         "submission.createdAt": format_time(submission.created_at) or "",
     }
     return fill_reply(
-        Reply.of(form.reply),
+        Reply.of(form.reply) if reply is None else reply,
         fields=form.fields,
         data=submission.data,
         others=others,
         confirmed=consent.email if consent else "",
     )
+
+
+def send_test_reply(form: Form, address: str, *, request: HttpRequest) -> None:
+    """
+    Queue a form's reply to an example submission, to one of the organization's members. It counts for no cap.
+
+    Raises Conflict for a form without a reply, and RateLimited after an organization's TEST_MAILS.
+    """
+    if not Reply.of(form.reply).text:
+        raise Conflict(gettext("Save a reply first."))
+    usage = count_burst(request, "test-mail", str(form.organization_id), settings.TEST_MAILS)
+    if usage.is_over:
+        raise usage.refusal()
+    example = Submission(id=new_id(), form=form, data=test_values(form), created_at=now())
+    with translation.override(form.language):
+        mail = render_reply(form, fill(form, example), address)
+    enqueue_mail(REPLY, mail, address, organization_id=form.organization_id, expires_at=database_now() + REPLY_WAITS)
 
 
 def render_reply(form: Form, filled: Filled, address: str) -> RenderedMail:

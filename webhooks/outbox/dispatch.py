@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from config.database import database_now, now_in_sql
 from config.ids import new_id
 from forms_app.models import Form
-from forms_app.replies import Reply
+from forms_app.texts.replies import Reply
 from submissions.confirmations import may_be_answered, want_mails
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmitterMail

@@ -14,7 +14,7 @@ from dashboard.html_forms.submissions import SubmissionsFilterForm
 from dashboard.inbox.values import reply_address, values_of
 from dashboard.views.submissions.files import shown_files
 from submissions.lifecycle.read_marks import mark_read
-from submissions.models import Submission
+from submissions.models import Consent, Submission
 
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that load a page before it is opened
 
@@ -48,6 +48,7 @@ def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:
         "submission": found,
         "values": values_of(found),
         "files": shown_files(found),
+        "consent": Consent.objects.filter(submission=found.pk).first(),
         "reply": reply_address(found),
         "moments": story,
         "settled": is_settled(found, story),

@@ -26,6 +26,8 @@ def record(form: dict[str, Any], service: Application, **values: Any) -> dict[st
         "redirectUrl": "",
         "successMessage": "",
         "retentionDays": None,
+        "reply": None,
+        "confirmation": False,
         "submissionCount": 0,
         "url": f"{service.base_url}/f/{form['id']}",
         "createdAt": TIME,

@@ -16,7 +16,7 @@ from submissions.models import Consent, Submission
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver, Receiver
 from tests.services.waiting import eventually
-from tests.support.answers import REPLY, answering_form, decision, link_of, press, row_of, send, send_plainly
+from tests.support.answers.sending import REPLY, answering_form, decision, link_of, press, row_of, send, send_plainly
 from tests.support.mail_links import text_part
 from tests.support.rate_windows import lasting_tenant, remaining
 from tests.support.submitting import submit_and_get_id

@@ -9,7 +9,17 @@ from django.conf import settings
 from submissions.models import SubmitterMail
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
-from tests.support.answers import REPLY, answering_form, decision, link_of, press, row_of, send, send_plainly, solved
+from tests.support.answers.sending import (
+    REPLY,
+    answering_form,
+    decision,
+    link_of,
+    press,
+    row_of,
+    send,
+    send_plainly,
+    solved,
+)
 from tests.support.mail_links import text_part
 from tests.support.submitting import submit, submit_and_get_id
 from tests.support.tenants import make_tenant

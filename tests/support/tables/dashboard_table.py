@@ -175,9 +175,12 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-page": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"button_label": "Order"}),
     "form-page-preview": Row(get=MEMBER, thing=a_form),
     "form-spam": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
+    "form-replies": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"subject": "", "text": ""}),
+    "form-test-reply": Row(post=MEMBER, thing=a_form),
     "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
     "form-recipient-ask": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
     "form-test-mail": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
+    "opt-outs": Row(get=ADMIN, post=ADMIN, data={"address": "1"}),
     # Submissions.
     "submissions": Row(get=MEMBER),
     "submissions-live": Row(get=MEMBER),

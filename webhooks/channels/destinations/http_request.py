@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
 from config.text import clean_text
-from forms_app.placeholders import TemplateRefused
+from forms_app.texts.placeholders import TemplateRefused
 from submissions.json_text import dump_json
 from webhooks.channels.destinations.base import (
     JSON,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forms_app.placeholders import TemplateRefused
+from forms_app.texts.placeholders import TemplateRefused
 from webhooks.channels.destinations.http_template import (
     MOST_FILLED,
     fill,

@@ -14,8 +14,8 @@ from django.utils.translation import gettext
 from config.api.errors import ApiError, invalid
 from config.text import holds_web_address
 from forms_app.field_kinds import FieldType
-from forms_app.placeholders import DATA, TemplateRefused, cut, fill_text, placeholders_in, refuse_undeclared_names
 from forms_app.spam_protection import SpamProtection
+from forms_app.texts.placeholders import DATA, TemplateRefused, cut, fill_text, placeholders_in, refuse_undeclared_names
 
 MAX_SUBJECT = 200  # characters
 MAX_TEXT = 5_000  # characters

@@ -1,0 +1,142 @@
+"""Replies of a form: the mail that answers a submission, the confirmation before it, and the list of ended mails."""
+
+import dataclasses
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils import translation
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
+
+from config.api.errors import ApiError, ValidationFailed
+from config.ids import new_id
+from config.paging import whole_number
+from config.times import now
+from dashboard.access import MemberRequest, find_form, in_organization, reporting
+from dashboard.html_forms.replies import RepliesForm
+from forms_app.actions import change_form
+from forms_app.models import Form, OptOut
+from forms_app.outsiders.opt_outs import remove_opt_out
+from forms_app.snippets import test_values
+from forms_app.spam_protection import SpamProtection
+from forms_app.texts.placeholders import TemplateRefused
+from forms_app.texts.replies import BOUNDED, Filled, Reply, confirmation_lines, email_fields, has_human_check
+from keys.models import Role
+from submissions.models import Submission
+from webhooks.mails.recipients import shown_form_name, shown_organization_name
+from webhooks.mails.submitters import address_of, fill, send_test_reply
+
+PAGE_SIZE = 50
+EXAMPLE_ADDRESS = "ada@example.com"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A declared field as a placeholder; `needs_confirmation`: it stays empty until the address is confirmed."""
+
+    text: str
+    label: str
+    needs_confirmation: bool
+
+
+@in_organization()
+def replies(request: MemberRequest, form_id: str) -> HttpResponse:
+    """Show and save a form's reply and confirmation, with a preview of what was typed."""
+    form = find_form(request, form_id)
+    entered = RepliesForm(request.POST) if request.method == "POST" else RepliesForm.showing(form)
+    is_preview = request.POST.get("do") == "preview"
+    if request.method == "POST" and entered.is_valid() and not is_preview:
+        try:
+            change_form(form, **entered.values())
+        except ValidationFailed as failure:
+            entered.show(failure)
+        except ApiError as error:
+            entered.add_error(None, error.message)
+        else:
+            messages.success(request, gettext("Saved. It applies from the next submission on."))
+            return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
+    typed = entered.reply() if request.method == "POST" and entered.is_valid() else Reply.of(form.reply)
+    if is_preview and entered.is_valid():
+        _check_typed(entered)
+    context = {
+        "form": form,
+        "entered": entered,
+        "placeholders": _placeholders(form),
+        "has_email_field": bool(email_fields(form.fields)),
+        "has_human_check": has_human_check(SpamProtection.of(form.spam_protection)),
+        "me": request.member.user.email,
+        "stored": Reply.of(form.reply),
+        **_preview(form, typed),
+    }
+    return render(request, "dashboard/form_replies.html", context, status=400 if entered.errors else 200)
+
+
+def _check_typed(entered: RepliesForm) -> None:
+    """Show what is wrong with the typed texts, as saving would."""
+    try:
+        entered.values()
+    except ValidationFailed as failure:
+        entered.show(failure)
+
+
+def _placeholders(form: Form) -> list[Placeholder]:
+    return [
+        Placeholder(f"{{{{ data.{field['name']} }}}}", field["label"], field["type"] not in BOUNDED)
+        for field in form.fields
+    ]
+
+
+def _preview(form: Form, typed: Reply) -> dict[str, Any]:
+    """Return the reply to the newest submission, or to an example; and the question for confirmation."""
+    newest = Submission.objects.filter(form=form, spam=False).confirmed().order_by("-id").first()
+    submission = newest or Submission(id=new_id(), form=form, data=test_values(form), created_at=now())
+    submission.form = form
+    address = address_of(submission) or EXAMPLE_ADDRESS
+    shown: Filled | None = None
+    if typed.text or typed.subject:
+        try:
+            shown = fill(form, submission, reply=typed)
+        except TemplateRefused:
+            shown = None
+    with translation.override(form.language):
+        lines = confirmation_lines(shown_form_name(form), shown_organization_name(form), address)
+    return {"shown": shown, "address": address, "is_example": newest is None, "question": lines}
+
+
+@in_organization()
+@require_POST
+def test_reply(request: MemberRequest, form_id: str) -> HttpResponse:
+    """Mail the stored reply, filled with examples, to the user who asks."""
+    form = find_form(request, form_id)
+    address = request.member.user.email
+    with reporting(request, gettext("A test mail to %(recipient)s is on its way.") % {"recipient": address}):
+        send_test_reply(form, address, request=request)
+    return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
+
+
+@in_organization(Role.ADMIN)
+def opt_outs(request: MemberRequest) -> HttpResponse:
+    """List the addresses that want no more mails, and remove one."""
+    own = OptOut.objects.filter(organization=request.member.organization).select_related("organization")
+    if request.method == "POST":
+        row = own.filter(pk=whole_number(request.POST.get("address", ""))).first()
+        if row is None:
+            messages.info(request, gettext("This address is not on the list any more."))
+        else:
+            remove_opt_out(row)
+            text = gettext("%(address)s can get mails about its submissions again.")
+            messages.success(request, text % {"address": row.email})
+        return redirect("dashboard:opt-outs", request.member.organization.slug)
+    page = Paginator(own.order_by("-pk"), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "dashboard/opt_outs.html", {"page": page})
+
+
+urlpatterns = [
+    path("forms/<str:form_id>/replies", replies, name="form-replies"),
+    path("forms/<str:form_id>/test-reply", test_reply, name="form-test-reply"),
+    path("no-mails", opt_outs, name="opt-outs"),
+]
