@@ -27,13 +27,13 @@ THREADS = 4
 POINTS = {
     "before the bytes": ("submissions.files.storage.keep", "exit before"),
     "after the bytes": ("submissions.files.keeping._note_stored", "exit before"),
-    "before the submission": ("submissions.receiving.insert.store", "exit before"),
+    "before the submission": ("submissions.receiving.insert._insert", "exit before"),
     "after attaching": ("submissions.files.attaching.attach", "exit after"),
     "after the commit": ("submissions.receiving.insert.store", "exit after"),
 }
 DELETING = {
     "before the object is deleted": ("submissions.files.storage.remove", "exit before"),
-    "after the object is deleted": ("submissions.files.storage.remove", "exit after"),
+    "after the object is deleted": ("submissions.files.local_storage.LocalFiles.delete", "exit after"),
 }
 FIELD = {"name": "cv", "label": "CV", "type": "File"}
 SETTINGS = {
