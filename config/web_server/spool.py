@@ -155,7 +155,7 @@ class Spool:
                 raise Disconnected
             if body.was_cut:
                 raise TooSlow
-            if connection.has_unread() and not connection.is_refused:
+            if not cycle.more_body or (connection.has_unread() and not connection.is_refused):
                 return
             self._readiness.arm(number, something.set)
             await something.wait()

@@ -14,8 +14,17 @@ from tests.load.slow_peers import rest_of
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.hosted_posts import URLENCODED
-from tests.support.hosted_posts import BOUNDARY, MIB, PDF, body_of, file_field, files_of_form, pdf, post_files
+from tests.support.hosted_posts import (
+    BOUNDARY,
+    MIB,
+    PDF,
+    URLENCODED,
+    body_of,
+    file_field,
+    files_of_form,
+    pdf,
+    post_files,
+)
 from tests.support.tenants import make_tenant, text_field
 
 pytestmark = pytest.mark.on_sqlite
