@@ -180,7 +180,7 @@ def _take(cycle: Any) -> bytearray:
 
 
 class Readiness:
-    """Tells when sockets have something to read that the event loop does not read, because they are paused."""
+    """Wakes those who wait for sockets that the event loop does not read, because they are paused."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()

@@ -14,11 +14,11 @@ from tests.load.slow_peers import rest_of
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
-from tests.support.hosted_posts import (
+from tests.support.hosted_posts import URLENCODED
+from tests.support.posted_files import (
     BOUNDARY,
     MIB,
     PDF,
-    URLENCODED,
     body_of,
     file_field,
     files_of_form,

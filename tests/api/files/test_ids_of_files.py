@@ -9,7 +9,7 @@ import pytest
 from config.times import now
 from submissions.models import StoredFile, Submission
 from tests.services.client import Client
-from tests.support.hosted_posts import PDF, file_field, files_of_form, pdf, post_files, stored_file
+from tests.support.posted_files import PDF, file_field, files_of_form, pdf, post_files, stored_file
 from tests.support.submitting import stored_data, submit
 from tests.support.tenants import Tenant, make_tenant, text_field
 

@@ -8,7 +8,8 @@ import pytest
 from config.ids import Prefix, decode_id
 from submissions.models import Submission
 from tests.services.client import Client
-from tests.support.hosted_posts import (
+from tests.support.hosted_posts import refused_json
+from tests.support.posted_files import (
     FILE_HEADERS,
     MIB,
     PDF,
@@ -18,7 +19,6 @@ from tests.support.hosted_posts import (
     files_of_form,
     pdf,
     post_files,
-    refused_json,
 )
 from tests.support.submitting import chunked, records, stored_data
 from tests.support.tenants import make_tenant, text_field

@@ -1,4 +1,4 @@
-"""Bodies in files: their bounds, and what becomes of their files. A connection of a socket pair stands for a client."""
+"""Bodies in files: their bounds, and that their files are freed. A connection of a socket pair stands for a client."""
 
 import asyncio
 import socket
