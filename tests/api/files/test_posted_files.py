@@ -46,6 +46,7 @@ def test_file_of_ten_mebibytes__is_stored__with_its_submission(api: Client) -> N
     assert (row.content_type, row.sha256) == ("application/pdf", hashlib.sha256(content).hexdigest())
     assert (row.expires_at, row.removed_at, row.address) == (None, None, "")
     assert row.organization_id == tenant.organization.pk
+    assert row.submission_id
     assert Submission.objects.get(pk=row.submission_id).files_size == 10 * MIB
 
 
@@ -84,7 +85,7 @@ def test_chunked_body__larger_than_memory_takes__is_stored(api: Client) -> None:
     content = pdf(2 * MIB)
     body = chunked(body_of([NAME, ("cv", "cv.pdf", content)]), 50_000)
 
-    answer = api.post(f"/f/{form_id}", data=body, headers=FILE_HEADERS)  # type: ignore[arg-type]  # urllib3 takes it
+    answer = api.post(f"/f/{form_id}", data=body, headers=FILE_HEADERS)
 
     assert answer.status == 303, answer.text
     [row] = files_of_form(form_id)
