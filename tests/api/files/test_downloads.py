@@ -1,4 +1,4 @@
-"""`GET /files/{id}` and the end of files (docs/contract.md 9.1)."""
+"""`GET /files/{id}` and the end of files (docs/contract.md 10)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files by themselves: `POST /f/{formId}/uploads` and `POST /api/uploads` (docs/contract.md 9.1)."""
+"""Files by themselves: `POST /f/{formId}/uploads` and `POST /api/uploads` (docs/contract.md 10)."""
 
 import hashlib
 import json
