@@ -45,7 +45,7 @@ CHUNK = 64 * 1024
 POLICY = "sandbox; default-src 'none'"
 CACHED = "private, no-store"
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
-# A browser that ignores `attachment` must not run it. What is detected is never of these; this is the second lock.
+# A browser that ignores `attachment` must not run it. Types of stored files are never of these: a second lock.
 _RUNNABLE = re.compile(r"text/html|application/xhtml|image/svg|.*xml|.*javascript|.*ecmascript|text/css")
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 _signer = TimestampSigner(salt="submissions.transfers.downloads")

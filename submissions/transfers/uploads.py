@@ -226,7 +226,7 @@ class UploadView(Repeatable):
                 if not kept:
                     kept.append(_keep(plain, form, file))
 
-            answer = self.once(lambda: success(upload_record(kept[0]), KEPT, status=201), before=keep)
+            answer = self.once(lambda: _created(kept[0]), before=keep)
         if "Idempotent-Replayed" in answer.headers:
             give_up(kept)
         return answer
@@ -234,6 +234,11 @@ class UploadView(Repeatable):
     def sent_sha256(self) -> str:
         """Return the digest of the body, which may be in a file."""
         return self.sha256
+
+
+def _created(row: StoredFile) -> Response:
+    """Return the 201; its Location answers once a submission has the file."""
+    return success(upload_record(row), KEPT, status=201, headers={"Location": f"/files/{row.public_id}"})
 
 
 @contextmanager
