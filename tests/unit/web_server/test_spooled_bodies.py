@@ -1,9 +1,9 @@
-"""Bodies in files: their bounds, and what becomes of their files. A connection of a socket pair stands for a client."""
+"""Bodies in files: their bounds, and that their files are freed. A connection of a socket pair stands for a client."""
 
 import asyncio
 import socket
-from contextlib import ExitStack
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +39,7 @@ class Peer:
         self._client, self._server = socket.socketpair()
         OPEN.callback(self._client.close)
         OPEN.callback(self._server.close)
-        self._server.setblocking(False)  # noqa: FBT003  # the only form that it has
+        self._server.setblocking(False)  # the only form that it has
         self.body: Body | None = None
         self.is_refused = False
         self.reads = 0
@@ -116,6 +116,7 @@ def test_client__that_sends_nothing__is_not_read() -> None:
         silent = [Peer() for _ in range(3 * spooling.TURNS)]
         waiting = [asyncio.ensure_future(spool.read(peer.scope, b"")) for peer in silent]
         await reached(lambda: all(peer.body for peer in silent))
+        assert not any(task.done() for task in waiting)
         busy = Peer()
         reading = asyncio.ensure_future(spool.read(busy.scope, b""))
         await reached(lambda: busy.body is not None)
@@ -180,7 +181,7 @@ def test_body__that_is_not_whole_in_the_end__frees_its_file(outcome: str, monkey
             peer.send(b"x" * 100)
         else:
             MADE[0].file.close()  # writing to it fails
-            MADE[0].file = open("/dev/full", "wb", buffering=0)  # noqa: PTH123, SIM115, ASYNC230
+            MADE[0].file = open("/dev/full", "wb", buffering=0)  # noqa: PTH123, SIM115
             peer.send(b"x")
         with pytest.raises(expected[outcome]):
             await reading
