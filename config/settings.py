@@ -389,6 +389,7 @@ STATICFILES_DIRS = [("docs", BASE_DIR / "docs" / "images")]  # pictures of the g
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.pages.static_files.StaticFiles"},
+    "files": {"BACKEND": "submissions.files.local_storage.LocalFiles"},
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # only forms.js is for other origins

@@ -13,7 +13,7 @@ from config.postgresql.sessions import ROLE_VARIABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py serve`
-os.environ.setdefault("DATABASE_POOL_SIZE", "8")  # connections to PostgreSQL for each web process: one per thread
+os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL for each web process: one per thread
 _django = get_wsgi_application()
 
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup

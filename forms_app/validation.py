@@ -1,6 +1,6 @@
 """Checks submitted values against a form's declared fields. Pure: strings in, details out (docs/contract.md 5)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy
@@ -26,19 +26,24 @@ def value_message(code: str) -> "StrOrPromise | None":
 
 
 def check_values(
-    fields: Sequence[FieldDefinition], values: Mapping[str, str], lists: Mapping[str, Sequence[str]]
+    fields: Sequence[FieldDefinition],
+    values: Mapping[str, str],
+    lists: Mapping[str, Sequence[str]],
+    sent_files: Collection[str] = (),
 ) -> Iterator[Detail]:
     """
     Yield a Detail for each declared field with an invalid value, in the form's order.
 
     `values` are the stored strings; `lists` the members of those that came as a list. Blank optional values pass.
+    `sent_files`: the names of inputs that came with files, which `submissions.files.checks` checks.
     """
     for field in fields:
         members = lists.get(field["name"], [values.get(field["name"], "")])
         if any(member.strip() for member in members):
             code = _problem(field, members)
         else:
-            code = "required" if field["required"] else None
+            is_sent = field["name"] in sent_files and KINDS[field["type"]].takes_files
+            code = "required" if field["required"] and not is_sent else None
         if code:
             yield Detail(field["name"], code, str(value_message(code)) % {"label": field["label"]}, has_subject=True)
 

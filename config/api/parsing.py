@@ -23,6 +23,7 @@ MAX_DEPTH = 32
 MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is too large
 MAX_MEDIA_TYPE = 1024  # characters of Content-Type and Accept; browsers send some 150
 MAX_IDEMPOTENCY_KEY = 255  # characters
+BODY_NOT_READ = "fieldpost.body_not_read"  # of a WSGI environment: limits or the form refuse the request without it
 MAX_DIGITS = 4300  # CPython's limit for int(), which raises ValueError for longer literals
 
 _PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
@@ -161,11 +162,17 @@ def read_body(request: HttpRequest) -> bytes:
     compressed one: unpacking could make a little of it fill the memory.
     """
     body = _read_any_body(request)
+    if body:
+        refuse_compressed(request)
+    return body
+
+
+def refuse_compressed(request: HttpRequest) -> None:
+    """Raise UnsupportedMediaType for a compressed body."""
     coding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
-    if body and coding not in ("", "identity"):
+    if coding not in ("", "identity"):
         message = f"The body is compressed (Content-Encoding: {clean_text(coding)[:40]}). Send it uncompressed."
         raise UnsupportedMediaType(message, headers={"Accept-Encoding": "identity"})
-    return body
 
 
 def _read_any_body(request: HttpRequest) -> bytes:

@@ -24,6 +24,7 @@ MAX_HEAD_BYTES = 64 * 1024  # request line and headers; the parser sets no limit
 MAX_HEADERS = 100
 MAX_PIPELINED = 16  # requests that wait on one connection
 LINGER_SECONDS = 1.0  # for which a refused client may go on to send
+MAX_DROPPED_BYTES = 16 * 1024 * 1024  # that it sends meanwhile; then it has to wait
 MIN_PROGRESS_BYTES = 16 * 1024  # that a reader takes within READER_SECONDS
 IDLE_SECONDS = 0.3  # for which an ending process still answers on a connection without a request
 END_SECONDS = 0.2  # for which the client may then close it; together less than Ctrl-C gives a process
@@ -36,6 +37,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self.body: Body | None = None
         self._is_refused = False
+        self._dropped_bytes = 0
         self._idle_since: float | None = None  # set while the process ends
         self._head_bytes = 0
         self._head_since: float | None = time.monotonic()  # None while no head is being read
@@ -45,12 +47,56 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Feed the parser, unless the head has become too large. Refuse anything but HTTP with 400."""
         if self._is_refused:
+            self._drop(len(data))
             return
         if self._head_since is not None or self.cycle is None or self.cycle.response_complete:
             self._head_bytes += len(data)
         super().data_received(data)
         if self._head_since is not None and self._head_bytes > MAX_HEAD_BYTES:
             self._refuse(b"431 Request Header Fields Too Large")
+        if self.body is not None and self.body.is_in_turns:
+            if not self._is_refused:
+                self.pause()  # until its next turn
+            self.body.wake()
+
+    def _drop(self, size: int) -> None:
+        self._dropped_bytes += size
+        if self._dropped_bytes > MAX_DROPPED_BYTES:
+            self.pause()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell whoever waits for more."""
+        super().connection_lost(exc)
+        if self.body is not None:
+            self.body.wake()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what still comes is dropped."""
+        return self._is_refused
+
+    def pause(self) -> None:
+        """Read no more until `read_on`."""
+        if not self.transport.is_closing():
+            self.flow.pause_reading()
+
+    def read_on(self) -> None:
+        """Read again."""
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+
+    def linger(self) -> None:
+        """
+        Close the connection after an answer to a body that was not read.
+
+        Data that is still coming is dropped for a moment: a close at once would be a reset, and hide the answer.
+        """
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._is_refused = True
+        self.read_on()
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # uvicorn calls it
         """Refuse what the parser does not understand."""
@@ -108,12 +154,12 @@ class Connection(HttpToolsProtocol):
                 self.cycle.keep_alive = False
         elif self._idle_since is None:
             self._idle_since = now
-        elif now - self._idle_since > IDLE_SECONDS and not (self._is_refused or self._head_bytes or self._has_unread()):
+        elif now - self._idle_since > IDLE_SECONDS and not (self._is_refused or self._head_bytes or self.has_unread()):
             self._is_refused = True
             self.transport.write_eof()
             self.loop.call_later(END_SECONDS, self.transport.close)
 
-    def _has_unread(self) -> bool:
+    def has_unread(self) -> bool:
         """Return whether the system has bytes that the event loop has not read yet."""
         with contextlib.suppress(OSError, ValueError):  # it is closed already
             poll = select.poll()

@@ -15,19 +15,27 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from config.api.errors import NO_STORE
 from config.web_server import wsgi_bridge
-from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooSlow
+from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooLargeForMemory, TooSlow
+from config.web_server.body import is_large
 from config.web_server.connection import CONNECTION, CYCLE
 from config.web_server.health import Health
 from config.web_server.short_handler import PATHS
+from config.web_server.spool import NoRoom, Spool, SpooledBody, TooLargeForFile
 from config.web_server.threads import Threads
 from config.web_server.wsgi_bridge import Answer, Application
 
 THREADS = 8  # for Django, per process; each has its own database connection
+UPLOAD_THREADS = 4  # for Django too, of requests whose body is in a file: they take long, and hold none of the others
 STREAM_THREADS = 8  # that wait for parts of streams
 MAX_WAITING = 1_000  # requests that wait for a thread
+REFUSALS: dict[type[Exception], tuple[int, str, str]] = {
+    TooSlow: (408, "request_timeout", "The request body did not arrive in time. Send it again."),
+    NoRoom: (503, "service_unavailable", "The service is busy. Try again in a few seconds."),
+    TooLargeForFile: (413, "payload_too_large", "The body is too large. Send less."),
+}
 BODY_HEADERS = (b"content-length", b"transfer-encoding")
 Send = Callable[[Any], Awaitable[None]]
-MayWait = Callable[[dict[str, Any]], bool]
+MayWait = Callable[[dict[str, Any], bool], bool]
 logger = logging.getLogger(__name__)
 
 
@@ -35,7 +43,8 @@ class Front:
     """
     `application`: for every path but those of `short`, which have less middleware.
 
-    `may_wait(environ)`: whether to wait for the rest of a body. It blocks, so it runs in a thread.
+    `may_wait(environ, is_large)`: whether to wait for the rest of a body, or to read a large one at all. It blocks, so
+    it runs in a thread.
     """
 
     def __init__(self, application: Application, short: Application, may_wait: MayWait) -> None:
@@ -44,46 +53,80 @@ class Front:
         self._may_wait = may_wait
         self._bodies = Bodies(self._ask)
         self._health: Health
+        self._spool: Spool
         self._threads: Threads
+        self._upload_threads: Threads
         self._stream_threads: Threads
 
     def start(self) -> None:
         """Start the threads. Call it in the event loop."""
         self._health = Health(self._application)
         self._threads = Threads(THREADS, "web")
+        self._upload_threads = Threads(UPLOAD_THREADS, "upload")
         self._stream_threads = Threads(STREAM_THREADS, "stream")
+        self._spool = Spool()
 
     async def __call__(self, scope: Any, receive: Any, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
         if health := self._health.answer(scope):
-            await _send_whole(send, health)
+            await _send_health(send, health)
             return
         try:
             body = await self._read(scope, receive)
         except Disconnected:
             return
-        except TooSlow:
-            await self._refuse(send, 408, "request_timeout", "The request body did not arrive in time. Send it again.")
+        except tuple(REFUSALS) as error:
+            await self._refuse(send, *REFUSALS[type(error)])
             return
-        if self._threads.waiting > MAX_WAITING:
-            await self._refuse(send, 503, "service_unavailable", "The service is busy. Try again in a few seconds.")
-            return
-        application = self._short if scope["path"].startswith(PATHS) else self._application
-        answer = await self._threads.call(wsgi_bridge.call, application, scope, body)
-        if scope["extensions"][CYCLE].more_body:
-            answer.headers.append((b"connection", b"close"))  # the rest of the body is not read
-        if answer.body is None:
-            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        try:
+            answer = await self._answer(scope, body)
+        finally:
+            if isinstance(body, SpooledBody):
+                self._spool.done(body)
+        if answer is None:
+            await self._refuse(send, *REFUSALS[NoRoom])
+        elif answer.body is None:
+            await self._start(scope, send, answer)
             await self._stream(scope, answer, send)
         else:
-            await _send_whole(send, answer)
+            await self._send_whole(scope, send, answer)
 
-    async def _read(self, scope: Any, receive: Any) -> bytes:
-        """Return the body, which usually has arrived with the head. Raises TooSlow and Disconnected."""
+    async def _send_whole(self, scope: Any, send: Send, answer: Answer) -> None:
+        cycle, connection = scope["extensions"][CYCLE], scope["extensions"][CONNECTION]
+        await self._start(scope, send, answer)
+        if not cycle.more_body:
+            await send({"type": "http.response.body", "body": answer.body})
+            return
+        cycle.keep_alive = True  # the head says "close"; uvicorn would do it at once, which hides the answer
+        await send({"type": "http.response.body", "body": answer.body})
+        connection.linger()
+
+    async def _start(self, scope: Any, send: Send, answer: Answer) -> None:
+        if scope["extensions"][CYCLE].more_body:
+            # The rest of the body is not read.
+            answer.headers = [*(pair for pair in answer.headers if pair[0] != b"connection"), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+
+    async def _answer(self, scope: Any, body: bytes | SpooledBody | None) -> Answer | None:
+        """Return Django's answer, None if too many requests wait."""
+        threads = self._upload_threads if isinstance(body, SpooledBody) else self._threads
+        if threads.waiting > MAX_WAITING:
+            return None
+        application = self._short if scope["path"].startswith(PATHS) else self._application
+        return await threads.call(wsgi_bridge.call, application, scope, body)
+
+    async def _read(self, scope: Any, receive: Any) -> bytes | SpooledBody | None:
+        """
+        Return the body, which usually has arrived with the head; None if the request is refused without it.
+
+        Raises TooSlow, Disconnected, NoRoom and TooLargeForFile.
+        """
         if not any(name in BODY_HEADERS for name, _ in scope["headers"]):
             return b""
+        if is_large(scope):
+            return await self._read_large(scope, b"")
         message = await receive()
         if message["type"] != "http.request":
             raise Disconnected
@@ -92,10 +135,19 @@ class Front:
         try:
             return await self._bodies.read(scope, receive, message)
         except NotWaitedFor:
-            return b""
+            return None
+        except TooLargeForMemory as large:
+            return await self._read_large(scope, large.begin)
 
-    async def _ask(self, scope: Any) -> bool:
-        return await self._threads.call(self._may_wait, wsgi_bridge.environ_of(scope, b""))
+    async def _read_large(self, scope: Any, begin: bytes) -> SpooledBody | None:
+        """Ask whether the body is wanted, then read it into a file."""
+        scope["extensions"][CONNECTION].pause()
+        if not await self._ask(scope, is_large=True):
+            return None
+        return await self._spool.read(scope, begin)
+
+    async def _ask(self, scope: Any, *, is_large: bool = False) -> bool:
+        return await self._threads.call(self._may_wait, wsgi_bridge.environ_of(scope, b""), is_large)
 
     async def _stream(self, scope: Any, answer: Answer, send: Send) -> None:
         """Send the parts as the client takes them. A stream that fails is cut, so that it does not look complete."""
@@ -126,6 +178,6 @@ class Front:
         await send({"type": "http.response.body", "body": body})
 
 
-async def _send_whole(send: Send, answer: Answer) -> None:
+async def _send_health(send: Send, answer: Answer) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
     await send({"type": "http.response.body", "body": answer.body})

@@ -15,7 +15,7 @@ import uvloop
 from config.supervision.ports import BACKLOG, allow_open_files
 from config.web_server.connection import Connection
 
-SPARE_FILES = 500  # besides the connections: database, Redis, files
+SPARE_FILES = 1_500  # besides the connections: database, Redis, bodies in files (MAX_SPOOLED) and the files in them
 SWEEP_SECONDS = 1.0
 END_POLL_SECONDS = 0.05  # while connections are ended
 MAX_UNREAD_BYTES = 256 * 1024 * 1024  # of responses, in one process

@@ -1,4 +1,4 @@
-"""Call a WSGI application (PEP 3333) for an ASGI request whose body has been read."""
+"""Call a WSGI application (PEP 3333) for an ASGI request whose body has been read, or will not be."""
 
 import dataclasses
 import sys
@@ -9,7 +9,8 @@ from urllib.parse import unquote_to_bytes
 
 from django.db import close_old_connections
 
-from config.api.parsing import drop_long_media_types
+from config.api.parsing import BODY_NOT_READ, drop_long_media_types
+from config.web_server.spool import SpooledBody
 
 WHOLE_UP_TO = 4 * 1024 * 1024  # bytes of a streamed response that says its length: a static file, read in the thread
 Headers = list[tuple[bytes, bytes]]
@@ -27,8 +28,8 @@ class Answer:
     close: Callable[[], object]
 
 
-def call(application: Application, scope: Any, body: bytes) -> Answer:
-    """Run the application in this thread and return its response."""
+def call(application: Application, scope: Any, body: bytes | SpooledBody | None) -> Answer:
+    """Run the application in this thread and return its response. `body`: None if it was not read."""
     started: list[Any] = []
     response = application(
         environ_of(scope, body), lambda status, headers, _error=None: started.append((status, headers))
@@ -60,7 +61,7 @@ def _is_short(headers: Headers) -> bool:
     return length.isdigit() and int(length) <= WHOLE_UP_TO
 
 
-def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
+def environ_of(scope: Any, body: bytes | SpooledBody | None) -> dict[str, Any]:
     """Return the WSGI environment. Header values and path are bytes written as Latin-1, as PEP 3333 says."""
     server, client = scope["server"] or ("", 0), scope["client"] or ("", 0)
     environ: dict[str, Any] = {
@@ -74,7 +75,7 @@ def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
         "REMOTE_ADDR": client[0],
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope["scheme"],
-        "wsgi.input": BytesIO(body),
+        "wsgi.input": body.file if isinstance(body, SpooledBody) else BytesIO(body or b""),
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
@@ -87,7 +88,9 @@ def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
             text = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{text}"
         environ[key] = text
     if environ.pop("HTTP_TRANSFER_ENCODING", None):
-        environ["CONTENT_LENGTH"] = str(len(body))  # the body is whole
+        environ["CONTENT_LENGTH"] = str(len(body or b""))  # the body is whole
+    if body is None:
+        environ[BODY_NOT_READ] = True
     drop_long_media_types(environ)
     return environ
 

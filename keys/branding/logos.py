@@ -10,8 +10,9 @@ import hashlib
 from io import BytesIO
 
 from django.utils.translation import gettext, gettext_noop
-from PIL import Image, ImageOps
+from PIL import Image
 
+from config.pictures.decoding import NotAPicture, TooManyPixels, decode_picture
 from keys.branding.colors import luminance
 
 MAX_UPLOAD_BYTES = 1_000_000
@@ -58,20 +59,11 @@ def read_logo(data: bytes) -> LogoImage:
 
 def _decoded(data: bytes) -> Image.Image:
     try:
-        with Image.open(BytesIO(data), formats=FORMATS) as opened:  # reads the head only
-            if opened.width * opened.height > MAX_PIXELS:
-                raise UnfitLogo(gettext(TOO_MANY_PIXELS))
-            upright = ImageOps.exif_transpose(opened)
-            pixels = upright.convert("RGBA")
-    except UnfitLogo:
-        raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # more pixels than Pillow opens at all
+        return decode_picture(BytesIO(data), formats=FORMATS, max_pixels=MAX_PIXELS)
+    except TooManyPixels:
         raise UnfitLogo(gettext(TOO_MANY_PIXELS)) from None
-    except Exception:  # decoders of hostile bytes raise nearly anything
+    except NotAPicture:
         raise UnfitLogo(gettext("The file is not a PNG, JPEG, WebP or GIF picture. Choose another one.")) from None
-    clean = Image.new("RGBA", pixels.size)  # without the metadata that a copy would keep
-    clean.paste(pixels)
-    return clean
 
 
 def _as_png(picture: Image.Image) -> bytes:

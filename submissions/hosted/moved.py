@@ -123,7 +123,10 @@ def _lost(request: HttpRequest, *, example: str, has_mail_address: bool) -> Http
     if request.method == "POST":
         try:
             raw_body = read_body(request)
-            typed = parse_form_body(request, raw_body).fields
+            body = parse_form_body(request, raw_body)
+            typed = body.fields
+            for file in body.files:
+                file.content.close()
         except ApiError:
             pass  # there is nothing to show
     if wants_json(request, raw_body):

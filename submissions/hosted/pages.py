@@ -67,12 +67,19 @@ def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> 
 
 @in_language
 def problem(
-    request: HttpRequest, form: Form | None, failure: ApiError, *, typed: Mapping[str, Any], action: str
+    request: HttpRequest,
+    form: Form | None,
+    failure: ApiError,
+    *,
+    typed: Mapping[str, Any],
+    action: str,
+    had_files: bool = False,
 ) -> HttpResponse:
     """
     Show the errors, and everything that was typed: in the form again, or to copy where that would not help.
 
-    `action`: where the form posts to. Replaces the texts of `failure` by those for visitors.
+    `action`: where the form posts to. `had_files`: files were sent, which no page can choose again.
+    Replaces the texts of `failure` by those for visitors.
     """
     put_for_visitors(failure, form.fields if form else [])
     fields = _fields_of(form, typed) if form else []
@@ -81,7 +88,8 @@ def problem(
     context = _form_context(form, fields, typed, failure.details, action)
     placed = {error for control in context["controls"] for error in control.errors}
     general = [detail.sentence for detail in failure.details if detail.sentence not in placed]
-    context |= {"failure": failure, "general": general or ([] if failure.details else [failure.message])}
+    general = general or ([] if failure.details else [failure.message])
+    context |= {"failure": failure, "had_files": had_files, "general": general}
     return _render(request, form, "hosted/form.html", context, failure)
 
 

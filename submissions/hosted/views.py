@@ -18,14 +18,14 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config.api.errors import ApiError, MethodNotAllowed, NotFound, QuotaExceeded, Suspended, not_found
-from config.api.parsing import idempotency_key, read_body
+from config.api.parsing import idempotency_key
 from config.api.ratelimit import Usage
 from config.postgresql.clock import shared_time
 from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
-from submissions.hosted.bodies import parse_form_body
+from submissions.hosted.bodies import FormBody, read_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
@@ -110,32 +110,32 @@ class HostedForm(Door, View):
 
     def read_post(self, request: HttpRequest) -> Post:
         """Return what the form body says; all that could be read of a body with a problem too."""
-        raw_body, fields, intake, key = b"", dict[str, Any](), NOTHING, None
+        body, intake, key = FormBody({}), NOTHING, None
         problem: ApiError | None = None
         try:
-            raw_body = read_body(request)
-            body = parse_form_body(request, raw_body)
-            fields, problem = body.fields, body.problem
-            intake = take_in(fields, page_controls=self.page_controls)
-            key = idempotency_key(request) or self._key_of_page(raw_body)
+            body = read_form_body(request, with_digest=bool(self.stamp) or "HTTP_IDEMPOTENCY_KEY" in request.META)
+            intake = take_in(body.fields, page_controls=self.page_controls)
+            key = idempotency_key(request) or self._key_of_page(body)
         except ApiError as error:
-            problem = problem or error
+            problem = error
         opened_for = shared_time() - self.stamp.at if self.stamp else None
         return Post(
             request,
-            raw_body=raw_body,
-            fields=fields,
+            raw_body=body.raw,
+            body_sha256=body.sha256,
+            fields=body.fields,
+            arrived=body.files,
             intake=intake,
             idempotency_key=key,
             opened_for=opened_for,
             problem=problem,
         )
 
-    def _key_of_page(self, raw_body: bytes) -> str | None:
+    def _key_of_page(self, body: FormBody) -> str | None:
         """Return a key that makes the hosted page, sent twice unchanged (a double click, a reload), one submission."""
         if self.stamp is None:
             return None
-        return f"page-{hashlib.sha256(self.stamp.text.encode() + raw_body).hexdigest()}"
+        return f"page-{hashlib.sha256(self.stamp.text.encode() + (body.raw or body.sha256.encode())).hexdigest()}"
 
     def find_owner(self, post: Post) -> Owner:
         """Return the organization of the form in the path. Raises NotFound."""
@@ -176,7 +176,12 @@ class HostedForm(Door, View):
         if isinstance(failure, Suspended | QuotaExceeded):
             return pages.unavailable(post.request, form, status=failure.status, typed=post.fields)
         return pages.problem(
-            post.request, form, failure, typed=post.fields, action=self._action(post, form) if form else ""
+            post.request,
+            form,
+            failure,
+            typed=post.fields,
+            had_files=bool(post.arrived),
+            action=self._action(post, form) if form else "",
         )
 
     def _wants_json(self, post: Post) -> bool:

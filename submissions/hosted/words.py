@@ -12,7 +12,9 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ApiError, Detail, InternalError, OriginNotAllowed, current_request_id
 from forms_app.field_definitions import MAX_NAME
+from forms_app.field_kinds import kind_of
 from forms_app.validation import value_message
+from submissions.files.checks import FILE_CODES, message_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -53,9 +55,9 @@ DETAILS: Mapping[str, "StrOrPromise"] = {
 
 def put_for_visitors(failure: ApiError, fields: Sequence[Mapping[str, Any]]) -> None:
     """Replace the texts of an error; `fields`: the form's definitions, whose labels stand for names."""
-    labels = {field["name"]: field["label"] for field in fields}
+    declared = {field["name"]: field for field in fields}
     if failure.details:
-        failure.details = [_detail(detail, labels.get(detail.field, detail.field)) for detail in failure.details]
+        failure.details = [_detail(detail, declared.get(detail.field)) for detail in failure.details]
         failure.message = failure.details[0].sentence
     else:
         failure.message = _message(failure)
@@ -72,7 +74,14 @@ def _message(failure: ApiError) -> str:
     return gettext(failure.message)  # marked where it is written
 
 
-def _detail(detail: Detail, label: str) -> Detail:
+def _detail(detail: Detail, field: Mapping[str, Any] | None) -> Detail:
+    """Return the detail in words for visitors; `field`: the definition, if the form declares one of that name."""
+    if field and kind_of(field["type"]).takes_files and detail.code in FILE_CODES:
+        # One without a subject says why a content is refused, whatever the field accepts.
+        of_content = f"{field['label']}: {gettext(detail.message)}"
+        of_file = message_of(field, detail.code) if detail.has_subject else of_content
+        return Detail(detail.field, detail.code, of_file, has_subject=True)
+    label = field["label"] if field else detail.field
     of_value = value_message(detail.code)
     text = of_value or DETAILS.get(detail.code)
     if text is None:

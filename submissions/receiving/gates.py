@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop
 from config.api import ratelimit
 from config.api.errors import (
     ApiError,
+    BodyNotRead,
     EmptySubmission,
     FormNotPublished,
     MethodNotAllowed,
@@ -33,10 +34,12 @@ from config.client_address import client_address
 from config.ids import Prefix, encode_id
 from config.nudge import DELIVER, nudge
 from config.text import clean_text
+from forms_app.field_kinds import FieldType
 from forms_app.models import Form
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
 from submissions.receiving import captchas, proof_of_work
+from submissions.receiving.files import FilesOfPost, check_files
 from submissions.receiving.insert import Stored, TooManyHeld, find_earlier, store
 from submissions.receiving.key_and_form import Owner, SubmitForm
 from submissions.receiving.page_limits import refuse_page
@@ -57,6 +60,7 @@ class Candidate:
 
     `usage`: the organization's hour, once counted. `is_reserved`: counted there, to be given back unless it is stored
     and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it.
+    `files`: its files as gates have checked them, in the order of the form's fields; None: it has none.
     """
 
     post: Post
@@ -65,6 +69,7 @@ class Candidate:
     is_reserved: bool = False
     waits: bool = False
     doubts: tuple[str, ...] = ()
+    files: FilesOfPost | None = None
 
     @property
     def is_from_page(self) -> bool:
@@ -124,6 +129,9 @@ class Door(ABC):
                 candidate = dataclasses.replace(candidate, is_reserved=False)
             failure = as_api_error(error)
             return logged_once(self._refuse(post, candidate, failure), failure)
+        finally:
+            for file in post.arrived:
+                file.content.close()
 
     def _refuse(self, post: Post, candidate: Candidate | None, failure: ApiError) -> HttpResponse:
         """Answer a refusal, noted for the owner, and counted against the address unless it came from a server."""
@@ -211,8 +219,11 @@ def require_post(candidate: Candidate) -> Candidate:
 
 def require_sound_body(candidate: Candidate) -> Candidate:
     """Refuse a body or header that could not be read: 413, 415, 400 invalid_json, 400 validation_error."""
-    if candidate.post.problem:
-        raise candidate.post.problem
+    problem = candidate.post.problem
+    if isinstance(problem, BodyNotRead):  # perhaps for the form's state, which the sender should be told
+        require_published(require_room(candidate))
+    if problem:
+        raise problem
     return candidate
 
 
@@ -263,12 +274,25 @@ def require_published(candidate: Candidate) -> Candidate:
 def require_values(candidate: Candidate) -> Candidate:
     """Refuse a submission without values, or with values that do not fit the form's fields (400)."""
     intake, fields = candidate.post.intake, candidate.own_form().fields
-    if not intake.values:
+    arrived = candidate.post.arrived
+    if not intake.values and not arrived:
         raise EmptySubmission
-    problems = list(check_values(fields, intake.values, intake.lists)) if fields else []
+    sent = {file.field for file in arrived} if arrived else ()
+    problems = list(check_values(fields, intake.values, intake.lists, sent)) if fields else []
     if problems:
         raise ValidationFailed(problems)
     return candidate
+
+
+def require_files(candidate: Candidate) -> Candidate:
+    """Refuse files that do not fit the form's File fields (400). The names of the files become the fields' values."""
+    post, fields = candidate.post, candidate.own_form().fields
+    takes_files = any(field["type"] == FieldType.FILE for field in fields)
+    if candidate.owner.is_member or not (takes_files or post.arrived):
+        return candidate  # a member's test has names for examples
+    files = check_files(fields, post.intake, post.arrived, form_id=candidate.own_form().id)
+    intake = dataclasses.replace(post.intake, values=post.intake.values | files.names)
+    return dataclasses.replace(candidate, post=dataclasses.replace(post, intake=intake), files=files)
 
 
 def require_human(candidate: Candidate) -> Candidate:
@@ -286,7 +310,13 @@ def require_human(candidate: Candidate) -> Candidate:
     return candidate
 
 
-FORM_GATES: tuple[Gate, ...] = (require_room, require_published, require_values, require_human)
+FORM_GATES: tuple[Gate, ...] = (
+    require_room,
+    require_published,
+    require_values,
+    require_files,
+    require_human,
+)
 
 
 def accept(candidate: Candidate) -> Stored:
@@ -300,29 +330,44 @@ def accept(candidate: Candidate) -> Stored:
         for gate in FORM_GATES:
             candidate = gate(candidate)
     except ApiError:
-        key = post.idempotency_key
-        earlier = find_earlier(form.id, key=key, raw_body=post.raw_body) if key else None
+        earlier = _earlier(post, form)
         if earlier is None:
             raise
         return earlier
+    post = candidate.post  # its files have their names now
     declared = [field["name"] for field in form.fields]
     reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)
     reasons += candidate.doubts
     if reasons and candidate.is_from_page:
         limit_spam(post.request)
+    if candidate.files and candidate.files.has_new and (earlier := _earlier(post, form)):
+        return earlier
+    files = candidate.files.keep(form.organization_id, form.id) if candidate.files else []
+    stored = None
     try:
-        return store(
+        stored = store(
             form,
             post.intake,
             request_meta(post.request),
             spam_reasons=reasons,
             key=post.idempotency_key,
-            raw_body=post.raw_body,
+            body_sha256=post.digest() if post.idempotency_key else "",
             most_held=HELD_HOURS * candidate.owner.hourly_limit if candidate.waits and not reasons else None,
+            files=files,
         )
     except TooManyHeld:
         assert candidate.usage  # noqa: S101 - nothing waits before it was counted
         raise candidate.usage.refusal() from None
+    finally:
+        if candidate.files and (stored is None or stored.replayed):
+            candidate.files.give_up()
+    return stored
+
+
+def _earlier(post: Post, form: SubmitForm) -> Stored | None:
+    """Return what this post's idempotency key has stored before with the same body, if it has."""
+    key = post.idempotency_key
+    return find_earlier(form.id, key=key, body_sha256=post.digest()) if key else None
 
 
 def settle(candidate: Candidate, stored: Stored) -> None:

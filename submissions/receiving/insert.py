@@ -2,12 +2,11 @@
 Write a submission: one INSERT, and with an idempotency key a second one that reserves the key.
 
 `201` means that this statement's commit is on disk. All that follows from a submission is derived from its row. One
-that is held takes a transaction of four statements.
+that is held takes a transaction of four statements; files become those of the submission in its transaction.
 """
 
 import dataclasses
 import datetime as dt
-import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,8 +22,9 @@ from config.database import database_id
 from config.ids import made_at, new_id
 from config.postgresql.clock import by_shared_time
 from keys.models import Organization
+from submissions.files.attaching import attach
 from submissions.json_text import dump_json
-from submissions.models import IdempotencyKey, Submission
+from submissions.models import IdempotencyKey, StoredFile, Submission
 from submissions.positions import next_positions
 from submissions.receiving.key_and_form import SubmitForm
 from submissions.receiving.parse_body import Intake
@@ -37,7 +37,7 @@ KEPT = Submission.CountedAs.KEPT
 DEFAULT_MESSAGE = gettext_noop("Submission received.")  # translated on pages only
 COLUMNS = (
     "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
-    "created_at", "counted_as",
+    "created_at", "counted_as", "files_size",
 )  # fmt: skip
 _INSERT = (
     f"INSERT INTO {Submission._meta.db_table} ({', '.join(COLUMNS)}) "  # noqa: S608 - names from code
@@ -76,27 +76,43 @@ def store(
     *,
     spam_reasons: Sequence[str] = (),
     key: str | None = None,
-    raw_body: bytes = b"",
+    body_sha256: str = "",
     most_held: int | None = None,
+    files: Sequence[StoredFile] = (),
 ) -> Stored:
     """
     Store a submission, unless this form's idempotency key `key` has stored one: then return that one.
 
-    `most_held`: store it as held for quota, unless its organization holds as many already; None: it is not held.
-    Raises Conflict when the key came with another body before, and TooManyHeld.
+    `body_sha256`: of the body that came with the key. `most_held`: store it as held for quota, unless its organization
+    holds as many already; None: it is not held. `files`: become those of the submission.
+    Raises Conflict when the key came with another body before, TooManyHeld, and ValidationFailed for a file that
+    another submission has taken meanwhile.
     """
     pk = by_shared_time(new_id())  # hosts whose clocks differ agree on the order
-    row = _row(pk, form, intake, meta, spam_reasons)
+    row = _row(pk, form, intake, meta, spam_reasons, sum(file.size for file in files) if files else 0)
     if key is not None:
-        stored = _store_once(pk, form, row, key, hashlib.sha256(raw_body).hexdigest(), most_held)
+        stored = _store_once(pk, form, row, key, body_sha256, most_held, files)
         return dataclasses.replace(stored, is_spam=True) if spam_reasons else stored
-    if most_held is None:
+    if most_held is None and not files:
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, row)
     else:
         with transaction.atomic():
-            _store_held(pk, form, row, most_held)
+            _insert(pk, form, row, most_held, files)
     return Stored(pk, made_at(pk), message_of(form), is_spam=bool(spam_reasons))
+
+
+def _insert(
+    pk: uuid.UUID, form: SubmitForm, row: list[Any], most_held: int | None, files: Sequence[StoredFile]
+) -> None:
+    """Insert a row with its files, as held or not, in the caller's transaction."""
+    if most_held is None:
+        with connection.cursor() as cursor:
+            cursor.execute(_INSERT, row)
+    else:
+        _store_held(pk, form, row, most_held)
+    if files:
+        attach(pk, files)
 
 
 def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], most: int) -> None:
@@ -125,7 +141,13 @@ def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], most: int) -> N
 
 
 def _store_once(
-    pk: uuid.UUID, form: SubmitForm, row: list[Any], key: str, body_sha256: str, most_held: int | None
+    pk: uuid.UUID,
+    form: SubmitForm,
+    row: list[Any],
+    key: str,
+    body_sha256: str,
+    most_held: int | None,
+    files: Sequence[StoredFile],
 ) -> Stored:
     """
     Commit the reservation of the key and the row, or neither.
@@ -138,17 +160,13 @@ def _store_once(
         reservation = [database_id(form.id), key, body_sha256, database_id(pk), message, _moment(made_at(pk))]
         cursor.execute(_RESERVE, reservation)
         if cursor.rowcount:
-            if most_held is None:
-                cursor.execute(_INSERT, row)
-            else:
-                _store_held(pk, form, row, most_held)
+            _insert(pk, form, row, most_held, files)
             return Stored(pk, made_at(pk), message)
     return _earlier(form.id, key, body_sha256)
 
 
-def find_earlier(form_id: uuid.UUID, *, key: str, raw_body: bytes) -> Stored | None:
+def find_earlier(form_id: uuid.UUID, *, key: str, body_sha256: str) -> Stored | None:
     """Return what this idempotency key has stored with the same body, or None."""
-    body_sha256 = hashlib.sha256(raw_body).hexdigest()
     known = IdempotencyKey.objects.filter(form_id=form_id, key=key, body_sha256=body_sha256).first()
     return None if known is None else _replay(known)
 
@@ -166,7 +184,12 @@ def _replay(earlier: IdempotencyKey) -> Stored:
 
 
 def _row(
-    pk: uuid.UUID, form: SubmitForm, intake: Intake, meta: Mapping[str, str | None], spam_reasons: Sequence[str]
+    pk: uuid.UUID,
+    form: SubmitForm,
+    intake: Intake,
+    meta: Mapping[str, str | None],
+    spam_reasons: Sequence[str],
+    files_size: int,
 ) -> list[Any]:
     """Return the values of COLUMNS."""
     return [
@@ -181,6 +204,7 @@ def _row(
         dump_json(spam_reasons),
         _moment(made_at(pk)),
         "",
+        files_size,
     ]
 
 

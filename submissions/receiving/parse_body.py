@@ -5,8 +5,9 @@ Values and limits: docs/contract.md 5.
 """
 
 import dataclasses
+import hashlib
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest
@@ -26,6 +27,7 @@ from forms_app.field_definitions import (
 )
 from keys import tokens
 from keys.authentication import META_NAME
+from submissions.files.arrived import Arrived
 
 MAX_VALUE = 65_536  # characters
 NO_FORM = uuid.UUID(int=0)  # the id of no form: a malformed one must not lead to the default form
@@ -62,7 +64,8 @@ class Post:
 
     `key_digest`: SHA-256 of its access key; "" without a well-formed one. `form_id`: None for the default form.
     `key_in_body`: the key that the body shows, well-formed or not, where keys are read from it. `fields`: the body as
-    parsed.
+    parsed. `body_sha256`: of a body in a file, where `raw_body` is empty. `arrived`: its files; they are closed with
+    the request.
     `opened_for`: seconds for which the hosted page was open, if it was sent from there.
     `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
     may need the form id in the body.
@@ -78,6 +81,12 @@ class Post:
     opened_for: float | None = None
     problem: ApiError | None = None
     key_in_body: str = ""
+    body_sha256: str = ""
+    arrived: Sequence[Arrived] = ()
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the body in hexadecimal, for its idempotency key."""
+        return self.body_sha256 or hashlib.sha256(self.raw_body).hexdigest()
 
 
 def read_keyed_json(request: HttpRequest) -> Post:

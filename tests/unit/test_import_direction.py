@@ -30,12 +30,14 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "submissions": {
         **dict.fromkeys(SUBMISSION_GROUND, SUBMISSION_GROUND),
         "refusals": SUBMISSION_GROUND,
-        "receiving": SUBMISSION_GROUND | {"refusals"},
-        "hosted": SUBMISSION_GROUND | {"receiving"},
+        "files": SUBMISSION_GROUND,
+        "receiving": SUBMISSION_GROUND | {"refusals", "files"},
+        "hosted": SUBMISSION_GROUND | {"receiving", "files"},
         "reading": SUBMISSION_GROUND,
         "exporting": SUBMISSION_GROUND | {"reading"},
         "live": SUBMISSION_GROUND,
-        "lifecycle": SUBMISSION_GROUND,
+        "lifecycle": SUBMISSION_GROUND | {"files"},
+        "transfers": SUBMISSION_GROUND | {"receiving", "hosted", "files"},
     },
     "webhooks": {
         **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),

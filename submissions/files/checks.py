@@ -1,0 +1,74 @@
+"""The checks of a file that was sent to a field, in their order, and the texts of what they refuse."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.utils.translation import gettext, ngettext
+
+from config.api.errors import Detail, ValidationFailed
+from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, FieldDefinition
+from keys.plans import show_bytes
+from submissions.files.content import Content, RefusedContent, detect, fits
+
+TOO_LARGE, TOO_MANY, EMPTY = "too_large", "too_many", "empty_file"
+WRONG_TYPE, BAD_ID, NOT_ALLOWED = "file_type_not_allowed", "invalid_upload", "file_not_allowed"
+FILE_CODES = {TOO_LARGE, TOO_MANY, EMPTY, WRONG_TYPE, BAD_ID}  # of a File field; NOT_ALLOWED is of others
+
+
+def most_files(field: Mapping[str, Any]) -> int:
+    """Return how many files a field takes."""
+    return int(field.get("maxFiles", DEFAULT_FILES))
+
+
+def most_bytes_of(field: Mapping[str, Any]) -> int:
+    """Return how large each file of a field may be."""
+    return int(field.get("maxBytes", DEFAULT_FILE_BYTES))
+
+
+def accept_of(field: Mapping[str, Any]) -> list[str]:
+    """Return the media types and extensions that a field takes; empty: all that are safe."""
+    return list(field.get("accept", ()))
+
+
+def check_file(field: FieldDefinition, name: str, size: int, content: IO[bytes]) -> Content:
+    """Return what a file is. Raises ValidationFailed, which names the field: too large, empty, of a wrong type."""
+    if size > most_bytes_of(field):
+        raise refusal(field, TOO_LARGE)
+    if size == 0:
+        raise refusal(field, EMPTY)
+    try:
+        found = detect(content, name)
+    except RefusedContent as refused:
+        raise ValidationFailed([Detail(field["name"], WRONG_TYPE, str(refused))]) from None
+    if not fits(found, name, accept_of(field)):
+        raise refusal(field, WRONG_TYPE)
+    return found
+
+
+def refusal(field: Mapping[str, Any], code: str) -> ValidationFailed:
+    """Return the error of a field's files."""
+    return ValidationFailed([Detail(field["name"], code, message_of(field, code), has_subject=True)])
+
+
+def message_of(field: Mapping[str, Any], code: str) -> str:
+    """Return the sentence of an error, in the language that is active."""
+    label, accept = field["label"], accept_of(field)
+    if code == TOO_LARGE:
+        return gettext("A file in “%(label)s” is too large. Each may have at most %(most)s.") % {
+            "label": label,
+            "most": show_bytes(most_bytes_of(field)),
+        }
+    if code == TOO_MANY:
+        most = most_files(field)
+        return ngettext(
+            "“%(label)s” takes at most %(most)s file.", "“%(label)s” takes at most %(most)s files.", most
+        ) % {"label": label, "most": most}
+    if code == EMPTY:
+        return gettext("A file in “%(label)s” is empty. Choose another one.") % {"label": label}
+    if code == WRONG_TYPE and accept:
+        return gettext(
+            "A file in “%(label)s” has a type that is not accepted, or its name says another type. Accepted: %(types)s"
+        ) % {"label": label, "types": ", ".join(accept)}
+    if code == WRONG_TYPE:
+        return gettext("The name of a file in “%(label)s” says another type than its content.") % {"label": label}
+    return gettext("A file in “%(label)s” is not here, or was used already. Choose it again.") % {"label": label}

@@ -1,0 +1,247 @@
+"""
+Tables of file types: signatures, extensions, and the names that are refused.
+
+Sources: the registrations of the types, https://www.garykessler.net/library/file_sigs.html, the lists of
+https://support.google.com/mail/answer/6590 for names, and https://mimesniff.spec.whatwg.org/ for HTML.
+"""
+
+from typing import Literal
+
+Reason = Literal["html", "script", "program", "second_file", "macros", "damaged"]
+
+
+class DangerousError(Exception):
+    """A file is of a kind that is refused. `reason`: which one."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(f".{word}" for word in text.split())
+
+
+HTML_NAMES = _words("html htm xhtml xht xhtm shtml shtm stm mht mhtml maff hta htc svg svgz xsl xslt swf")
+SCRIPT_NAMES = _words(
+    "js mjs cjs jse jsx vb vbe vbs ws wsc wsf wsh sct ps1 ps1xml ps2 ps2xml psc1 psc2 psm1 psd1 bat cmd btm sh bash zsh"
+    " csh ksh fish command tool terminal scpt applescript scptd php php3 php4 php5 php7 phtml phar asp aspx ashx asmx"
+    " jsp jspx cgi pl pm py pyc pyo pyw pyz rb lua tcl ahk au3 reg inf scf url webloc desktop lnk library-ms"
+    " search-ms settingcontent-ms appref-ms gadget job nsh"
+)
+PROGRAM_NAMES = _words(
+    "exe com scr pif dll ocx cpl sys drv vxd msi msp mst msix msixbundle appx appxbundle msc ade adp mde ins isp shb"
+    " chm hlp jar war ear class jnlp apk xapk aab ipa dex app pkg mpkg dmg deb rpm run bin elf so dylib o lib ko wasm"
+    " cab diagcab diagcfg diagpkg iso img vhd vhdx udf xll wll xla xlam ppa ppam ex ex_ crx xpi vsix air appimage"
+    " snap flatpak flatpakref nupkg kext prg"
+)
+
+# (offset, bytes) of programs, installers, disk images and compiled code. MZ and scripts have rules besides.
+PROGRAMS = (
+    (0, b"\x7fELF"),
+    (0, b"\xfe\xed\xfa\xce"),  # Mach-O
+    (0, b"\xfe\xed\xfa\xcf"),
+    (0, b"\xce\xfa\xed\xfe"),
+    (0, b"\xcf\xfa\xed\xfe"),
+    (0, b"\xca\xfe\xba\xbe"),  # Java class, Mach-O for several processors
+    (0, b"\xca\xfe\xba\xbf"),
+    (0, b"\xca\xfe\xd0\x0d"),  # packed JAR
+    (0, b"\0asm"),
+    (0, b"dex\n"),
+    (0, b"BC\xc0\xde"),  # LLVM
+    (0, b"\x1bLua"),
+    (0, b"L\0\0\0\x01\x14\x02\0"),  # link of Windows
+    (0, b"ITSF"),  # compiled HTML help
+    (0, b"MSCF"),  # cabinet
+    (0, b"ISc("),  # cabinet of InstallShield
+    (0, b"Cr24"),  # extension of Chromium
+    (0, b"xar!"),  # package of macOS
+    (0, b"!<arch>\n"),  # deb, static library
+    (0, b"\xed\xab\xee\xdb"),  # rpm
+    (0, b"hsqs"),  # squashfs: snap
+    (0, b"vhdxfile"),
+    (0, b"conectix"),
+    (0, b"QFI\xfb"),
+    (32769, b"CD001"),  # ISO 9660
+)
+FLASH = (b"FWS", b"CWS", b"ZWS")
+
+OOXML = "application/vnd.openxmlformats-officedocument."
+OLE = "application/x-ole-storage"
+ENCRYPTED = "application/encrypted"
+ZIP = "application/zip"
+XML = "application/xml"
+PDF = "application/pdf"
+TEXT = "text/plain"
+UNKNOWN = "application/octet-stream"
+
+SIGNATURES = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (0, b"II*\0", "image/tiff"),
+    (0, b"MM\0*", "image/tiff"),
+    (0, b"8BPS\0", "image/vnd.adobe.photoshop"),
+    (0, b"\0\0\0\x0cJXL \r\n\x87\n", "image/jxl"),
+    (0, b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
+    (0, b"\0\0\x01\0", "image/vnd.microsoft.icon"),
+    (0, b"{\\rtf", "application/rtf"),
+    (0, b"%!PS", "application/postscript"),
+    (0, b"\xc5\xd0\xd3\xc6", "application/postscript"),
+    (0, b"ID3", "audio/mpeg"),
+    (0, b"\xff\xfb", "audio/mpeg"),
+    (0, b"\xff\xf3", "audio/mpeg"),
+    (0, b"\xff\xf2", "audio/mpeg"),
+    (0, b"\xff\xfa", "audio/mpeg"),
+    (0, b"\xff\xf1", "audio/aac"),
+    (0, b"\xff\xf9", "audio/aac"),
+    (0, b"fLaC", "audio/flac"),
+    (0, b"MThd", "audio/midi"),
+    (0, b"#!AMR", "audio/amr"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"\x1aE\xdf\xa3", "video/webm"),
+    (0, b"\0\0\x01\xba", "video/mpeg"),
+    (0, b"\0\0\x01\xb3", "video/mpeg"),
+    (0, b"0&\xb2u\x8ef\xcf\x11", "video/x-ms-asf"),
+    (0, b"\x1f\x8b", "application/gzip"),
+    (0, b"BZh", "application/x-bzip2"),
+    (0, b"\xfd7zXZ\0", "application/x-xz"),
+    (0, b"(\xb5/\xfd", "application/zstd"),
+    (0, b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (0, b"Rar!\x1a\x07", "application/vnd.rar"),
+    (257, b"ustar", "application/x-tar"),
+    (0, b"SQLite format 3\0", "application/vnd.sqlite3"),
+    (0, b"wOFF", "font/woff"),
+    (0, b"wOF2", "font/woff2"),
+    (0, b"OTTO\0", "font/otf"),
+    (0, b"\0\x01\0\0\0", "font/ttf"),
+    (128, b"DICM", "application/dicom"),
+    (0, b"AC10", "image/vnd.dwg"),
+)
+RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
+BRANDS = (  # of ISO media files; the first one that is found in the list of a file's brands counts
+    ((b"avif", b"avis"), "image/avif"),
+    ((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "image/heic"),
+    ((b"crx ",), "image/x-canon-cr3"),
+    ((b"M4A ", b"M4B "), "audio/mp4"),
+    ((b"qt  ",), "video/quicktime"),
+)
+
+# Media type -> its extensions. A type that is absent here is generic: any name fits that no other type claims.
+EXTENSIONS = {
+    "image/png": _words("png apng"),
+    "image/jpeg": _words("jpg jpeg jpe jfif jif mpo"),
+    "image/gif": _words("gif"),
+    "image/webp": _words("webp"),
+    "image/bmp": _words("bmp dib"),
+    "image/tiff": _words("tif tiff dng nef nrw arw sr2 cr2 pef erf"),
+    "image/vnd.adobe.photoshop": _words("psd psb"),
+    "image/jxl": _words("jxl"),
+    "image/jp2": _words("jp2 jpx j2k jpf"),
+    "image/vnd.microsoft.icon": _words("ico"),
+    "image/heic": _words("heic heif hif"),
+    "image/avif": _words("avif avifs"),
+    "image/x-canon-cr3": _words("cr3"),
+    "image/vnd.dwg": _words("dwg"),
+    PDF: _words("pdf ai"),
+    "application/rtf": _words("rtf doc"),  # Word saves RTF under .doc
+    "application/postscript": _words("ps eps ai epsf"),
+    "application/epub+zip": _words("epub"),
+    "audio/mpeg": _words("mp3 mpga mp2"),
+    "audio/aac": _words("aac"),
+    "audio/flac": _words("flac"),
+    "audio/midi": _words("mid midi kar"),
+    "audio/amr": _words("amr"),
+    "audio/ogg": _words("ogg oga ogv ogx opus spx"),
+    "audio/wav": _words("wav wave"),
+    "audio/mp4": _words("m4a m4b mp4"),
+    "video/mp4": _words("mp4 m4v m4a mov f4v 3gp 3g2"),
+    "video/quicktime": _words("mov qt mp4"),
+    "video/webm": _words("webm mkv mka weba"),
+    "video/mpeg": _words("mpg mpeg mpe vob m2p"),
+    "video/x-ms-asf": _words("asf wmv wma"),
+    "video/x-msvideo": _words("avi"),
+    "application/x-7z-compressed": _words("7z"),
+    "application/vnd.rar": _words("rar cbr"),
+    "application/x-tar": _words("tar"),
+    "font/woff": _words("woff"),
+    "font/woff2": _words("woff2"),
+    "font/otf": _words("otf"),
+    "font/ttf": _words("ttf"),
+    f"{OOXML}wordprocessingml.document": _words("docx dotx"),
+    f"{OOXML}spreadsheetml.sheet": _words("xlsx xltx"),
+    f"{OOXML}presentationml.presentation": _words("pptx potx ppsx"),
+    "application/vnd.ms-visio.drawing": _words("vsdx vstx vssx"),
+    "application/vnd.ms-word.document.macroEnabled.12": _words("docm dotm"),
+    "application/vnd.ms-excel.sheet.macroEnabled.12": _words("xlsm xltm"),
+    "application/vnd.ms-excel.sheet.binary.macroEnabled.12": _words("xlsb"),
+    "application/vnd.ms-powerpoint.presentation.macroEnabled.12": _words("pptm potm ppsm"),
+    "application/vnd.ms-visio.drawing.macroEnabled.12": _words("vsdm vstm vssm"),
+    ENCRYPTED: _words("docx docm xlsx xlsm xlsb pptx pptm"),
+    "application/msword": _words("doc dot"),
+    "application/vnd.ms-excel": _words("xls xlt"),
+    "application/vnd.ms-powerpoint": _words("ppt pps pot"),
+    "application/vnd.ms-outlook": _words("msg oft"),
+    "application/vnd.visio": _words("vsd vst vss"),
+    "application/vnd.oasis.opendocument.text": _words("odt"),
+    "application/vnd.oasis.opendocument.text-template": _words("ott"),
+    "application/vnd.oasis.opendocument.spreadsheet": _words("ods"),
+    "application/vnd.oasis.opendocument.spreadsheet-template": _words("ots"),
+    "application/vnd.oasis.opendocument.presentation": _words("odp"),
+    "application/vnd.oasis.opendocument.presentation-template": _words("otp"),
+    "application/vnd.oasis.opendocument.graphics": _words("odg"),
+}
+# Parts of an Office ZIP -> its type without and with macros.
+OFFICE = {
+    "word/": (f"{OOXML}wordprocessingml.document", "application/vnd.ms-word.document.macroEnabled.12"),
+    "xl/": (f"{OOXML}spreadsheetml.sheet", "application/vnd.ms-excel.sheet.macroEnabled.12"),
+    "ppt/": (
+        f"{OOXML}presentationml.presentation",
+        "application/vnd.ms-powerpoint.presentation.macroEnabled.12",
+    ),
+    "visio/": ("application/vnd.ms-visio.drawing", "application/vnd.ms-visio.drawing.macroEnabled.12"),
+}
+# Streams of an OLE file -> its type.
+OLE_STREAMS = {
+    "EncryptedPackage": ENCRYPTED,
+    "WordDocument": "application/msword",
+    "Workbook": "application/vnd.ms-excel",
+    "Book": "application/vnd.ms-excel",
+    "PowerPoint Document": "application/vnd.ms-powerpoint",
+    "__properties_version1.0": "application/vnd.ms-outlook",
+    "VisioDocument": "application/vnd.visio",
+}
+TEXT_TYPES = {  # text has no signature: its name decides, where it is one of these
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".json": "application/json",
+    ".geojson": "application/geo+json",
+    ".md": "text/markdown",
+    ".ics": "text/calendar",
+    ".vcf": "text/vcard",
+    ".eml": "message/rfc822",
+}
+CLAIMED = frozenset().union(*EXTENSIONS.values())  # extensions that promise content with a signature
+TEXT_NAMES = frozenset({*TEXT_TYPES, ".txt", ".xml"})  # extensions that promise text
+ALIASES = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-png": "image/png",
+    "image/heif": "image/heic",
+    "image/x-icon": "image/vnd.microsoft.icon",
+    "image/x-ms-bmp": "image/bmp",
+    "application/x-pdf": PDF,
+    "application/x-zip-compressed": ZIP,
+    "application/x-rar-compressed": "application/vnd.rar",
+    "application/x-gzip": "application/gzip",
+    "text/rtf": "application/rtf",
+    "text/xml": XML,
+    "text/x-markdown": "text/markdown",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "video/avi": "video/x-msvideo",
+}
+SAME_EXTENSIONS = {".jpeg": ".jpg", ".jpe": ".jpg", ".tiff": ".tif", ".mpeg": ".mpg"}
