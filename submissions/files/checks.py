@@ -7,6 +7,7 @@ from django.utils.translation import gettext, ngettext
 
 from config.api.errors import Detail, ValidationFailed
 from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, FieldDefinition
+from forms_app.file_fields.limits import types_for_people
 from keys.plans import show_bytes
 from submissions.files.content import Content, RefusedContent, detect, fits
 
@@ -68,7 +69,7 @@ def message_of(field: Mapping[str, Any], code: str) -> str:
     if code == WRONG_TYPE and accept:
         return gettext(
             "A file in “%(label)s” has a type that is not accepted, or its name says another type. Accepted: %(types)s"
-        ) % {"label": label, "types": ", ".join(accept)}
+        ) % {"label": label, "types": types_for_people(accept)}
     if code == WRONG_TYPE:
         return gettext("The name of a file in “%(label)s” says another type than its content.") % {"label": label}
     return gettext("A file in “%(label)s” is not here, or was used already. Choose it again.") % {"label": label}

@@ -10,6 +10,7 @@ from typing import IO
 
 from django.utils.translation import gettext, gettext_noop
 
+from forms_app.file_fields.refused import HTML_NAMES, PROGRAM_NAMES, SCRIPT_NAMES
 from submissions.files.containers import ends_with_zip, ole_type, zip_type
 from submissions.files.file_types import (
     ALIASES,
@@ -17,13 +18,10 @@ from submissions.files.file_types import (
     CLAIMED,
     EXTENSIONS,
     FLASH,
-    HTML_NAMES,
     PDF,
-    PROGRAM_NAMES,
     PROGRAMS,
     RIFF,
     SAME_EXTENSIONS,
-    SCRIPT_NAMES,
     SIGNATURES,
     TEXT,
     TEXT_NAMES,

@@ -1,8 +1,7 @@
 """
-Tables of file types: signatures, extensions, and the names that are refused.
+Tables of file types: signatures and extensions. Names that are refused are in `forms_app.file_fields.refused`.
 
-Sources: the registrations of the types, https://www.garykessler.net/library/file_sigs.html, the lists of
-https://support.google.com/mail/answer/6590 for names, and https://mimesniff.spec.whatwg.org/ for HTML.
+Sources: the registrations of the types, and https://www.garykessler.net/library/file_sigs.html.
 """
 
 from typing import Literal
@@ -21,20 +20,6 @@ class DangerousError(Exception):
 def _words(text: str) -> frozenset[str]:
     return frozenset(f".{word}" for word in text.split())
 
-
-HTML_NAMES = _words("html htm xhtml xht xhtm shtml shtm stm mht mhtml maff hta htc svg svgz xsl xslt swf")
-SCRIPT_NAMES = _words(
-    "js mjs cjs jse jsx vb vbe vbs ws wsc wsf wsh sct ps1 ps1xml ps2 ps2xml psc1 psc2 psm1 psd1 bat cmd btm sh bash zsh"
-    " csh ksh fish command tool terminal scpt applescript scptd php php3 php4 php5 php7 phtml phar asp aspx ashx asmx"
-    " jsp jspx cgi pl pm py pyc pyo pyw pyz rb lua tcl ahk au3 reg inf scf url webloc desktop lnk library-ms"
-    " search-ms settingcontent-ms appref-ms gadget job nsh"
-)
-PROGRAM_NAMES = _words(
-    "exe com scr pif dll ocx cpl sys drv vxd msi msp mst msix msixbundle appx appxbundle msc ade adp mde ins isp shb"
-    " chm hlp jar war ear class jnlp apk xapk aab ipa dex app pkg mpkg dmg deb rpm run bin elf so dylib o lib ko wasm"
-    " cab diagcab diagcfg diagpkg iso img vhd vhdx udf xll wll xla xlam ppa ppam ex ex_ crx xpi vsix air appimage"
-    " snap flatpak flatpakref nupkg kext prg"
-)
 
 # (offset, bytes) of programs, installers, disk images and compiled code. MZ and scripts have rules besides.
 PROGRAMS = (

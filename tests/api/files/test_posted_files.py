@@ -125,7 +125,7 @@ REFUSED: list[tuple[str, dict[str, Any], list[Part], str, str]] = [
         {"accept": ["image/*", ".png"]},
         [("cv", "cv.pdf", PDF)],
         "file_type_not_allowed",
-        "A file in “CV” has a type that is not accepted, or its name says another type. Accepted: image/*, .png",
+        "A file in “CV” has a type that is not accepted, or its name says another type. Accepted: images or PNG",
     ),
     (
         "a page that says it is a picture",

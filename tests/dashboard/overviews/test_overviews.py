@@ -133,6 +133,16 @@ def test_test_submission__of_a_member__takes_the_way_of_a_visitors_and_can_be_de
     assert not Submission.objects.filter(organization=tenant.organization).exists()
 
 
+def test_test_submission__to_a_form_with_files__has_the_name_of_an_example(
+    api: Client, tenant: Tenant, member: Browser
+) -> None:
+    form_id = tenant.form(fields=[text_field("cv", type="File", required=True, accept=[".docx"])])
+    path = place(tenant, f"forms/{form_id}")
+    assert "Accepted and stored" in member.follow(member.post(f"{path}/tests", form=path)).text
+    (record,) = api.get(f"/api/submissions?formId={form_id}", tenant.key).json()["data"]
+    assert record["data"] == {"cv": "example.docx"}
+
+
 def test_test_submission__of_a_visitor_or_another_form__is_neither_shown_nor_deleted(
     api: Client, tenant: Tenant, member: Browser
 ) -> None:
