@@ -6,7 +6,6 @@ within seconds; the hourly clean-up finds the rest. Two hosts may delete the sam
 same result, so nothing is locked while the storage works.
 """
 
-import datetime as dt
 import logging
 import os
 import threading
