@@ -93,6 +93,7 @@ MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: confi
     "config.api.middleware.CorsMiddleware",
     "config.api.middleware.UnavailableMiddleware",
     "config.api.middleware.PermissionsPolicyMiddleware",
+    "config.pages.own_host.FilesHostMiddleware",
     "config.pages.own_host.PagesHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.pages.static_files.StaticFilesMiddleware",
@@ -213,6 +214,8 @@ EXPORTS_AT_ONCE_PER_ORGANIZATION = env.int("EXPORTS_AT_ONCE_PER_ORGANIZATION", d
 FILES_DIR = DATA_DIR / "files"  # of the local storage; with FILES_URL only for files that are arriving
 FILES_URL = env.str("FILES_URL", default="")  # s3://…: an S3-compatible service instead of FILES_DIR
 FILES_ORIGIN = env.str("FILES_ORIGIN", default="").rstrip("/")  # a separate origin for downloads
+if FILES_ORIGIN:
+    ALLOWED_HOSTS.append(urlsplit(FILES_ORIGIN).hostname or "")
 FILES_UNUSED_DAYS = env.float("FILES_UNUSED_DAYS", default=7)  # for which a file waits for its submission
 FILES_UNUSED_BYTES = env.int("FILES_UNUSED_BYTES", default=50 * 1024 * 1024)  # of one address
 CLAMD_URL = env.str("CLAMD_URL", default="")  # tcp://host:port or unix:///path of a virus scanner

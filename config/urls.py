@@ -13,9 +13,12 @@ from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
 from dashboard.canonical_address import to_canonical
 from dashboard.operators.site import arrange
+from submissions.transfers.downloads import send_file
+from submissions.transfers.uploads import HostedUpload
 
 api: list[URLPattern | URLResolver] = [
     path("", include("submissions.receiving.api")),  # first: most requests are submissions
+    path("", include("submissions.transfers.uploads")),
     path("", include("submissions.views")),
     path("", include("submissions.reading.analytics")),
     path("", include("keys.views")),
@@ -34,7 +37,9 @@ operators = arrange(admin.site)
 
 urlpatterns = [
     path("api/", include(api)),
+    path("f/<str:form_id>/uploads", HostedUpload.as_view(), name="hosted-uploads"),
     path("f/", include("submissions.hosted.urls")),
+    path("files/<str:file_id>", send_file, name="file"),
     path("", include("forms_app.script_urls")),
     path("healthz", healthz),
     path("readyz", readyz),

@@ -1,9 +1,9 @@
 """
 Delete files: first the bytes, then the row, so that a crash between the two leaves a row that is tried again.
 
-`removed_at` is set in the transactions that delete submissions and forms. A thread of each web process deletes such files
-within seconds; the hourly clean-up finds the rest. Two hosts may delete the same file: that is done once or twice with the
-same result, so nothing is locked while the storage works.
+`removed_at` is set in the transactions that delete submissions and forms. A thread of each web process deletes such
+files within seconds; the hourly clean-up finds the rest. Two hosts may delete the same file: the result is the same, so
+nothing is locked while the storage works.
 """
 
 import logging
@@ -11,7 +11,6 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import connection
@@ -29,11 +28,6 @@ ROWS_A_BATCH = 200
 FAILURES_A_RUN = 3  # then the storage is unavailable, and the next run tries again
 
 logger = logging.getLogger(__name__)
-
-
-def remove_files_of(submission_ids: Sequence[uuid.UUID]) -> None:
-    """Remove the files of submissions, in the caller's transaction, which deletes them."""
-    StoredFile.objects.filter(submission_id__in=submission_ids, removed_at=None).update(removed_at=now())
 
 
 def remove_files_of_form(form_id: uuid.UUID) -> None:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from config.nudge import DELIVER, nudge
 from config.times import now
-from submissions.files.removal import remove_files_of
+from submissions.files.attaching import remove_files_of
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission

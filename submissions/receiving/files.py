@@ -40,7 +40,7 @@ class FilesOfPost:
     def keep(self, organization_id: uuid.UUID, form_id: uuid.UUID) -> list[StoredFile]:
         """Store the files of the body and return all. Raises FilesAway; then none of them is kept."""
         new = [file for file in self.files if isinstance(file, Checked)]
-        self._new = keep_files(new, organization_id=organization_id, form_id=form_id, kept=KEPT) if new else []
+        self._new = keep_files(new, organization_id=organization_id, form_id=form_id, kept=KEPT)
         rows = iter(self._new)
         return [next(rows) if isinstance(file, Checked) else file for file in self.files]
 

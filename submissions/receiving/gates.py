@@ -301,7 +301,12 @@ def require_human(candidate: Candidate) -> Candidate:
     if not candidate.is_from_page:
         return candidate
     if protection.captcha and protection.captcha_secret:
-        doubts = captchas.require_pass(protection, post.intake.proofs, address=client_address(post.request))
+        doubts = captchas.require_pass(
+            protection,
+            post.intake.proofs,
+            form_id=candidate.own_form().id,
+            address=client_address(post.request),
+        )
         candidate = dataclasses.replace(candidate, doubts=doubts)
     if protection.proof_of_work:
         form = candidate.own_form().id

@@ -13,6 +13,7 @@ from config.api.find_owned import path_id
 from config.client_address import client_network
 from config.ids import Prefix
 from config.text import clean_text
+from forms_app.field_definitions import MAX_FILES
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
@@ -34,6 +35,12 @@ def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
     is_secret = owner.key is not None and not owner.key.is_publishable
     refusal = _refuse_origin(request, owner.form, is_secret=is_secret) if owner.form else None
     return refusal or _refuse_bursts(request, str(owner.form.id if owner.form else owner.organization_id))
+
+
+def refuse_upload(request: HttpRequest, form: SubmitForm) -> ApiError | None:
+    """Return why a file sent by itself is refused, or None; as `refuse_page`, but counted against its own bursts."""
+    refusal = _refuse_origin(request, form, is_secret=False)
+    return refusal or ratelimit.refuse_bursts(request, _upload_limits(request, str(form.id)))
 
 
 def is_allowed_page(request: HttpRequest, form: SubmitForm) -> bool:
@@ -72,6 +79,17 @@ def _burst_limits(request: HttpRequest, form_id: str) -> list[tuple[str, str, st
     ]
 
 
+def _upload_limits(request: HttpRequest, form_id: str) -> list[tuple[str, str, str]]:
+    """Return the bursts of files by themselves: as many as the files of so many submissions."""
+    limits = _burst_limits(request, form_id)
+    return [(f"upload-{group}", value, _times(MAX_FILES, rate)) for group, value, rate in limits]
+
+
+def _times(factor: int, rate: str) -> str:
+    number, slash, period = rate.partition("/")
+    return f"{factor * int(number)}{slash}{period}"
+
+
 def may_wait_for_body(environ: dict[str, Any], is_large: bool = False) -> bool:
     """
     Return whether to wait for a body that comes slowly: not if the request will be refused whatever it says.
@@ -92,7 +110,8 @@ def may_wait_for_body(environ: dict[str, Any], is_large: bool = False) -> bool:
         return False  # 404
     request = HttpRequest()
     request.META = environ
-    if any(ratelimit.is_burst_used_up(request, *limit) for limit in _burst_limits(request, form_id)):
+    limits = _upload_limits if path.rstrip("/").endswith("/uploads") else _burst_limits
+    if any(ratelimit.is_burst_used_up(request, *limit) for limit in limits(request, form_id)):
         return False
     return not is_large or _takes_files(request, form_id)
 

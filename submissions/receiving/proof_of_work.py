@@ -50,6 +50,35 @@ def require_proof(proofs: Mapping[str, str], *, purposes: Collection[str], used_
     `used_by`: the form and the idempotency key of the request, which may use it again; "" for none.
     """
     payload = proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or ""
+    challenge = _solved(payload, purposes)
+    if not _is_first_use(challenge, used_by):
+        raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
+
+
+def require_proof_of_upload(proofs: Mapping[str, str], *, purposes: Collection[str], most: int) -> None:
+    """
+    Raise ValidationFailed unless a proof solves a challenge as for `require_proof`; it allows `most` files.
+
+    It can be used for a submission afterwards: a visitor solves one challenge for the files and the form.
+    """
+    challenge = _solved(proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or "", purposes)
+    key = _key_of(challenge)
+    if cache.get(key) is not None or uses_of(f"{key} uploads", GOOD_FOR) > most:
+        raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
+
+
+def uses_of(key: str, seconds: int) -> int:
+    """Count a use of `key` and return how many there were, this one included, in the time since the first."""
+    if cache.add(key, 1, seconds):
+        return 1
+    try:
+        return int(cache.incr(key))
+    except ValueError:  # it has just expired
+        return 1
+
+
+def _solved(payload: str, purposes: Collection[str]) -> altcha.Challenge:
+    """Return the challenge of ours that a payload solves. Raises ValidationFailed."""
     if not payload:
         raise _refusal("proof_of_work_required", "This form requires a proof of work. GET /f/challenge, solve it")
     if len(payload) > MAX_PAYLOAD or not altcha.verify_solution(payload, _secret()).verified:
@@ -57,8 +86,7 @@ def require_proof(proofs: Mapping[str, str], *, purposes: Collection[str], used_
     challenge = altcha.Payload.from_base64(payload).challenge
     if (challenge.parameters.data or {}).get(PURPOSE, "") not in purposes:
         raise _refusal("proof_of_work_required", "This proof of work is for another form. Solve one for this form")
-    if not _is_first_use(challenge, used_by):
-        raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
+    return challenge
 
 
 def _refusal(code: str, problem: str) -> Exception:
@@ -66,10 +94,14 @@ def _refusal(code: str, problem: str) -> Exception:
 
 
 def _is_first_use(challenge: altcha.Challenge, used_by: str) -> bool:
-    # By the signature, not by the payload's text: the same JSON can be written in many ways.
-    key = f"proof-of-work {hashlib.sha256((challenge.signature or '').encode()).hexdigest()}"
+    key = _key_of(challenge)
     user = used_by or secrets.token_hex(8)
     return cache.add(key, user, GOOD_FOR) or cache.get(key) == user
+
+
+def _key_of(challenge: altcha.Challenge) -> str:
+    # By the signature, not by the payload's text: the same JSON can be written in many ways.
+    return f"proof-of-work {hashlib.sha256((challenge.signature or '').encode()).hexdigest()}"
 
 
 def _secret() -> str:

@@ -45,6 +45,7 @@ TAGS = (FORMS, SUBMISSIONS, WEBHOOKS, DESTINATIONS, DELIVERIES, KEYS, ACCOUNT, A
 RESOURCES = {
     "forms": Resource(FORMS, "form", "forms"),
     "submit": Resource(SUBMISSIONS, "submission", "submissions"),
+    "uploads": Resource(SUBMISSIONS, "upload", "uploads"),
     "submissions": Resource(SUBMISSIONS, "submission", "submissions"),
     "webhooks": Resource(WEBHOOKS, "webhook", "webhooks"),
     "destinations": Resource(DESTINATIONS, "destination", "destinations"),

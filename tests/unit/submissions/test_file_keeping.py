@@ -100,7 +100,9 @@ def test_files__kept__have_rows_and_bytes(directory: Path) -> None:
         (rows[0].pk, 10, 0, None),
         (rows[1].pk, KIB, 1, None),
     ]
-    assert all(row.stored_at and row.expires_at and abs(row.expires_at - now() - WEEK).total_seconds() < 60 for row in stored)
+    assert all(
+        row.stored_at and row.expires_at and abs(row.expires_at - now() - WEEK).total_seconds() < 60 for row in stored
+    )
     assert on_disk(directory) == {row.pk.hex for row in rows}
     with storage.open_file(rows[1].pk) as content:
         assert hashlib.sha256(content.read()).hexdigest() == rows[1].sha256

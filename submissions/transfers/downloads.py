@@ -1,0 +1,249 @@
+"""
+`GET /files/{id}`: the bytes of a file, for keys that read submissions, and for members of the organization.
+
+Outside `/api/`, so that a link in a record works in a browser too. Strangers have sent these bytes: they are always an
+attachment, never of a type that a browser runs, and with FILES_ORIGIN they come from another origin, by a link that is
+signed for 5 minutes.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import IO
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.signing import BadSignature, TimestampSigner
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
+from django.utils.translation import gettext_noop
+from django.views.decorators.csrf import csrf_exempt
+
+from config.api import ratelimit
+from config.api.errors import (
+    ApiError,
+    InvalidAccessKey,
+    MethodNotAllowed,
+    NotFound,
+    Suspended,
+    as_api_error,
+    error_response,
+    logged_once,
+)
+from config.ids import InvalidId, Prefix, decode_id
+from config.times import now
+from keys.authentication import META_NAME, USE_NOTED_EVERY, find_key, note_use_safely
+from keys.models import Membership, Permission, User
+from keys.organizations import has_second_step
+from keys.permissions import check_permission
+from submissions.files import storage
+from submissions.files.names import content_disposition
+from submissions.models import StoredFile
+
+SIGNED_SECONDS = 300
+SIGNATURE = "signature"  # the parameter of a signed address
+CHUNK = 64 * 1024
+POLICY = "sandbox; default-src 'none'"
+CACHED = "private, no-store"
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+# A browser that ignores `attachment` must not run it. What is detected is never of these; this is the second lock.
+_RUNNABLE = re.compile(r"text/html|application/xhtml|image/svg|.*xml|.*javascript|.*ecmascript|text/css")
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")
+_signer = TimestampSigner(salt="submissions.transfers.downloads")
+
+
+class FileWithheld(ApiError):
+    status, code = 403, "file_withheld"
+    message = gettext_noop("This file is withheld: it contains malware, or has not been scanned yet.")
+
+
+@csrf_exempt  # other methods answer 405 and are not asked for a token
+def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
+    """Send a file, or redirect to it. Errors are in the envelope; a browser without a login is sent to log in."""
+    usage = None
+    try:
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed("Read a file with GET.", headers={"Allow": "GET, HEAD"})
+        if _is_on_own_origin(request):
+            row = _find(file_id)
+            _require_signature(request, row)
+            return _bytes(request, row)
+        if META_NAME in request.META:
+            row, usage = _for_key(request, file_id)
+        elif isinstance(request.user, User):
+            row = _for_member(request.user, file_id)
+        elif "text/html" in request.META.get("HTTP_ACCEPT", ""):
+            return redirect_to_login(request.get_full_path())
+        else:
+            usage = ratelimit.count_address(request)
+            raise usage.refusal() if usage.is_over else InvalidAccessKey()
+        _require_released(row)
+        response = _redirect(row) or _bytes(request, row)
+    except Exception as error:  # the same mapping as DRF's handler, for the same reasons
+        failure = as_api_error(error)
+        if isinstance(error, _Refused):
+            failure, usage = error.failure, error.usage
+        response = logged_once(error_response(failure), failure)
+    ratelimit.add_headers(response, usage)
+    return response
+
+
+class _Refused(Exception):
+    """A refusal of a request that was counted."""
+
+    def __init__(self, failure: ApiError, usage: ratelimit.Usage) -> None:
+        super().__init__(failure.message)
+        self.failure, self.usage = failure, usage
+
+
+def _for_key(request: HttpRequest, file_id: str) -> tuple[StoredFile, ratelimit.Usage]:
+    """Return a file for a key that reads submissions, in the order of checks of `/api/`. Raises _Refused."""
+    key = find_key(request.META[META_NAME])
+    if key is None or key.is_suspended or key.is_publishable:
+        usage = ratelimit.count_address(request)
+    else:
+        usage = ratelimit.count_organization(key.organization_id, key.hourly_limit)
+    try:
+        if key is not None and key.is_suspended:
+            raise Suspended
+        if usage.is_over:
+            raise usage.refusal()
+        if key is None:
+            raise InvalidAccessKey
+        check_permission(key, resource="submissions", needed=Permission.SUBMISSIONS_READ)
+        row = _find(file_id)
+        if row.organization_id != key.organization_id:
+            raise NotFound
+    except ApiError as failure:
+        raise _Refused(failure, usage) from None
+    finally:
+        ratelimit.note_marks(usage)
+    if key.last_used_at is None or now() - key.last_used_at >= USE_NOTED_EVERY:
+        note_use_safely(key.pk)
+    return row, usage
+
+
+def _for_member(user: User, file_id: str) -> StoredFile:
+    """Return a file of one of a user's organizations. Raises NotFound."""
+    row = _find(file_id)
+    membership = (
+        Membership.objects.select_related("organization").filter(user=user, organization=row.organization_id).first()
+    )
+    if membership is None or (membership.organization.second_step_required and not has_second_step(user)):
+        raise NotFound
+    return row
+
+
+def _find(file_id: str) -> StoredFile:
+    """Return the file of a submission. Raises NotFound: also for one that no submission uses."""
+    try:
+        pk = decode_id(Prefix.FILE, file_id)
+    except InvalidId:
+        raise NotFound from None
+    row = StoredFile.objects.filter(pk=pk, submission_id__isnull=False, removed_at=None).first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def _require_released(row: StoredFile) -> None:
+    """Refuse a file that has malware, or, with a scanner, one that it has not seen yet (403)."""
+    is_pending = bool(settings.CLAMD_URL) and row.scan == StoredFile.Scan.PENDING
+    if is_pending or row.scan == StoredFile.Scan.INFECTED:
+        raise FileWithheld
+
+
+def _redirect(row: StoredFile) -> HttpResponse | None:
+    """Return a redirect to where the storage sends the file, or to the origin of files; None if we send it here."""
+    target = storage.direct_url(row)
+    if target is None and settings.FILES_ORIGIN:
+        signature = _signer.sign(row.public_id).partition(":")[2]
+        target = f"{settings.FILES_ORIGIN}/files/{row.public_id}?{SIGNATURE}={signature}"
+    if target is None:
+        return None
+    response = HttpResponseRedirect(target)
+    response.headers["Cache-Control"] = CACHED
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _is_on_own_origin(request: HttpRequest) -> bool:
+    return bool(settings.FILES_ORIGIN) and request.get_host().lower() == urlsplit(settings.FILES_ORIGIN).netloc.lower()
+
+
+def _require_signature(request: HttpRequest, row: StoredFile) -> None:
+    """Refuse an address of the origin of files that we did not sign, or more than 5 minutes ago (404)."""
+    try:
+        _signer.unsign(f"{row.public_id}:{request.GET.get(SIGNATURE, '')}", max_age=SIGNED_SECONDS)
+    except BadSignature:
+        raise NotFound from None
+    _require_released(row)
+
+
+def _bytes(request: HttpRequest, row: StoredFile) -> HttpResponseBase:
+    """Return the bytes as an attachment, or the part of them that the request asks for (RFC 9110, 14)."""
+    try:
+        content = storage.open_file(row.pk)
+    except FileNotFoundError:
+        raise NotFound from None
+    first, last, status = 0, row.size - 1, 200
+    wanted = request.META.get("HTTP_RANGE", "") if request.method == "GET" else ""
+    found = _part(wanted, row.size)
+    if found == ():
+        content.close()
+        response: HttpResponseBase = HttpResponse(status=416)
+        response.headers["Content-Range"] = f"bytes */{row.size}"
+        return _guarded(response, row)
+    if found:
+        first, last, status = *found, 206
+    if request.method == "HEAD":
+        content.close()
+        response = HttpResponse()
+    else:
+        content.seek(first)
+        response = StreamingHttpResponse(_Chunks(content, last - first + 1), status=status)
+    if status == 206:
+        response.headers["Content-Range"] = f"bytes {first}-{last}/{row.size}"
+    response.headers["Content-Length"] = str(last - first + 1)
+    response.headers["Accept-Ranges"] = "bytes"
+    return _guarded(response, row)
+
+
+def _guarded(response: HttpResponseBase, row: StoredFile) -> HttpResponseBase:
+    is_safe = _MEDIA_TYPE.fullmatch(row.content_type) and not _RUNNABLE.match(row.content_type)
+    response.headers["Content-Type"] = row.content_type if is_safe else "application/octet-stream"
+    response.headers["Content-Disposition"] = content_disposition(row.name)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["Cache-Control"] = CACHED
+    return response
+
+
+def _part(wanted: str, size: int) -> tuple[int, int] | tuple[()] | None:
+    """Return first and last byte of a range, () for one that cannot be satisfied, None for the whole file."""
+    match = _RANGE.fullmatch(wanted.strip())
+    if match is None or match[1] == match[2] == "":  # several ranges, or another unit: may be ignored
+        return None
+    if match[1] == "":
+        length = min(int(match[2]), size)
+        return (size - length, size - 1) if length else ()
+    first, last = int(match[1]), min(int(match[2] or size - 1), size - 1)
+    if match[2] and int(match[2]) < first:
+        return None
+    return (first, last) if first < size else ()
+
+
+class _Chunks:
+    """The next `length` bytes of a file, in pieces. Django closes it with the response."""
+
+    def __init__(self, content: IO[bytes], length: int) -> None:
+        self._content, self._left = content, length
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self._left > 0 and (part := self._content.read(min(CHUNK, self._left))):
+            self._left -= len(part)
+            yield part
+
+    def close(self) -> None:
+        self._content.close()

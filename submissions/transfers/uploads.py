@@ -1,0 +1,295 @@
+"""
+Files by themselves, before the submission that names their ids (docs/contract.md 9.1).
+
+`POST /f/{formId}/uploads` is for visitors of a page, `POST /api/uploads` for secret keys. Both take one file as
+multipart and answer in the envelope. The checks of the first are those of `/f/`, but a file does not count against the
+hour, and one proof of a human is good for the files of a form and then for its submission.
+"""
+
+import dataclasses
+import datetime as dt
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.urls import path
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api import ratelimit
+from config.api.errors import (
+    NO_STORE,
+    ApiError,
+    FormNotPublished,
+    MethodNotAllowed,
+    NotFound,
+    QuotaExceeded,
+    RateLimited,
+    Suspended,
+    UnsupportedMediaType,
+    as_api_error,
+    error_response,
+    invalid,
+    logged_once,
+)
+from config.api.filters import refuse_unknown_parameters
+from config.api.find_owned import find_owned
+from config.api.parsing import media_type
+from config.api.schema import WrittenSchema, enveloped, id_schema
+from config.api.views import success
+from config.client_address import client_address, client_network
+from config.ids import Prefix, encode_id
+from forms_app.field_definitions import MAX_NAME, FieldDefinition
+from forms_app.field_kinds import kind_of
+from forms_app.models import Form
+from keys.authentication import caller_key
+from keys.idempotency import Repeatable
+from keys.permissions import IsSecretKey
+from submissions.files.arrived import Arrived
+from submissions.files.checks import NOT_ALLOWED, check_file, most_files
+from submissions.files.keeping import Checked, give_up, keep_files
+from submissions.hosted.bodies import MULTIPART, FormBody, read_form_body
+from submissions.hosted.find import find_form
+from submissions.models import StoredFile
+from submissions.receiving import captchas, proof_of_work
+from submissions.receiving.gates import NOT_AVAILABLE, NOT_OPEN
+from submissions.receiving.key_and_form import SubmitForm, submit_form_of
+from submissions.receiving.page_limits import refuse_upload
+from submissions.receiving.parse_body import parse_form_id
+from submissions.refusals.recorder import note_refusal
+
+FIELD, FILE, FORM = "field", "file", "formId"  # the parts of the body
+KEPT = "The file is kept. Send its id as the value of the field."
+
+
+class UploadRecord(serializers.Serializer[Any]):
+    """A file that was sent by itself."""
+
+    schema_name = "Upload"
+    texts = {
+        "id": "Its id, the value of the field in the submission.",
+        "field": "The field of the form.",
+        "name": "Its name, without characters that systems cannot store or that disguise it.",
+        "size": "Bytes.",
+        "type": "The media type of its content.",
+        "sha256": "The SHA-256 of its content, in hexadecimal.",
+    }
+    id = serializers.CharField()
+    field = serializers.CharField()
+    name = serializers.CharField()
+    size = serializers.IntegerField()
+    type = serializers.CharField()
+    sha256 = serializers.CharField()
+
+
+class UploadBody(WrittenSchema):
+    """A file, and where it belongs."""
+
+    written = {
+        "type": "object",
+        "description": "A file, and the form and the field that it is for.",
+        "properties": {
+            FORM: {**id_schema(Prefix.FORM), "description": "The form."},
+            FIELD: {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_NAME,
+                "description": "The name of one of its File fields.",
+            },
+            FILE: {"type": "string", "format": "binary", "description": "The file."},
+        },
+        "required": [FORM, FIELD, FILE],
+        "additionalProperties": False,
+    }
+
+
+def upload_record(row: StoredFile) -> dict[str, Any]:
+    """Return `{id, field, name, size, type, sha256}`."""
+    return {
+        "id": row.public_id,
+        "field": row.field,
+        "name": row.name,
+        "size": row.size,
+        "type": row.content_type,
+        "sha256": row.sha256,
+    }
+
+
+@method_decorator(csrf_exempt, name="dispatch")  # pages of any origin post here, and no cookie is read
+class HostedUpload(View):
+    """Takes a file of a visitor."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Return the 405 for other methods, OPTIONS without a preflight among them."""
+        if request.method != "POST":
+            return error_response(MethodNotAllowed("Send a file with POST.", headers={"Allow": "POST, OPTIONS"}))
+        return super().dispatch(request, *args, **kwargs)
+
+    def post(self, request: HttpRequest, form_id: str) -> HttpResponse:
+        """Store the file. Every answer is JSON."""
+        form = None
+        try:
+            found = find_form(form_id)
+            if found is None:
+                raise NotFound
+            form = submit_form_of(found)
+            row = _take_of_page(request, found, form)
+        except Exception as error:  # the same mapping as DRF's handler, for the same reasons
+            failure = as_api_error(error)
+            return logged_once(error_response(_counted(request, failure, form)), failure)
+        body = {"success": True, "data": upload_record(row), "message": KEPT}
+        response = JsonResponse(body, status=201)
+        response.headers["Cache-Control"] = NO_STORE
+        return response
+
+
+def _take_of_page(request: HttpRequest, found: Form, form: SubmitForm) -> StoredFile:
+    """Take a visitor's file through the gates and store it."""
+    organization = found.organization
+    if organization.is_suspended:
+        raise Suspended(NOT_AVAILABLE)
+    refusal = refuse_upload(request, form)
+    if refusal:
+        raise refusal
+    with _read(request) as body:
+        if organization.is_full:
+            raise QuotaExceeded(NOT_AVAILABLE)
+        if form.status != Form.Status.PUBLISHED:
+            raise FormNotPublished(NOT_OPEN)
+        file = _checked(form.fields, body)
+        _require_human(request, form, {name: value for name, value in body.fields.items() if isinstance(value, str)})
+        return _keep(request, found, file)
+
+
+def _require_human(request: HttpRequest, form: SubmitForm, proofs: Mapping[str, str]) -> None:
+    """Refuse a file without the proofs that the form requires. A proof is good for as many files as the form takes."""
+    protection = form.spam_protection
+    most = sum(most_files(field) for field in form.fields if kind_of(field["type"]).takes_files)
+    if protection.captcha and protection.captcha_secret:
+        address = client_address(request)
+        captchas.require_pass_of_upload(protection, proofs, form_id=form.id, address=address, most=most)
+    if protection.proof_of_work:
+        purposes = (encode_id(Prefix.FORM, form.id), "")
+        proof_of_work.require_proof_of_upload(proofs, purposes=purposes, most=most)
+
+
+def _counted(request: HttpRequest, failure: ApiError, form: SubmitForm | None) -> ApiError:
+    """Count a refusal against the address, note it for the owner, and return what to answer."""
+    if failure.status < 500:
+        address = ratelimit.count_address(request)
+        if address.is_over and not isinstance(failure, Suspended):  # which comes before every limit
+            failure = address.refusal()
+    if isinstance(failure, RateLimited):
+        failure.message = ratelimit.BUSY
+    note_refusal(
+        request, failure, organization_id=form.organization_id if form else None, form_id=form.id if form else None
+    )
+    return failure
+
+
+class UploadView(Repeatable):
+    """Takes a file of a server."""
+
+    http_method_names = ["post"]
+    permission_classes = [IsSecretKey]
+
+    @extend_schema(
+        operation_id="uploadFile",
+        summary="Upload a file",
+        request={MULTIPART: UploadBody},
+        responses={201: enveloped(UploadRecord)},
+    )
+    def post(self, request: Request) -> Response:
+        """Keep a file for a submission that is sent later, for 7 days. The submission names its id, once."""
+        plain = request._request
+        key = caller_key(request)
+        kept: list[StoredFile] = []
+        with _read(plain, with_digest="HTTP_IDEMPOTENCY_KEY" in plain.META) as body:
+            refuse_unknown_parameters(request.query_params, [])
+            self.sha256 = body.sha256 or hashlib.sha256(body.raw).hexdigest()
+            form = find_owned(Form.objects.all(), parse_form_id(body.fields.get(FORM, "")), self.organization_id)
+            if key.organization.is_full:
+                raise QuotaExceeded
+            if form.status != Form.Status.PUBLISHED:
+                raise FormNotPublished
+            file = _checked(form.fields, body, more=[FORM])
+
+            def keep() -> None:  # outside the transaction of the answer: its row is committed before its bytes
+                if not kept:
+                    kept.append(_keep(plain, form, file))
+
+            answer = self.once(lambda: success(upload_record(kept[0]), KEPT, status=201), before=keep)
+        if "Idempotent-Replayed" in answer.headers:
+            give_up(kept)
+        return answer
+
+    def sent_sha256(self) -> str:
+        """Return the digest of the body, which may be in a file."""
+        return self.sha256
+
+
+@contextmanager
+def _read(request: HttpRequest, *, with_digest: bool = False) -> Iterator[FormBody]:
+    """Yield the body; its files are closed afterwards. Raises UnsupportedMediaType, PayloadTooLarge and others."""
+    if media_type(request) != MULTIPART:
+        raise UnsupportedMediaType(f"Send the file as {MULTIPART}.")
+    body = read_form_body(request, with_digest=with_digest)
+    try:
+        yield body
+    finally:
+        for file in body.files:
+            file.content.close()
+
+
+def _checked(fields: list[Any], body: FormBody, *, more: list[str] | None = None) -> Checked:
+    """Return the file of a body, which fits its field. Raises ValidationFailed. `more`: other names that are known."""
+    if more is not None:
+        for name in body.fields:
+            if name not in (FIELD, *more):
+                raise invalid(name[:MAX_NAME], "unknown", "is not known here. Send formId, field and file.")
+    field, file = _field_of(fields, body), _file_of(body)
+    content = check_file(field, file.name, file.size, file.content)
+    return Checked(dataclasses.replace(file, field=field["name"]), content.media_type)
+
+
+def _file_of(body: FormBody) -> Arrived:
+    if not body.files or any(file.field != FILE for file in body.files):
+        raise invalid(FILE, "required", "is required. Send the file under this name.")
+    if len(body.files) > 1:
+        raise invalid(FILE, "too_many", "must be one file. Send each file by itself.")
+    return body.files[0]
+
+
+def _field_of(fields: list[Any], body: FormBody) -> FieldDefinition:
+    """Return the File field that is named. Raises ValidationFailed."""
+    name = body.fields.get(FIELD)
+    if not isinstance(name, str) or not name:
+        raise invalid(FIELD, "required", "is required: the name of a File field of the form.")
+    for field in fields:
+        if field["name"] == name and kind_of(field["type"]).takes_files:
+            found: FieldDefinition = field
+            return found
+    raise invalid(name[:MAX_NAME], NOT_ALLOWED, "takes no files. Only declared File fields do.")
+
+
+def _keep(request: HttpRequest, form: Form, file: Checked) -> StoredFile:
+    [row] = keep_files(
+        [file],
+        organization_id=form.organization_id,
+        form_id=form.pk,
+        kept=dt.timedelta(days=settings.FILES_UNUSED_DAYS),
+        address=client_network(request),
+        is_by_itself=True,
+    )
+    return row
+
+
+urlpatterns = [path("uploads", UploadView.as_view(), name="uploads")]
