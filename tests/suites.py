@@ -75,7 +75,7 @@ SUITES = (
     Suite(
         "files-s3",
         "file suite on S3, with a virus scanner, PostgreSQL, Redis and Celery",
-        ("tests/files",),
+        ("tests/files", "tests/api/files"),
         programs=("swift", "clamd"),
         has_outer_services=True,
     ),
