@@ -46,8 +46,8 @@ class StoredFileAdmin(FoundById):
     search_help_text = "ID of a file, submission or form, or slug of an organization"
     id_columns = {Prefix.FILE: "pk", Prefix.SUBMISSION: "submission_id", Prefix.FORM: "form_id"}
     fields = (
-        "public_id", "form_id_text", "submission_id_text", "size", "content_type", "sha256", "scan", "created_at", "stored_at",
-        "expires_at", "removed_at",
+        "public_id", "form_id_text", "submission_id_text", "size", "content_type", "sha256", "scan", "created_at",
+        "stored_at", "expires_at", "removed_at",
     )  # fmt: skip
     readonly_fields = fields
 

@@ -75,7 +75,7 @@ SUITES = (
     Suite(
         "files-s3",
         "file suite on S3, with a virus scanner, PostgreSQL, Redis and Celery",
-        ("tests/files", "tests/api/files"),
+        ("tests/files", "tests/api/files/test_posted_files.py", "tests/api/files/test_ids_of_files.py"),
         programs=("swift", "clamd"),
         has_outer_services=True,
     ),

@@ -1,5 +1,5 @@
 """
-Files by themselves, before the submission that names their ids (docs/contract.md 9.1).
+Files by themselves, before the submission that names their ids (docs/contract.md 10).
 
 `POST /f/{formId}/uploads` is for visitors of a page, `POST /api/uploads` for secret keys. Both take one file as
 multipart and answer in the envelope. The checks of the first are those of `/f/`, but a file does not count against the

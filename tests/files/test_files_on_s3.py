@@ -21,6 +21,7 @@ from submissions.files.s3_storage import S3Files
 from submissions.files.storage import FilesAway
 from submissions.models import StoredFile, Submission
 from tests.services.application import Application
+from tests.services.clamd_server import ClamdServer
 from tests.services.client import Answer, Client
 from tests.services.processes import free_port
 from tests.services.waiting import eventually
@@ -84,6 +85,28 @@ def test_link__signed__sends_the_file_as_an_attachment(api: Client, form_id: str
         assert answer.headers["Content-Disposition"].startswith('attachment; filename="Lebenslauf e.pdf"; filename*=')
 
 
+@pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "application/pdf; charset=utf-8", "text/xml"])
+def test_link__to_a_type_that_browsers_run__sends_bytes(api: Client, form_id: str, kind: str) -> None:
+    row = sent(api, form_id)
+    row.content_type = kind
+    with urllib.request.urlopen(link_to(row), timeout=10) as answer:
+        assert answer.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_download__with_a_key__leads_to_a_link_that_the_service_checks(
+    api: Client, tenant: Tenant, form_id: str, clamd: ClamdServer
+) -> None:
+    assert clamd.process is not None
+    row = sent(api, form_id)
+    path = f"/files/{row.public_id}"
+    eventually(lambda: api.get(path, tenant.key).status == 302, 20, "the file is scanned")
+    link = api.get(path, tenant.key).headers["Location"]
+    with urllib.request.urlopen(link, timeout=10) as answer:
+        assert answer.read() == CONTENT
+    assert status_of(link.replace(row.pk.hex, new_id().hex)) == 403
+    assert api.get(path).status == 401
+
+
 def test_link__without_its_signature_or_with_another__is_refused(api: Client, form_id: str) -> None:
     link = link_to(sent(api, form_id))
     last = "0" if link[-1] != "0" else "1"
@@ -124,6 +147,7 @@ def test_file__of_a_deleted_submission__is_deleted_from_the_bucket(api: Client, 
     row = sent(api, form_id)
     link = link_to(row)
     assert status_of(link) == 200
+    assert row.submission_id is not None
     submission = encode_id(Prefix.SUBMISSION, row.submission_id)
     assert api.delete(f"/api/submissions/{submission}", tenant.key).status in (200, 204)
     eventually(lambda: status_of(link) == 404, 20, "the object is deleted")

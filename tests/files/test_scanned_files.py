@@ -45,7 +45,7 @@ def scan_of(row: StoredFile) -> str:
 
 @pytest.mark.parametrize(("content", "result"), [(CLEAN, "clean"), (INFECTED, "infected")], ids=["clean", "infected"])
 def test_submission__whose_file_is_scanned__is_delivered_within_seconds(
-    clamd: ClamdServer, api: Client, form_id: str, receiver: Receiver, content: bytes, result: str
+    clamd: ClamdServer, api: Client, tenant: Tenant, form_id: str, receiver: Receiver, content: bytes, result: str
 ) -> None:
     assert clamd.process is not None
     start = time.monotonic()
@@ -53,10 +53,13 @@ def test_submission__whose_file_is_scanned__is_delivered_within_seconds(
     receiver.wait_for(1)
     assert time.monotonic() - start < settings.SCAN_SECONDS
     assert scan_of(row) == result
+    download = api.get(f"/files/{row.public_id}", tenant.key)
+    assert download.status == (302 if result == "clean" else 403)
+    assert result == "clean" or download.json()["error"] == "file_withheld"
 
 
 def test_submission__while_the_scanner_is_killed__waits_for_its_time_and_is_scanned_later(
-    api: Client, form_id: str, receiver: Receiver, clamd: ClamdServer
+    api: Client, tenant: Tenant, form_id: str, receiver: Receiver, clamd: ClamdServer
 ) -> None:
     clamd.stop()
     start = time.monotonic()
@@ -64,8 +67,10 @@ def test_submission__while_the_scanner_is_killed__waits_for_its_time_and_is_scan
     receiver.wait_for(1, timeout=settings.SCAN_SECONDS + 10)
     assert time.monotonic() - start > settings.SCAN_SECONDS - 1
     assert scan_of(row) == "pending"
+    assert api.get(f"/files/{row.public_id}", tenant.key).json()["error"] == "file_withheld"
     clamd.start()
     eventually(lambda: scan_of(row) == "clean", 20, "the scanner is back")
+    assert api.get(f"/files/{row.public_id}", tenant.key).status == 302
     assert len(receiver.requests) == 1
 
 

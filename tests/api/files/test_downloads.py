@@ -1,10 +1,11 @@
-"""`GET /files/{id}` and the end of files (docs/contract.md 9.1)."""
+"""`GET /files/{id}` and the end of files (docs/contract.md 10)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from config.ids import Prefix, encode_id
 from submissions.models import StoredFile
 from tests.api.files.test_uploads import form_with_files, upload
 from tests.services.application import Application
@@ -14,7 +15,6 @@ from tests.services.waiting import eventually
 from tests.support.accounts import log_in
 from tests.support.browser import Browser, person_of
 from tests.support.posted_files import MIB, PDF, files_of_form, pdf, post_files
-from tests.support.submitting import records
 from tests.support.tenants import Tenant, make_tenant
 
 
@@ -165,14 +165,14 @@ def test_file__of_a_deleted_submission__is_gone_from_the_disk(service: Applicati
     row = sent_file(api, tenant)
     assert path_of(service, row).exists()
 
-    [record] = records(api, tenant)
-    assert api.delete(f"/api/submissions/{record['id']}", tenant.key).status == 200
+    assert row.submission_id
+    submission = encode_id(Prefix.SUBMISSION, row.submission_id)
+    assert api.delete(f"/api/submissions/{submission}", tenant.key).status == 200
 
     assert shape(api.get(f"/files/{row.public_id}", tenant.key)) == (404, "not_found")
 
-    def gone() -> None:
-        assert not path_of(service, row).exists()
-        assert not StoredFile.objects.filter(pk=row.pk).exists()
+    def gone() -> bool:
+        return not path_of(service, row).exists() and not StoredFile.objects.filter(pk=row.pk).exists()
 
     eventually(gone, 15.0, "the end of the file")
 

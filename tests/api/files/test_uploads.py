@@ -1,4 +1,4 @@
-"""Files by themselves: `POST /f/{formId}/uploads` and `POST /api/uploads` (docs/contract.md 9.1)."""
+"""Files by themselves: `POST /f/{formId}/uploads` and `POST /api/uploads` (docs/contract.md 10)."""
 
 import hashlib
 import json
@@ -20,9 +20,8 @@ from tests.support.tenants import Tenant, make_tenant, text_field
 
 
 def parts_of(content: bytes = PDF, *, field: str = "cv", name: str = "plan.pdf", **texts: str) -> list[Part]:
-    return [("field", None, field.encode()), *((key, None, value.encode()) for key, value in texts.items())] + [
-        ("file", name, content)
-    ]
+    named = ((key, None, value.encode()) for key, value in texts.items())
+    return [("field", None, field.encode()), *named, ("file", name, content)]
 
 
 def upload(api: Client, form_id: str, parts: Sequence[Part] | None = None, **headers: str) -> Answer:
@@ -31,9 +30,10 @@ def upload(api: Client, form_id: str, parts: Sequence[Part] | None = None, **hea
     return api.post(f"/f/{form_id}/uploads", data=body, headers=FILE_HEADERS | headers)
 
 
-def upload_with_key(api: Client, key: str, form_id: str, content: bytes = PDF, **headers: str) -> Answer:
+def upload_with_key(api: Client, key: str, form_id: str, content: bytes = PDF, *, idempotency_key: str = "") -> Answer:
     body = body_of(parts_of(content, formId=form_id))
-    return api.post("/api/uploads", key, data=body, headers=FILE_HEADERS | headers)
+    headers = FILE_HEADERS | ({"Idempotency-Key": idempotency_key} if idempotency_key else {})
+    return api.post("/api/uploads", key, data=body, headers=headers)
 
 
 def form_with_files(tenant: Tenant, **values: Any) -> str:
@@ -73,7 +73,8 @@ def test_upload__is_kept__and_its_id_is_good_once(way: str, size: int, service: 
     }
     assert answer.headers["Cache-Control"] == "no-store"
     assert bytes_of(service, row) == content
-    assert row.expires_at is not None and row.stored_at is not None
+    assert row.expires_at
+    assert row.stored_at
     assert (row.expires_at - row.stored_at).days == 7
     assert row.address == api.address
     assert submit(api, tenant.key, form_id, {"cv": row.public_id}).status == 201
@@ -176,8 +177,8 @@ def test_upload__repeated_with_its_idempotency_key__is_one_file(api: Client) -> 
     tenant = make_tenant()
     form_id = form_with_files(tenant)
 
-    first, again = [upload_with_key(api, tenant.key, form_id, **{"Idempotency-Key": "a"}) for _ in range(2)]
-    conflict = upload_with_key(api, tenant.key, form_id, pdf(500), **{"Idempotency-Key": "a"})
+    first, again = [upload_with_key(api, tenant.key, form_id, idempotency_key="a") for _ in range(2)]
+    conflict = upload_with_key(api, tenant.key, form_id, pdf(500), idempotency_key="a")
 
     assert (first.status, again.status, conflict.status) == (201, 201, 409)
     assert first.json() == again.json()
@@ -226,18 +227,19 @@ def test_captcha__is_checked_once_for_the_files_and_the_submission(
     protection = {"captcha": "turnstile", "captcha_site_key": "site", "captcha_secret": "secret"}
     form_id = form_with_files(make_tenant(), spam_protection=protection)
     yes, no = (Reply(body=json.dumps({"success": success}).encode()) for success in (True, False))
-    verifier.replies[:] = [yes]
+    verifier.replies.append(yes)
     verifier.reply = no  # a token is good once
     token = {"cf-turnstile-response": "a token"}
+    with_token = [*parts_of(), ("cf-turnstile-response", None, b"a token")]
 
     with Client(service.port) as api:
-        answers = [upload(api, form_id, parts_of(**token)) for _ in range(4)]
+        answers = [upload(api, form_id, with_token) for _ in range(4)]
         assert [one.status for one in answers] == [201, 201, 201, 400]
         ids = [one.json()["data"]["id"] for one in answers[:3]]
         assert api.post(f"/f/{form_id}", json={"cv": ids, **token}).status == 201
         assert len(verifier.requests) == 1
         assert api.post(f"/f/{form_id}", json={"name": "Ada", **token}).status == 400
-        assert upload(api, form_id, parts_of(**token)).status == 400
+        assert upload(api, form_id, with_token).status == 400
         assert upload(api, form_id, parts_of()).status == 400
 
 

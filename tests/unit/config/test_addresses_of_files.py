@@ -1,4 +1,4 @@
-"""FILES_URL and CLAMD_URL: what they mean, and what is refused without showing a secret."""
+"""FILES_URL and CLAMD_URL: their parts, and refusals that show no secret."""
 
 import pytest
 from pytest_django import Settings
