@@ -19,6 +19,7 @@ from tests.services.swift_server import SwiftServer
 
 SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has failed
 STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started
+SCAN_SECONDS = 12  # for which submissions wait for clamd, instead of 15 minutes
 NOTHING_COLLECTED = 5  # pytest's exit status
 
 
@@ -32,7 +33,7 @@ class Suite:
     programs: tuple[str, ...] = ()  # besides those of the backing services
     mark: str = ""  # of the tests that it takes; by default all that belong to the database
     processes: int = 0  # of pytest-xdist; 0 is none
-    on_s3: bool = False  # its files are in a Swift of its own
+    has_outer_services: bool = False  # FILES_URL is a Swift, CLAMD_URL a socket at which tests start clamd
 
     @property
     def arguments(self) -> list[str]:
@@ -71,7 +72,13 @@ SUITES = (
     Suite(
         "unit-postgresql", "unit suite on PostgreSQL and Redis", ("tests/unit",), optional=False, programs=("clamd",)
     ),
-    Suite("files-s3", "file suite on S3, SQLite", ("tests/s3",), SQLITE, programs=("swift",), on_s3=True),
+    Suite(
+        "files-s3",
+        "file suite on S3, with a virus scanner, PostgreSQL, Redis and Celery",
+        ("tests/files", "tests/api/files/test_posted_files.py", "tests/api/files/test_ids_of_files.py"),
+        programs=("swift", "clamd"),
+        has_outer_services=True,
+    ),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
     Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
     Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
@@ -143,9 +150,10 @@ class Runner:
 
     def _run(self, suite: Suite, directory: Path) -> Result:
         environment = self._environment(suite, directory / "data")
-        if suite.on_s3:
+        if suite.has_outer_services:
+            scanner = {"CLAMD_URL": f"unix://{directory / 'clamd'}", "SCAN_SECONDS": str(SCAN_SECONDS)}
             with SwiftServer() as swift:
-                return self._run_pytest(suite, directory, environment | {"FILES_URL": swift.url()})
+                return self._run_pytest(suite, directory, environment | scanner | {"FILES_URL": swift.url()})
         return self._run_pytest(suite, directory, environment)
 
     def _run_pytest(self, suite: Suite, directory: Path, environment: dict[str, str]) -> Result:

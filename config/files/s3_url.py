@@ -85,8 +85,8 @@ def _credentials(parts: SplitResult) -> tuple[str, ...]:
 
 def _options(parts: SplitResult) -> dict[str, str]:
     found = parse_qs(parts.query, keep_blank_values=True)
-    if unknown := sorted(found.keys() - OPTIONS):
-        raise WrongFilesUrl(f"It has an unknown option: {unknown[0][:40]}.")
+    if found.keys() - OPTIONS:  # not named: a `?` in a secret begins options, too
+        raise WrongFilesUrl("It has another option than region, scheme and addressing.")
     options = {name: values[-1] for name, values in found.items()}
     if options.get("scheme", "https") not in SCHEMES:
         raise WrongFilesUrl("The option scheme is neither https nor http.")

@@ -8,7 +8,6 @@ import contextlib
 import socket
 import struct
 import time
-from collections.abc import Iterator
 from typing import IO
 
 from config.files.clamd_url import read_clamd_url
@@ -24,55 +23,53 @@ _CLEAN, _FOUND, _REFUSED = "stream: OK", " FOUND", " ERROR"
 
 
 class ClamdAway(OSError):
-    """The scanner cannot be reached, is too slow, or does not speak its protocol."""
+    """The scanner cannot be reached, or does not speak its protocol."""
 
 
 class NotScanned(Exception):
-    """The scanner refuses this file: it exceeds a limit of its configuration, or it cannot read it."""
+    """
+    The scanner has no result for this file: it exceeds a limit, or took too long, or ended the connection.
+
+    The last two may be the file's fault, so another try must not come before all other files.
+    """
 
 
 def scan(content: IO[bytes], url: str) -> str | None:
     """Return the name of the virus in a file, read from where it is; None if it is clean. Raises the two above."""
     deadline = time.monotonic() + SCAN_SECONDS
-    try:
-        with _connection(url, deadline) as connection:
+    with _connect(url) as connection:
+        try:
             # It answers and closes before the end of a file that exceeds its limit.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 _send(connection, content, deadline)
-            return _result(_reply(connection, deadline))
-    except OSError as error:
-        raise ClamdAway(f"{type(error).__name__}: {error}") from error
+            reply = _reply(connection, deadline)
+        except OSError as error:
+            raise NotScanned(f"{type(error).__name__}: {error}") from error
+    return _result(reply)
 
 
-@contextlib.contextmanager
-def _connection(url: str, deadline: float) -> Iterator[socket.socket]:
+def _connect(url: str) -> socket.socket:
     place = read_clamd_url(url)
-    if isinstance(place, tuple):
-        connection = socket.create_connection(place, timeout=CONNECT_SECONDS)
-    else:
-        connection = socket.socket(socket.AF_UNIX)
-    with connection:
-        if not isinstance(place, tuple):
-            connection.settimeout(CONNECT_SECONDS)
-            connection.connect(place)
-        _wait_at_most(connection, deadline)
-        yield connection
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        if isinstance(place, tuple):
+            connection.close()
+            return socket.create_connection(place, timeout=CONNECT_SECONDS)
+        connection.settimeout(CONNECT_SECONDS)
+        connection.connect(place)
+    except OSError as error:
+        connection.close()
+        raise ClamdAway(f"{type(error).__name__}: {error}") from error
+    return connection
 
 
 def _send(connection: socket.socket, content: IO[bytes], deadline: float) -> None:
+    _wait_at_most(connection, deadline)
     connection.sendall(_COMMAND)
-    while chunk := _read(content):
+    while chunk := content.read(CHUNK):
         _wait_at_most(connection, deadline)
         connection.sendall(_LENGTH.pack(len(chunk)) + chunk)
     connection.sendall(_LENGTH.pack(0))
-
-
-def _read(content: IO[bytes]) -> bytes:
-    """Return the next part of the file. An error of its storage is not one of the scanner."""
-    try:
-        return content.read(CHUNK)
-    except OSError as error:
-        raise NotScanned(f"it cannot be read: {error}") from error
 
 
 def _reply(connection: socket.socket, deadline: float) -> bytes:
@@ -102,4 +99,6 @@ def _result(reply: bytes) -> str | None:
         return text.removeprefix("stream: ").removesuffix(_FOUND)[:200]
     if end and text.endswith(_REFUSED):
         raise NotScanned(text[:200])
-    raise ClamdAway(f"it answered {text[:80]!r}")  # closed early, or something else listens there
+    if not reply:
+        raise NotScanned("the scanner ended the connection")  # when it crashes, for instance
+    raise ClamdAway(f"it answered {text[:80]!r}")  # something else listens there

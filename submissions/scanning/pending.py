@@ -31,7 +31,7 @@ from submissions.scanning.clamd import ClamdAway, NotScanned, scan
 POLL_SECONDS = 1.0
 AWAY_SECONDS = 5.0  # until a scanner or storage that failed is tried again
 AWAY_LOG_SECONDS = 300.0  # between lines about the same outage
-REFUSED_SECONDS = 600.0  # until a file that the scanner refused is tried again
+REFUSED_SECONDS = 300.0  # until a file without a result is tried again
 ROWS_A_ROUND = 50
 LEASE_SECONDS = 180  # longer than a scan; it ends by itself, because another process may have read the same rows
 PENDING, CLEAN, INFECTED = StoredFile.Scan.PENDING, StoredFile.Scan.CLEAN, StoredFile.Scan.INFECTED
@@ -72,7 +72,7 @@ def _some_pending() -> Sequence[StoredFile]:
 
 
 def _first(rows: QuerySet[StoredFile]) -> list[StoredFile]:
-    return list(rows.only("pk", "submission_id")[:ROWS_A_ROUND])
+    return list(rows.only("pk")[:ROWS_A_ROUND])
 
 
 def _scan_one(row: StoredFile) -> int:
@@ -89,8 +89,7 @@ def _scan_one(row: StoredFile) -> int:
         logger.warning("file %s is infected and withheld: %s", row.public_id, virus)
     result = CLEAN if virus is None else INFECTED
     changed = StoredFile.objects.filter(pk=row.pk, scan=PENDING).update(scan=result)
-    if row.submission_id:
-        nudge(DELIVER)  # its submission waited for this
+    nudge(DELIVER)  # a submission may wait for it; `row` may be older than that
     return changed
 
 

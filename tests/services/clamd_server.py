@@ -16,11 +16,12 @@ MAX_STREAM_BYTES = 1024 * 1024
 class ClamdServer:
     """Stopped and started again it comes back in the same places."""
 
-    def __init__(self) -> None:
+    def __init__(self, socket: Path | None = None) -> None:
+        """`socket`: where it listens, besides its port."""
         self.port = free_port()
         self._directory = tempfile.TemporaryDirectory(prefix="fieldpost-clamd-", ignore_cleanup_errors=True)
         self.directory = Path(self._directory.name)
-        self.socket = self.directory / "socket"
+        self.socket = socket or self.directory / "socket"
         self.process: Process | None = None
         signatures = self.directory / "signatures"
         signatures.mkdir()
@@ -62,6 +63,7 @@ class ClamdServer:
         if self.process:
             self.process.stop(number)
             self.process = None
+            self.socket.unlink(missing_ok=True)  # a killed one leaves it behind
 
     def remove(self) -> None:
         self.stop()

@@ -55,6 +55,8 @@ PATTERNS = {
     "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
     "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/forms.", ".js"), "/forms.abc"),
     "config.api.middleware.PLAIN_POSTS": Row("fullmatch", ("/f/", "/s/", "/p/", "a@", "/", "frm_", "0a"), "/f/abc"),
+    "config.files.s3_url._BUCKET": Row("fullmatch", ("a.", "-_"), "my-bucket"),
+    "config.files.s3_url._REGION": Row("fullmatch", ("a-", "1"), "eu-central-1"),
     "config.api.openapi.finish.CHOICE": Row("findall", ("\n* `", "` - ", "* `a` - b", "`"), WORDS),
     "config.api.openapi.finish.ID_PATTERN": Row("match", ("^frm_[", "^", "_", "["), "^frm_["),
     "config.api.openapi.finish.NOT_A_LETTER": Row("sub", ("_", "-"), WORDS),

@@ -7,7 +7,6 @@ import socket
 import time
 import urllib.request
 from collections.abc import Callable
-from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
@@ -15,40 +14,38 @@ import pytest
 import time_machine
 from pytest_django import Settings
 
-from config.ids import Prefix, decode_id, new_id
+from config.ids import Prefix, encode_id, new_id
 from config.times import now
 from submissions.files import s3_storage, storage
 from submissions.files.s3_storage import S3Files
 from submissions.files.storage import FilesAway
 from submissions.models import StoredFile, Submission
 from tests.services.application import Application
+from tests.services.clamd_server import ClamdServer
 from tests.services.client import Answer, Client
 from tests.services.processes import free_port
-from tests.support.hosted_posts import WANTS_JSON, multipart
-from tests.support.tenants import Tenant, make_tenant
+from tests.services.waiting import eventually
+from tests.support.posted_files import file_field, files_of_form, pdf, post_files
+from tests.support.tenants import Tenant
 
-PDF = "%PDF-1.7\n" + "".join(f"{number} 0 obj<<>>endobj\n" for number in range(30_000)) + "%%EOF\n"
-CV: dict[str, Any] = {"name": "cv", "label": "CV", "type": "File", "required": False, "accept": [".pdf"]}
-
-
-@pytest.fixture
-def tenant() -> Tenant:
-    return make_tenant()
+NAME, CONTENT = "Lebenslauf é.pdf", pdf(700_000)
 
 
 @pytest.fixture
 def form_id(tenant: Tenant) -> str:
-    return tenant.form(fields=[CV])
+    return tenant.form(fields=[file_field()])
 
 
-def send(client: Client, form_id: str, content: str = PDF) -> Answer:
-    body, headers = multipart({}, {"cv": ("Lebenslauf é.pdf", content)})
-    return client.post(f"/f/{form_id}", data=body.encode(), headers=headers | WANTS_JSON)
+def send(client: Client, form_id: str) -> Answer:
+    return post_files(client, form_id, [("cv", NAME, CONTENT)])
 
 
-def row_of(answer: Answer) -> StoredFile:
-    submission = decode_id(Prefix.SUBMISSION, answer.json()["data"]["id"])
-    return StoredFile.objects.get(submission_id=submission)
+def sent(client: Client, form_id: str) -> StoredFile:
+    """Submit a file and return its row."""
+    answer = send(client, form_id)
+    assert answer.status == 201, answer.text
+    (row,) = files_of_form(form_id)
+    return row
 
 
 def link_to(row: StoredFile) -> str:
@@ -72,26 +69,46 @@ def status_of(link: str) -> int:
 
 
 def test_submission__with_a_file__has_its_bytes_in_the_bucket_and_nothing_else(api: Client, form_id: str) -> None:
-    answer = send(api, form_id)
-    assert answer.status in (200, 201), answer.text
-    row = row_of(answer)
-    assert (row.name, row.size, row.content_type) == ("Lebenslauf é.pdf", len(PDF), "application/pdf")
+    row = sent(api, form_id)
+    assert (row.name, row.size, row.content_type) == (NAME, len(CONTENT), "application/pdf")
     assert row.stored_at is not None
-    assert content_of(row) == PDF.encode()  # no checksums within it
+    assert content_of(row) == CONTENT  # no checksums within it
 
 
 def test_link__signed__sends_the_file_as_an_attachment(api: Client, form_id: str) -> None:
-    row = row_of(send(api, form_id))
+    row = sent(api, form_id)
     link = link_to(row)
     assert "X-Amz-Expires=300" in link
     with urllib.request.urlopen(link, timeout=10) as answer:
-        assert answer.read() == PDF.encode()
+        assert answer.read() == CONTENT
         assert answer.headers["Content-Type"] == "application/pdf"
         assert answer.headers["Content-Disposition"].startswith('attachment; filename="Lebenslauf e.pdf"; filename*=')
 
 
+@pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "application/pdf; charset=utf-8", "text/xml"])
+def test_link__to_a_type_that_browsers_run__sends_bytes(api: Client, form_id: str, kind: str) -> None:
+    row = sent(api, form_id)
+    row.content_type = kind
+    with urllib.request.urlopen(link_to(row), timeout=10) as answer:
+        assert answer.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_download__with_a_key__leads_to_a_link_that_the_service_checks(
+    api: Client, tenant: Tenant, form_id: str, clamd: ClamdServer
+) -> None:
+    assert clamd.process is not None
+    row = sent(api, form_id)
+    path = f"/files/{row.public_id}"
+    eventually(lambda: api.get(path, tenant.key).status == 302, 20, "the file is scanned")
+    link = api.get(path, tenant.key).headers["Location"]
+    with urllib.request.urlopen(link, timeout=10) as answer:
+        assert answer.read() == CONTENT
+    assert status_of(link.replace(row.pk.hex, new_id().hex)) == 403
+    assert api.get(path).status == 401
+
+
 def test_link__without_its_signature_or_with_another__is_refused(api: Client, form_id: str) -> None:
-    link = link_to(row_of(send(api, form_id)))
+    link = link_to(sent(api, form_id))
     last = "0" if link[-1] != "0" else "1"
     inline = link.replace("response-content-disposition=attachment", "response-content-disposition=inline")
     unsigned = link.partition("?")[0]
@@ -101,14 +118,14 @@ def test_link__without_its_signature_or_with_another__is_refused(api: Client, fo
 
 
 def test_link__older_than_five_minutes__is_refused(api: Client, form_id: str) -> None:
-    row = row_of(send(api, form_id))
+    row = sent(api, form_id)
     with time_machine.travel(now() - dt.timedelta(minutes=6)):
         link = link_to(row)
     assert status_of(link) == 403
 
 
 def test_file__removed__is_gone_and_may_be_removed_again(api: Client, form_id: str) -> None:
-    row = row_of(send(api, form_id))
+    row = sent(api, form_id)
     link = link_to(row)
     storage.remove(row.pk)
     assert status_of(link) == 404
@@ -126,6 +143,17 @@ def test_file__of_a_stored_id__is_not_overwritten() -> None:
         assert content.read() == b"first"
 
 
+def test_file__of_a_deleted_submission__is_deleted_from_the_bucket(api: Client, tenant: Tenant, form_id: str) -> None:
+    row = sent(api, form_id)
+    link = link_to(row)
+    assert status_of(link) == 200
+    assert row.submission_id is not None
+    submission = encode_id(Prefix.SUBMISSION, row.submission_id)
+    assert api.delete(f"/api/submissions/{submission}", tenant.key).status in (200, 204)
+    eventually(lambda: status_of(link) == 404, 20, "the object is deleted")
+    eventually(lambda: not StoredFile.objects.filter(pk=row.pk).exists(), 20, "its row is deleted")
+
+
 def changed(url: str, what: str) -> str:
     """Return a FILES_URL that leads nowhere, has another secret key, or names a bucket that is not there."""
     parts = urlsplit(url)
@@ -140,7 +168,7 @@ def changed(url: str, what: str) -> str:
 def test_service__that_does_not_take_files__answers_503_and_stores_nothing(
     shared_service: Callable[..., Application], files_url: str, tenant: Tenant, form_id: str, what: str
 ) -> None:
-    broken = shared_service(FILES_URL=changed(files_url, what))
+    broken = shared_service(FILES_URL=changed(files_url, what), CLAMD_URL="")  # it must not scan files of the others
     with Client(broken.port) as client:
         answer = send(client, form_id)
     assert (answer.status, answer.json()["error"]) == (503, "service_unavailable")
@@ -148,7 +176,8 @@ def test_service__that_does_not_take_files__answers_503_and_stores_nothing(
     assert not Submission.objects.filter(organization=tenant.organization).exists()
     for row in StoredFile.objects.filter(organization_id=tenant.organization.pk):
         assert (row.submission_id, row.stored_at) == (None, None)
-        assert row.removed_at is not None
+        assert row.expires_at is not None
+        assert row.expires_at < now() + dt.timedelta(hours=2)
         with pytest.raises(FileNotFoundError):
             storage.open_file(row.pk)
 
