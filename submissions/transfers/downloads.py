@@ -45,7 +45,7 @@ CHUNK = 64 * 1024
 POLICY = "sandbox; default-src 'none'"
 CACHED = "private, no-store"
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
-# A browser that ignores `attachment` must not run it. What is detected is never of these; this is the second lock.
+# A browser that ignores `attachment` must not run it. Types of stored files are never of these: a second lock.
 _RUNNABLE = re.compile(r"text/html|application/xhtml|image/svg|.*xml|.*javascript|.*ecmascript|text/css")
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 _signer = TimestampSigner(salt="submissions.transfers.downloads")
@@ -79,9 +79,9 @@ def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
         _require_released(row)
         response = _redirect(row) or _bytes(request, row)
     except Exception as error:  # the same mapping as DRF's handler, for the same reasons
-        failure = as_api_error(error)
         if isinstance(error, _Refused):
-            failure, usage = error.failure, error.usage
+            error, usage = error.failure, error.usage
+        failure = as_api_error(error)
         response = logged_once(error_response(failure), failure)
     ratelimit.add_headers(response, usage)
     return response
