@@ -184,7 +184,7 @@ class Submission(models.Model):
 
     @cached_property
     def files(self) -> "list[StoredFile]":
-        """Its files in their order. One query, and none without files; `files.records.load_files` sets those of many rows."""
+        """Its files in their order, with one query if it has some. `files.records.load_files` reads those of many rows."""
         return list(StoredFile.objects.using(self._state.db).of([self.pk])) if self.files_size else []
 
 

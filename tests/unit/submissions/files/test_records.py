@@ -1,6 +1,7 @@
 """Files in records: their order, and what reading them costs (docs/contract.md 5.85)."""
 
 import io
+import json
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,15 +13,21 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
 from config.times import now
+from forms_app.models import Form
 from submissions.exporting.files_zip import count_files, zip_entries
 from submissions.exporting.stream import export_chunks
 from submissions.files.records import file_record, files_of, load_files, with_files
 from submissions.files.zip_stream import zip_parts
 from submissions.models import StoredFile, Submission
+from submissions.reading.cursor import read_on
+from submissions.reading.listing import Scope, find_page
 from submissions.serializers import submission_record
 from tests.support.files.rows import Sent, file_field, file_record_of, picture, put_with_files
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
+from tests.unit.webhooks.rows import make_webhook
+from webhooks.models import Message
+from webhooks.outbox.dispatch import dispatch_batch
 
 pytestmark = pytest.mark.django_db(transaction=True, databases="__all__")
 NOTE = "Left out:"
@@ -72,6 +79,41 @@ def test_load_files__of_a_page__is_one_query_and_none_without_files(
         records = [submission_record(row) for row in load_files(rows)]
     assert len(seen) == queries
     assert [len(record["files"]) for record in records] == [2] * with_some + [0]
+
+
+def read_list(tenant: Tenant) -> list[Submission]:
+    return find_page(Scope(tenant.organization.pk), number=1, size=10).rows
+
+
+def read_by_cursor(tenant: Tenant) -> list[Submission]:
+    return read_on(Scope(tenant.organization.pk), 0, 10).rows
+
+
+@pytest.mark.parametrize("read", [read_list, read_by_cursor], ids=["list", "cursor"])
+def test_page__of_submissions_with_files__reads_them_with_one_query(
+    tenant: Tenant, read: Callable[[Tenant], list[Submission]]
+) -> None:
+    for _ in range(3):
+        put_with_files(tenant, tenant.default_form_id, [Sent(is_kept=False)])
+    while dispatch_batch():  # gives the positions of the cursor
+        pass
+    read(tenant)  # the first reader of a position reads again
+    with CaptureQueriesContext(connections[settings.SNAPSHOT]) as seen:
+        records = [submission_record(row) for row in read(tenant)]
+    assert [len(record["files"]) for record in records] == [1, 1, 1]
+    assert sum("storedfile" in query["sql"] for query in seen.captured_queries) == 1
+
+
+def test_dispatch__of_submissions_with_files__reads_them_with_one_query(tenant: Tenant) -> None:
+    form = Form.objects.get(organization=tenant.organization, is_default=True)
+    make_webhook(form)
+    for _ in range(3):
+        put_with_files(tenant, form.public_id, [Sent(is_kept=False)])
+    with CaptureQueriesContext(connections["default"]) as seen:
+        dispatch_batch()
+    bodies = Message.objects.filter(submission__in=rows_of(tenant)).values_list("body", flat=True)
+    assert [len(json.loads(body)["data"]["files"]) for body in bodies] == [1, 1, 1]
+    assert sum("storedfile" in query["sql"] for query in seen.captured_queries) == 1
 
 
 def test_with_files__250_rows__asks_for_files_three_times(tenant: Tenant) -> None:
