@@ -71,14 +71,14 @@ def check_pages_url(**_arguments: object) -> list[CheckMessage]:
 
 @register(TAG)
 def check_files_origin(**_arguments: object) -> list[CheckMessage]:
-    """FILES_ORIGIN is optional; files from the dashboard's own origin, or from that of pages, would make it pointless."""
+    """FILES_ORIGIN is optional; on the origin of the dashboard or of pages it would be pointless."""
     parts = urlsplit(settings.FILES_ORIGIN)
     is_origin = parts.scheme in ("http", "https") and parts.hostname and not parts.path and not parts.query
     others = {urlsplit(url).netloc for url in (settings.PUBLIC_URL, settings.PAGES_URL) if url}
     if not settings.FILES_ORIGIN or (is_origin and parts.netloc not in others):
         return []
     hint = "Write it like https://files.example.net: an origin, without a path, on a host that serves nothing else."
-    return [Error(f"FILES_ORIGIN is not an origin: {settings.FILES_ORIGIN}", hint=hint, id="fieldpost.E021")]
+    return [Error(f"FILES_ORIGIN is not an origin: {settings.FILES_ORIGIN}", hint=hint, id="fieldpost.E024")]
 
 
 @register(TAG)

@@ -33,12 +33,21 @@ class SubmissionAdmin(FoundById):
 class StoredFileAdmin(FoundById):
     """Size, kind and scan of each file, and when it goes. Its name and its bytes stay out."""
 
-    list_display = ("public_id", "form", "submission", "size", "content_type", "scan", "created_at", "removed_at")
+    list_display = (
+        "public_id",
+        "form_id_text",
+        "submission_id_text",
+        "size",
+        "content_type",
+        "scan",
+        "created_at",
+        "removed_at",
+    )
     search_help_text = "ID of a file, submission or form, or slug of an organization"
     id_columns = {Prefix.FILE: "pk", Prefix.SUBMISSION: "submission_id", Prefix.FORM: "form_id"}
     fields = (
-        "public_id", "form", "submission", "size", "content_type", "sha256", "scan", "created_at", "stored_at",
-        "expires_at", "removed_at",
+        "public_id", "form_id_text", "submission_id_text", "size", "content_type", "sha256", "scan", "created_at",
+        "stored_at", "expires_at", "removed_at",
     )  # fmt: skip
     readonly_fields = fields
 
@@ -51,13 +60,13 @@ class StoredFileAdmin(FoundById):
             return super().get_search_results(request, queryset, search_term)
         return queryset.filter(form_id__in=Form.objects.filter(organization__slug=term).values("pk")), False
 
-    @admin.display
-    def form(self, row: StoredFile) -> str:
+    @admin.display(description="form")
+    def form_id_text(self, row: StoredFile) -> str:
         """Return the id of its form."""
         return encode_id(Prefix.FORM, row.form_id)
 
-    @admin.display
-    def submission(self, row: StoredFile) -> str:
+    @admin.display(description="submission")
+    def submission_id_text(self, row: StoredFile) -> str:
         """Return the id of its submission, if one uses it."""
         return encode_id(Prefix.SUBMISSION, row.submission_id) if row.submission_id else ""
 

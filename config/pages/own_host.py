@@ -1,11 +1,10 @@
 """
-Separate hosts of one service, for content of strangers.
+Separate hosts for content of strangers, so that it does not share the dashboard's origin. All are names of one service.
 
-Files (FILES_ORIGIN): that host answers nothing but signed addresses of files, which `submissions.transfers.downloads`
-makes and checks. Then the pages: a separate host for hosted pages (PAGES_URL), so that pages that strangers write do not share the dashboard's origin.
+Hosted pages (PAGES_URL): on their host nothing answers but what pages need; on the other one `/f/` redirects there.
+Posts to either address are taken: forms on other sites keep the address that they were copied with.
 
-Two names of one service. On the pages' host nothing answers but what pages need; on the other one `/f/` redirects
-there. Posts to either address are taken: forms on other sites keep the address that they were copied with.
+Files (FILES_ORIGIN): that host answers nothing but addresses of files, which `submissions.transfers.downloads` signs.
 """
 
 import re

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -21,6 +22,8 @@ FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 COPIED = 1024 * 1024  # bytes at a time
 # A file system, or a copied temporary file, that cannot be given a name. ENOENT: it had one, and was unlinked.
 _CANNOT_LINK = (errno.EXDEV, errno.EPERM, errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL, errno.EMLINK, errno.ENOSYS)
+# The disk takes the files of a process one after the other: submissions without files commit in between.
+_one_at_a_time = threading.Lock()
 
 
 class LocalFiles(FileSystemStorage):
@@ -61,7 +64,7 @@ class LocalFiles(FileSystemStorage):
         """
         path = Path(self.path(name))
         self._make(path.parent)
-        with _directory(path.parent) as directory:
+        with _one_at_a_time, _directory(path.parent) as directory:
             try:
                 self._link_or_copy(source, path.name, directory)
                 if os.stat(path.name, dir_fd=directory, follow_symlinks=False).st_size != size:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime as dt
-import threading
 import uuid
 from collections.abc import Iterator, Sequence
 
@@ -19,9 +18,6 @@ from submissions.models import StoredFile
 from submissions.receiving.parse_body import LIST_SEPARATOR, Intake
 
 KEPT = dt.timedelta(hours=1)  # for which files of a post wait for its submission, should the process end in between
-
-# The disk takes the files of a process one after the other: submissions without files commit in between.
-_one_at_a_time = threading.Lock()
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,9 +40,7 @@ class FilesOfPost:
     def keep(self, organization_id: uuid.UUID, form_id: uuid.UUID) -> list[StoredFile]:
         """Store the files of the body and return all. Raises FilesAway; then none of them is kept."""
         new = [file for file in self.files if isinstance(file, Checked)]
-        if new:
-            with _one_at_a_time:
-                self._new = keep_files(new, organization_id=organization_id, form_id=form_id, kept=KEPT)
+        self._new = keep_files(new, organization_id=organization_id, form_id=form_id, kept=KEPT)
         rows = iter(self._new)
         return [next(rows) if isinstance(file, Checked) else file for file in self.files]
 

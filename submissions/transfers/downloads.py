@@ -79,9 +79,9 @@ def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
         _require_released(row)
         response = _redirect(row) or _bytes(request, row)
     except Exception as error:  # the same mapping as DRF's handler, for the same reasons
-        failure = as_api_error(error)
         if isinstance(error, _Refused):
-            failure, usage = error.failure, error.usage
+            error, usage = error.failure, error.usage
+        failure = as_api_error(error)
         response = logged_once(error_response(failure), failure)
     ratelimit.add_headers(response, usage)
     return response

@@ -1,5 +1,5 @@
 """
-Files by themselves, before the submission that names their ids (docs/contract.md 9.1).
+Files by themselves, before the submission that names their ids (docs/contract.md 10).
 
 `POST /f/{formId}/uploads` is for visitors of a page, `POST /api/uploads` for secret keys. Both take one file as
 multipart and answer in the envelope. The checks of the first are those of `/f/`, but a file does not count against the
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import path
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -127,15 +127,11 @@ def upload_record(row: StoredFile) -> dict[str, Any]:
 class HostedUpload(View):
     """Takes a file of a visitor."""
 
-    http_method_names = ["post"]
-
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the 405."""
-        return error_response(MethodNotAllowed("Send a file with POST.", headers={"Allow": "POST, OPTIONS"}))
-
-    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the 405 for what is no preflight."""
-        return self.http_method_not_allowed(request, *args, **kwargs)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Return the 405 for other methods, OPTIONS without a preflight among them."""
+        if request.method != "POST":
+            return error_response(MethodNotAllowed("Send a file with POST.", headers={"Allow": "POST, OPTIONS"}))
+        return super().dispatch(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, form_id: str) -> HttpResponse:
         """Store the file. Every answer is JSON."""

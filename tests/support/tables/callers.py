@@ -16,6 +16,7 @@ from keys.tokens import make_token
 from submissions.models import Submission
 from tests.services.client import Answer, Client
 from tests.support.deliveries import make_delivery
+from tests.support.posted_files import file_field
 from tests.support.tables.permission_table import Endpoint
 from tests.support.tenants import Tenant
 from webhooks.destinations.actions import add_destination
@@ -31,9 +32,9 @@ class House:
         self, client: Client, endpoint: Endpoint, key: str | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
         """Send the endpoint's valid request for this house's own objects."""
-        return client.request(
-            endpoint.method, endpoint.address(self.ids), key, headers=headers, **endpoint.options(self.ids)
-        )
+        options = endpoint.options(self.ids)
+        headers = {**options.pop("headers", {}), **(headers or {})}
+        return client.request(endpoint.method, endpoint.address(self.ids), key, headers=headers, **options)
 
 
 def furnish(tenant: Tenant) -> House:
@@ -50,6 +51,7 @@ def furnish(tenant: Tenant) -> House:
         tenant,
         {
             "forms": form.public_id,
+            "uploads": tenant.form(fields=[file_field("cv")]),
             "submissions": submission.public_id,
             "webhooks": encode_id(Prefix.WEBHOOK, webhook.pk),
             "destinations": destination.public_id,

@@ -8,6 +8,7 @@ from django.urls import URLPattern, URLResolver
 from rest_framework.views import APIView
 
 from config.api.views import UnknownPath
+from tests.support.posted_files import FILE_HEADERS, PDF, Part, body_of
 from tests.support.replies import ALL_SIX
 
 ADMIN = "admin"  # the flag, in the place of a permission's name
@@ -43,6 +44,7 @@ class Endpoint:
     permission: str
     status: int = 200  # of a request that is allowed
     body: Mapping[str, Any] | None = None  # one that is right
+    takes_a_file: bool = False  # then the body is multipart, with a file besides
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -61,6 +63,9 @@ class Endpoint:
 
     def options(self, ids: Mapping[str, str]) -> dict[str, Any]:
         """Return the options of the test client's request."""
+        if self.takes_a_file and self.body:
+            texts: list[Part] = [(name, None, text.encode()) for name, text in fill(self.body, ids).items()]
+            return {"data": body_of([*texts, ("file", "plan.pdf", PDF)]), "headers": FILE_HEADERS}
         return {} if self.body is None else {"json": fill(self.body, ids)}
 
     @property
@@ -89,6 +94,7 @@ TABLE = [
     Endpoint("GET", "/api/submissions/export", "submissions:export"),
     Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"message": "Hello"}),
+    Endpoint("POST", "/api/uploads", ANY_SECRET, 201, {"formId": "{uploads}", "field": "cv"}, takes_a_file=True),
     Endpoint("GET", "/api/webhooks", "webhooks:write"),
     Endpoint("POST", "/api/webhooks", "webhooks:write", 201, HOOK),
     Endpoint("GET", "/api/webhooks/{id}", "webhooks:write"),

@@ -18,7 +18,7 @@ from forms_app.models import Form
 from keys.models import Organization
 from submissions.files import removal, storage
 from submissions.files.arrived import Arrived
-from submissions.files.keeping import Checked, give_up, keep_files, unused_files
+from submissions.files.keeping import STORING, Checked, give_up, keep_files, unused_files
 from submissions.files.storage import FilesAway
 from submissions.lifecycle.closing import delete_organization
 from submissions.lifecycle.erasure import finish_erasing
@@ -113,7 +113,7 @@ def test_bytes__are_written_after_their_row_is_committed(monkeypatch: pytest.Mon
 
     def note(file_id: uuid.UUID, source: IO[bytes], *, size: int) -> None:
         row = StoredFile.objects.get(pk=file_id)
-        seen.append((row.stored_at, row.expires_at is not None and row.expires_at - now() <= removal.STORING))
+        seen.append((row.stored_at, row.expires_at is not None and row.expires_at - now() <= STORING))
         keep(file_id, source, size=size)
 
     monkeypatch.setattr(storage, "keep", note)
@@ -267,7 +267,7 @@ def test_row__of_a_process_that_died_before_or_after_its_bytes__goes_within_the_
     assert (StoredFile.objects.count(), len(on_disk(directory))) == (2, 1)
 
     assert removal.purge_files() == 0
-    with time_machine.travel(now() + removal.STORING + dt.timedelta(minutes=1), tick=False):
+    with time_machine.travel(now() + STORING + dt.timedelta(minutes=1), tick=False):
         assert removal.purge_files() == 2
 
     assert not StoredFile.objects.exists()
