@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from config.ids import Prefix, decode_id
+from submissions.models import StoredFile
 from tests.services.application import Application
 from tests.support.chromium.line import Line
 from tests.support.chromium.visitor import Visitor
@@ -56,7 +58,9 @@ def send(applicant: Visitor, *files: FilePayload) -> Page:
 def taken(applicant: Visitor) -> list[tuple[str, int]]:
     """Return `(name, size)` of the files of the only submission."""
     (record,) = records(applicant.api, applicant.tenant, applicant.form_id)
-    return [(one["name"], one["size"]) for one in record["files"]]
+    rows = StoredFile.objects.filter(submission_id=decode_id(Prefix.SUBMISSION, record["id"])).order_by("place")
+    assert record["data"] == {"name": "Ada", "cv": ", ".join(row.name for row in rows)}
+    return [(row.name, row.size) for row in rows]
 
 
 def reach(page: Page, share: float) -> None:
@@ -118,9 +122,26 @@ def test_program_that_calls_itself_a_pdf__is_refused_in_the_services_words(appli
     page = applicant.open(FORM)
     send(applicant, {**CV, "buffer": b"MZ" + b"\0" * 2000})
     message = page.locator("[data-fieldpost-field-error]")
-    expect(message).to_contain_text("CV")
+    expect(message).to_contain_text("Programs, installers and disk images are not accepted")
     expect(page.locator("[name=cv]")).to_have_attribute("aria-invalid", "true")
     assert records(applicant.api, applicant.tenant, applicant.form_id) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"allowed_origins": ["https://example.com"]}, "does not take submissions from"),
+        ({"fields": [FIELDS[0], {**FIELDS[1], "maxBytes": 1_000_000}]}, "too large"),
+    ],
+)
+def test_large_file_that_is_refused__is_sent_once__and_has_the_services_words(
+    applicant: Visitor, line: Line, options: dict[str, Any], words: str
+) -> None:
+    applicant.form_id = applicant.tenant.form(**{"fields": FIELDS, **options})
+    page = applicant.open(FORM)
+    send(applicant, CV)
+    expect(page.locator("[data-fieldpost-field-error]")).to_contain_text(words)
+    assert len(line.uploads) == 1
 
 
 def test_form_that_asks_for_proof_of_work__gets_one_for_its_files(applicant: Visitor, line: Line) -> None:
