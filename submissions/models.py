@@ -321,7 +321,7 @@ class SubmitterMail(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """What the mail is for."""
+        """The purpose of the mail."""
 
         REPLY = "reply", "Reply"
         CONFIRMATION = "confirmation", "Question for confirmation"

@@ -45,7 +45,7 @@ class Placeholder:
 
 @in_organization()
 def replies(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show and save a form's reply and confirmation, with a preview of what was typed."""
+    """Show and save a form's reply and confirmation, with a preview of the typed texts."""
     form = find_form(request, form_id)
     entered = RepliesForm(request.POST) if request.method == "POST" else RepliesForm.showing(form)
     is_preview = request.POST.get("do") == "preview"
@@ -59,7 +59,9 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
         else:
             messages.success(request, gettext("Saved. It applies from the next submission on."))
             return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
-    typed = entered.reply() if request.method == "POST" and entered.is_valid() else Reply.of(form.reply)
+    typed, confirms = Reply.of(form.reply), form.confirmation
+    if request.method == "POST" and entered.is_valid():
+        typed, confirms = entered.reply(), bool(entered.cleaned_data["confirmation"])
     if is_preview and entered.is_valid():
         _check_typed(entered)
     context = {
@@ -70,7 +72,8 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
         "has_human_check": has_human_check(SpamProtection.of(form.spam_protection)),
         "me": request.member.user.email,
         "stored": Reply.of(form.reply),
-        **_preview(form, typed),
+        "confirms": confirms,
+        **_preview(form, typed, confirms=confirms),
     }
     return render(request, "dashboard/form_replies.html", context, status=400 if entered.errors else 200)
 
@@ -90,7 +93,7 @@ def _placeholders(form: Form) -> list[Placeholder]:
     ]
 
 
-def _preview(form: Form, typed: Reply) -> dict[str, Any]:
+def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:
     """Return the reply to the newest submission, or to an example; and the question for confirmation."""
     newest = Submission.objects.filter(form=form, spam=False).confirmed().order_by("-id").first()
     submission = newest or Submission(id=new_id(), form=form, data=test_values(form), created_at=now())
@@ -99,7 +102,7 @@ def _preview(form: Form, typed: Reply) -> dict[str, Any]:
     shown: Filled | None = None
     if typed.text or typed.subject:
         try:
-            shown = fill(form, submission, reply=typed)
+            shown = fill(form, submission, confirmed=address if confirms else "", reply=typed)
         except TemplateRefused:
             shown = None
     with translation.override(form.language):
@@ -110,7 +113,7 @@ def _preview(form: Form, typed: Reply) -> dict[str, Any]:
 @in_organization()
 @require_POST
 def test_reply(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Mail the stored reply, filled with examples, to the user who asks."""
+    """Mail the stored reply, filled with examples, to the current user."""
     form = find_form(request, form_id)
     address = request.member.user.email
     with reporting(request, gettext("A test mail to %(recipient)s is on its way.") % {"recipient": address}):

@@ -1,5 +1,5 @@
 """
-Addresses that want no more mails about what they submitted to an organization (docs/contract.md 9).
+Addresses that want no more mails about what they submitted to an organization (docs/contract.md 10).
 
 The link in each of these mails is a token that only we can read: it says the organization and the address, so it works
 as long as the organization exists, and a log that has it names nobody.

@@ -1,5 +1,5 @@
 """
-Answers to a submitter by mail: a form's reply, and its question for confirmation (docs/contract.md 9).
+Answers to a submitter by mail: a form's reply, and its question for confirmation (docs/contract.md 10).
 
 Both go to an address that a stranger typed, so a form needs an Email field and a human check for either. Values of a
 submitter who has not confirmed the address fill a text only where the form bounds them: Select, Number and Date.
@@ -93,7 +93,7 @@ def _no_human_check() -> str:
 
 
 def _lacking(changed: Collection[str], column: str, reply: Reply, code: str, message: str) -> ApiError:
-    """Return the error at what was changed: the answer that was turned on, or the part that it still needs."""
+    """Return the error at the change: at the answer that was turned on, or at the part that it still needs."""
     answers = ("reply", "confirmation") if reply.enabled else ("confirmation",)
     at = next((name for name in answers if name in changed), column)
     return invalid(at, code, message, has_subject=True)
@@ -158,6 +158,6 @@ def confirmation_lines(form_name: str, organization_name: str, address: str) -> 
     """Return the sentences that ask for confirmation, in the present language: the mail and the page show the same."""
     names = {"form": form_name, "organization": organization_name, "address": address}
     return [
-        gettext("Somebody sent %(form)s of %(organization)s with this address: %(address)s") % names,
+        gettext("Somebody filled in the form %(form)s of %(organization)s with this address: %(address)s") % names,
         gettext("Confirm that it was you. Only then does %(organization)s receive it.") % names,
     ]

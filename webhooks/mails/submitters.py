@@ -151,7 +151,10 @@ def _queue(kind: Kind, submission: Submission, address: str) -> None:
     form = submission.form
     with translation.override(form.language):
         if kind is Kind.REPLY:
-            mail, kept = render_reply(form, fill(form, submission), address), REPLY_WAITS
+            mail, kept = (
+                render_reply(form, fill(form, submission, confirmed=confirmed_address(submission)), address),
+                REPLY_WAITS,
+            )
         else:
             mail, kept = _question(submission, address), KEPT_UNCONFIRMED
     enqueue_mail(
@@ -174,9 +177,18 @@ def delivery_keys(submissions: Sequence[Submission]) -> list[str]:
     return [delivery_key(event, row) for row in submissions for event in EVENT_OF.values()]
 
 
-def fill(form: Form, submission: Submission, *, reply: Reply | None = None) -> Filled:
-    """Return the texts of a form's reply to a submission. `reply`: another one than the stored."""
+def confirmed_address(submission: Submission) -> str:
+    """Return the address that the submitter of a submission has confirmed; "" for none."""
     consent = Consent.objects.filter(submission=submission.pk, confirmed_at__isnull=False).first()
+    return consent.email if consent else ""
+
+
+def fill(form: Form, submission: Submission, *, confirmed: str, reply: Reply | None = None) -> Filled:
+    """
+    Return the texts of a form's reply to a submission.
+
+    `confirmed`: the address that its submitter has confirmed, or "". `reply`: another one than the stored.
+    """
     others = {
         "form.name": form.name,
         "submission.id": submission.public_id,
@@ -187,7 +199,7 @@ def fill(form: Form, submission: Submission, *, reply: Reply | None = None) -> F
         fields=form.fields,
         data=submission.data,
         others=others,
-        confirmed=consent.email if consent else "",
+        confirmed=confirmed,
     )
 
 
@@ -204,7 +216,8 @@ def send_test_reply(form: Form, address: str, *, request: HttpRequest) -> None:
         raise usage.refusal()
     example = Submission(id=new_id(), form=form, data=test_values(form), created_at=now())
     with translation.override(form.language):
-        mail = render_reply(form, fill(form, example), address)
+        confirmed = address_of(example) if form.confirmation else ""
+        mail = render_reply(form, fill(form, example, confirmed=confirmed), address)
     enqueue_mail(REPLY, mail, address, organization_id=form.organization_id, expires_at=database_now() + REPLY_WAITS)
 
 

@@ -108,7 +108,7 @@ def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
             pgettext("a tab of submissions", "Unconfirmed"),
             filters.query(spam="", unread="", unconfirmed="on"),
         )
-        tabs.insert(2, {"label": label, "query": query, "is_current": found.unconfirmed})
+        tabs.append({"label": label, "query": query, "is_current": found.unconfirmed})
     return tabs
 
 

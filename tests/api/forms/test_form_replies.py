@@ -1,4 +1,4 @@
-"""`reply` and `confirmation` of a form over the API: the record, and what they need (docs/contract.md 9)."""
+"""`reply` and `confirmation` of a form over the API: the record, and what they need (docs/contract.md 10)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Confirmation by a mailed link (double opt-in): held until then, and in no list (docs/contract.md 9)."""
+"""Confirmation by a mailed link (double opt-in): held until then, and in no list (docs/contract.md 10)."""
 
 import datetime as dt
 import hashlib

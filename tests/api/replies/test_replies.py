@@ -1,4 +1,4 @@
-"""Replies to submitters: who gets one, what it says, and the caps (docs/contract.md 9)."""
+"""Replies to submitters: who gets one, what it says, and the caps (docs/contract.md 10)."""
 
 import secrets
 from email.utils import parseaddr

@@ -1,6 +1,7 @@
 """Every screen of the dashboard with something on it: what axe looks at, and what `make screenshots` takes."""
 
 import datetime as dt
+import hashlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from django.utils.text import slugify
 
 from config.times import now
 from forms_app.actions import archive_form, change_recipients
-from forms_app.models import Form
+from forms_app.models import Form, OptOut
 from keys.access_keys import issue_key
 from keys.invitations import invite
 from keys.models import AccessKey, Membership, Organization, Role, User
 from keys.plans import Plan
-from submissions.models import Refusal, Submission, Tally
+from submissions.models import Consent, Refusal, Submission, Tally
 from tests.support.browser import member_of, person_of
 from tests.support.deliveries import make_delivery
 from tests.support.rows import row
@@ -57,6 +58,7 @@ class Furnished:
     draft: Form
     archived: Form
     submission: Submission
+    unconfirmed: Submission
     webhook: Webhook
     destination: Destination
     key: AccessKey
@@ -83,6 +85,8 @@ class Furnished:
         yield "forms-archived", f"{home}forms?status=archived"
         yield "submissions-form", f"{home}submissions?form={self.form.public_id}"
         yield "submissions-spam", f"{home}submissions?spam=true"
+        yield "submissions-unconfirmed", f"{home}submissions?unconfirmed=on"
+        yield "submission-unconfirmed", f"{home}submissions/{self.unconfirmed.public_id}"
         yield "submissions-nothing", f"{home}submissions?q=nothing+of+this"
         for kind in ("slack", "http", "google_sheets"):
             yield f"destination-new-{kind}", f"{home}destinations/new/{kind}"
@@ -99,7 +103,7 @@ SCREENS = [
     *((name, "") for name, it in IN_ORGANIZATION.items() if it.get and it.thing is Row.thing and name not in FRAGMENTS),
     *(
         (f"form{part}", "form")
-        for part in ("", "-build", "-html", "-page", "-settings", "-spam", "-notifications", "-archive")
+        for part in ("", "-build", "-html", "-page", "-settings", "-spam", "-replies", "-notifications", "-archive")
     ),
     *((f"webhook{part}", "webhook") for part in ("", "-rotate", "-delete", "-replay")),
     *((f"destination{part}", "destination") for part in ("", "-edit", "-delete")),
@@ -147,7 +151,10 @@ def furnish(name: str = "") -> Furnished:
         invite(organization=inviting.organization, email=tenant.owner.email, role=Role.MEMBER, by=inviting.owner)
     _refuse(organization, form)
     destination = _destinations_of(organization, form, is_well=bool(name))
-    return Furnished(tenant, form, draft, archived, submissions[-2], webhook, destination, key, member, token)
+    unconfirmed = _answers_of(form)
+    return Furnished(
+        tenant, form, draft, archived, submissions[-2], unconfirmed, webhook, destination, key, member, token
+    )
 
 
 def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -> Destination:
@@ -165,6 +172,33 @@ def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -
         found.status, found.disabled_reason = Destination.Status.NEEDS_ATTENTION, KINDS["slack"].reason
         found.save()
     return found
+
+
+def _answers_of(form: Form) -> Submission:
+    """Let a form reply and ask for confirmation; return a submission that waits for it."""
+    text = 'Dear {{ data.name | default: "friend" }},\n\nthank you for your {{ data.topic }}. We answer within a day.'
+    reply = {"enabled": True, "subject": "We have your {{ data.topic }}", "text": text}
+    Form.objects.filter(pk=form.pk).update(spam_protection={"proof_of_work": True}, reply=reply, confirmation=True)
+    OptOut.objects.create(organization=form.organization, email="grace@example.com")
+    made = Submission.objects.create(
+        organization=form.organization,
+        form=form,
+        data={"name": "Ada Lovelace", "email": "ada@example.com", "message": "Please add me."},
+        search_text="ada",
+        created_at=now(),
+        held=Submission.Held.CONFIRMATION,
+        dispatched_at=now(),
+        counted_as=Submission.CountedAs.HELD,
+    )
+    question = "Confirm what you sent to Analytical Engines\nConfirm that it was you."
+    Consent.objects.create(
+        submission=made,
+        email="ada@example.com",
+        text=question,
+        text_sha256=hashlib.sha256(question.encode()).hexdigest(),
+        asked_at=now(),
+    )
+    return made
 
 
 def _form(tenant: Tenant, name: str, fields: list[dict[str, object]], *, published: bool = True) -> Form:
