@@ -1,10 +1,10 @@
 """
-Many uploads at once: each on its own connection, its bytes sent in small parts over a given time.
+Many uploads at the same time: each on its own connection, its bytes sent in small parts over a given time.
 
     python -m tests.load.uploads PORT FORM_ID KEY FIELD COUNT BYTES SECONDS
 
-Prints one line of JSON, `{"statuses": {"201": 200}, "seconds": 31.2}`. A process of its own, with one loop: it shares
-the cores of the service.
+Prints one line of JSON, `{"statuses": {"201": 200}, "seconds": 31.2}`. One separate process with one loop: it
+shares the cores of the service.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from config.supervision.ports import allow_open_files
 
 BOUNDARY = "upload-boundary"
 TICK_SECONDS = 0.5
-PNG = b"\x89PNG\r\n\x1a\n"  # a type that content shows at once
+PNG = b"\x89PNG\r\n\x1a\n"  # the signature of its type
 ANSWER_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
 class Uploads:
-    """What a process of uploads printed."""
+    """The result of a process of uploads: answers by status, and its time."""
 
     statuses: dict[str, int]
     seconds: float
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> None:
 def uploading(
     port: int, form_id: str, key: str, field: str, *, count: int, size: int, seconds: float
 ) -> Iterator[list[Uploads]]:
-    """Upload next to the block, and wait for the end of it; then the list has what was printed."""
+    """Upload next to the block, and wait for the end of it; then the list has the result."""
     command = [sys.executable, "-m", "tests.load.uploads", str(port), form_id, key, field]
     process = subprocess.Popen([*command, str(count), str(size), str(seconds)], stdout=subprocess.PIPE, text=True)
     found: list[Uploads] = []

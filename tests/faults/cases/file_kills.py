@@ -41,7 +41,7 @@ SETTINGS = {
     "BURST_PER_FORM": "1000000/m",
     "FILES_POLL_SECONDS": "0.5",
 }
-_END = (  # what waits for its time otherwise, for an hour or a week
+_END = (  # expired files and unfinished ones, which are kept for an hour or a week otherwise
     "from submissions.models import StoredFile; from config.times import now; import datetime as dt;"
     "past = now() - dt.timedelta(days=30);"
     "StoredFile.objects.filter(submission_id=None).update(expires_at=past, created_at=past);"
@@ -189,7 +189,7 @@ def check(run: Run, world: World, senders: Senders, client: Client) -> None:
 
 
 def has_its_file(client: Client, key: str, one: Sent) -> bool:
-    """Return whether the record names one file, whose bytes are what was sent."""
+    """Return whether the record names one file, whose bytes are those of the upload."""
     record = client.get(f"/api/submissions/{one.id}", key)
     if record.status != 200:
         return False

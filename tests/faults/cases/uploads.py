@@ -30,10 +30,10 @@ ROUNDS = 2
 SAMPLE_SECONDS = 0.1
 _ARRANGE = "from tests.load import arrangement; arrangement.main()"
 FILE_FIELD = {"name": "photo", "label": "Photo", "type": "File", "maxBytes": FILE_BYTES + 1024}
-SETTINGS = {"FILES_UNUSED_BYTES": str(64 << 30)}  # the allowance of an address is not what is tried here
+SETTINGS = {"FILES_UNUSED_BYTES": str(64 << 30)}  # more than all files of this fault
 
 
-@fault("F26", "200 files of 8 MiB arrive at once", on=[POSTGRESQL])
+@fault("F26", "200 files of 8 MiB arrive at the same time", on=[POSTGRESQL])
 def many_uploads(run: Run) -> None:
     with run.own_world(settings=SETTINGS) as world:
         arranged = json.loads(world.application.manage("shell", "--verbosity", "0", "--command", _ARRANGE))
