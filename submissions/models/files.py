@@ -32,7 +32,7 @@ class StoredFile(models.Model):
     """
 
     class Scan(models.TextChoices):
-        """The result of the virus scan; the names on the wire (docs/contract.md 5.85)."""
+        """The result of the virus scan; the names on the wire (docs/contract.md 11.10)."""
 
         NONE = "none", "Not scanned"
         PENDING = "pending", "Not scanned yet"

@@ -80,8 +80,8 @@ def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
         response = _redirect(row) or _bytes(request, row)
     except Exception as error:  # the same mapping as DRF's handler, for the same reasons
         if isinstance(error, _Refused):
-            error, usage = error.failure, error.usage
-        failure = as_api_error(error)
+            usage = error.usage
+        failure = as_api_error(error.failure if isinstance(error, _Refused) else error)
         response = logged_once(error_response(failure), failure)
     ratelimit.add_headers(response, usage)
     return response
