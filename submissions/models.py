@@ -162,7 +162,7 @@ class Submission(models.Model):
 
     @cached_property
     def files(self) -> "list[StoredFile]":
-        """Its files in their order, with one query if it has some. `files.records.load_files` reads those of many rows."""
+        """Its files in their order: one query if it has some. `files.records.load_files` reads those of many rows."""
         return list(StoredFile.objects.using(self._state.db).of([self.pk])) if self.files_size else []
 
 
@@ -187,7 +187,7 @@ class StoredFile(models.Model):
     """
 
     class Scan(models.TextChoices):
-        """The result of the virus scan; the names on the wire (docs/contract.md 5.85)."""
+        """The result of the virus scan; the names on the wire (docs/contract.md 10.20)."""
 
         NONE = "none", "Not scanned"
         PENDING = "pending", "Not scanned yet"

@@ -1,4 +1,4 @@
-"""Files in records: their order, and what reading them costs (docs/contract.md 5.85)."""
+"""Files in records: their order, and what reading them costs (docs/contract.md 10.20)."""
 
 import io
 import json
