@@ -166,6 +166,7 @@ def test_file__posted_by_a_visitor__is_listed_downloaded_and_in_the_zip(
     assert post_files(api, form, [("cv", "Ada.pdf", POSTED)]).status == 201
     [file] = files_of_form(form)
     assert "Files: Ada.pdf" in markup_of(member.get(place(tenant, f"submissions?form={form}")))
+    assert file.submission_id
     page = member.get(place(tenant, f"submissions/{encode_id(Prefix.SUBMISSION, file.submission_id)}"))
     assert f'href="{file.url}" download' in markup_of(page)
     downloaded = member.get(f"/files/{file.public_id}")
