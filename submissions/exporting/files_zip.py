@@ -1,4 +1,4 @@
-"""The files of submissions as one ZIP: oldest first, streamed, in constant memory (docs/contract.md 5.86)."""
+"""The files of submissions as one ZIP: oldest first, streamed, in constant memory (docs/contract.md 11.14)."""
 
 import datetime as dt
 import io

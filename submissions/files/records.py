@@ -1,4 +1,4 @@
-"""Files as their submissions show them (docs/contract.md 5.85): one query for a page, none for rows without files."""
+"""Files as their submissions show them (docs/contract.md 11.13): one query for a page, none for rows without files."""
 
 import itertools
 import uuid

@@ -1,4 +1,4 @@
-"""Files as the API, exports and webhooks show them (docs/contract.md 5.85)."""
+"""Files as the API, exports and webhooks show them (docs/contract.md 11.13)."""
 
 import json
 from urllib.parse import quote

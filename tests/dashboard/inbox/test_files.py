@@ -8,6 +8,7 @@ import pytest
 from django.utils.html import escape
 from PIL import Image
 
+from config.ids import Prefix, encode_id
 from forms_app.actions import archive_form
 from forms_app.models import Form
 from keys.models import AuditEvent
@@ -17,6 +18,8 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.browser import Browser, logged_in, markup_of, person_of, place, text_of
 from tests.support.files.rows import PDF, Sent, file_field, picture, put_with_files
+from tests.support.posted_files import PDF as POSTED
+from tests.support.posted_files import files_of_form, post_files
 from tests.support.replies import unknown_id
 from tests.support.rows import fill, put
 from tests.support.tenants import Tenant, make_tenant
@@ -155,6 +158,23 @@ def test_zip__of_a_form__has_the_files_that_the_filters_select_and_is_recorded(
     assert f"{day} {made.public_id}/ill.pdf" in archive.read("withheld.txt").decode()
     event = AuditEvent.objects.filter(organization=tenant.organization, action="submissions.exported").get()
     assert (event.subject, event.changes) == ("zip", {"form": [None, form]})
+
+
+def test_file__posted_by_a_visitor__is_listed_downloaded_and_in_the_zip(
+    api: Client, tenant: Tenant, form: str, member: Browser
+) -> None:
+    assert post_files(api, form, [("cv", "Ada.pdf", POSTED)]).status == 201
+    [file] = files_of_form(form)
+    assert "Files: Ada.pdf" in markup_of(member.get(place(tenant, f"submissions?form={form}")))
+    assert file.submission_id
+    page = member.get(place(tenant, f"submissions/{encode_id(Prefix.SUBMISSION, file.submission_id)}"))
+    assert f'href="{file.url}" download' in markup_of(page)
+    downloaded = member.get(f"/files/{file.public_id}")
+    assert (downloaded.status, downloaded.body) == (200, POSTED)
+    page_of_exports = place(tenant, f"submissions/export?form={form}")
+    answer = member.post(place(tenant, "submissions/export/files"), form=page_of_exports, form_=form)
+    archive = zipfile.ZipFile(io.BytesIO(answer.body))
+    assert [archive.read(name) for name in archive.namelist()] == [POSTED]
 
 
 def test_zip__while_two_exports_of_the_organization_run__is_refused(

@@ -1,4 +1,4 @@
-"""Files in records: their order, and what reading them costs (docs/contract.md 5.85)."""
+"""Files in records: their order, and what reading them costs (docs/contract.md 11.13)."""
 
 import io
 import json
