@@ -53,7 +53,7 @@ def read_files_url(url: str) -> Bucket:
     else:
         name, prefix = parts.netloc, path  # `hostname` is in lower case
         if "scheme" in options:
-            raise WrongFilesUrl("The option scheme belongs to a host of your own.")
+            raise WrongFilesUrl("The option scheme needs a host with credentials or a port.")
     if not _BUCKET.fullmatch(name):
         raise WrongFilesUrl("The name of the bucket is missing or wrong.")
     if any(part in ("", ".", "..") for part in prefix.split("/")) and prefix:

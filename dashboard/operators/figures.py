@@ -102,7 +102,7 @@ def queue() -> Queue:
     due = pending.filter(next_attempt_at__lte=moment).order_by("next_attempt_at")
     oldest = list(due.values_list("next_attempt_at", "webhook__failure_count")[:READ])
     waiting = [at for at, failures in oldest if (failures or 0) < OPEN_AFTER_FAILURES]
-    undispatched = Submission.objects.undispatched()
+    undispatched = Submission.objects.dispatchable()
     first = undispatched.order_by("id").values_list("created_at", flat=True).first()
     alive = DelivererSlots.objects.filter(alive_until__gt=moment).aggregate(
         count=Count("pk"), slots=Sum("slots"), mails=Sum("mail_slots")

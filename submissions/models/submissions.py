@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+from django.conf import settings
 from django.db import models
 from django.utils.functional import cached_property
 
@@ -41,11 +42,14 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         """Not dispatched yet."""
         return self.filter(dispatched_at=None)
 
-    def scanned(self, *, within: dt.timedelta) -> "SubmissionQuerySet":
-        """With no file whose scan is pending, or received longer ago than `within`. Without files, it costs nothing."""
+    def dispatchable(self) -> "SubmissionQuerySet":
+        """Undispatched, and not waiting for the scan of its files (docs/adr/0095), which costs nothing without files."""
+        rows = self.undispatched()
+        if not settings.CLAMD_URL:
+            return rows
         pending = StoredFile.objects.filter(submission_id=models.OuterRef("pk"), scan=StoredFile.Scan.PENDING)
-        waited = models.Q(id__lt=first_id_of(now() - within))
-        return self.filter(models.Q(files_size=0) | waited | ~models.Exists(pending))
+        has_waited = models.Q(id__lt=first_id_of(now() - dt.timedelta(seconds=settings.SCAN_SECONDS)))
+        return rows.filter(models.Q(files_size=0) | has_waited | ~models.Exists(pending))
 
     def unnumbered(self) -> "SubmissionQuerySet":
         """Dispatched by a release that gave no positions, though readable."""

@@ -11,7 +11,6 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -67,9 +66,7 @@ class _Missed:
 
 
 def _waiting() -> QuerySet[Submission]:
-    """Return the rows to dispatch. With a virus scanner, files hold theirs for a time (docs/adr/0095)."""
-    rows = Submission.objects.undispatched()
-    return rows.scanned(within=dt.timedelta(seconds=settings.SCAN_SECONDS)) if settings.CLAMD_URL else rows
+    return Submission.objects.dispatchable()
 
 
 def _dispatch_some(waiting: QuerySet[Submission]) -> int:
