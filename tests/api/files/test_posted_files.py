@@ -135,19 +135,11 @@ REFUSED: list[tuple[str, dict[str, Any], list[Part], str, str]] = [
         "file_type_not_allowed",
         "CV: HTML and SVG files are not accepted. Send the file in another format, for instance PDF.",
     ),
-    (
-        "no id",
-        {},
-        [("cv", None, b"hello")],
-        "invalid_upload",
-        "A file in “CV” is not here, or was used already. Choose it again.",
-    ),
+    ("no id", {}, [("cv", None, b"hello")], "invalid_upload", "A file in “CV” is not here, or was used already. Choose it again."),
 ]
 
 
-@pytest.mark.parametrize(
-    ("field", "parts", "code", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
-)
+@pytest.mark.parametrize(("field", "parts", "code", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_file_that_does_not_fit__is_refused__naming_its_field(
     field: dict[str, Any], parts: list[Part], code: str, message: str, api: Client
 ) -> None:
@@ -180,14 +172,16 @@ def test_required_file__that_is_missing__is_asked_for(api: Client) -> None:
 
     answer = post_files(api, form_id, [NAME, ("cv", "", b"")])
 
-    assert answer.json()["errors"] == [{"code": "REQUIRED_FIELD_MISSING", "field": "cv", "message": "CV is required."}]
+    assert answer.json()["errors"] == [
+        {"code": "REQUIRED_FIELD_MISSING", "field": "cv", "message": "CV is required."}
+    ]
     assert post_files(api, form_id, [("cv", "cv.pdf", PDF)]).status == 201
 
 
 def test_error_page__after_files__keeps_the_texts_and_asks_for_the_files_again(api: Client) -> None:
-    form_id = make_tenant().form(
-        fields=[text_field("name", required=False), text_field("email", type="Email", required=False), file_field()]
-    )
+    form_id = make_tenant().form(fields=[
+            text_field("name", required=False), text_field("email", type="Email", required=False), file_field()
+        ])
     parts: list[Part] = [NAME, ("email", None, b"wrong"), ("cv", "cv.pdf", pdf(500_000))]
 
     answer = api.post(f"/f/{form_id}", data=body_of(parts), headers=FILE_HEADERS)

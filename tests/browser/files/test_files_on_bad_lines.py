@@ -50,8 +50,8 @@ def line(service: Application) -> Iterator[Line]:
 
 
 @pytest.fixture
-def applicant(plain_visitor: Visitor, line: Line, folder: Path) -> Visitor:
-    """Return a visitor with the files of `folder`, whose browser reaches the service over `line` only."""
+def applicant(plain_visitor: Visitor, line: Line) -> Visitor:
+    """Return a visitor whose browser reaches the service over `line` only."""
     plain_visitor.service_url = line.url
     plain_visitor.form_id = plain_visitor.tenant.form(fields=FIELDS)
     plain_visitor.forgives = LINE_IS_DOWN
