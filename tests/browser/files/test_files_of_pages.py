@@ -320,7 +320,9 @@ def test_form_in_a_shadow_root__sends_its_files(visitor: Visitor) -> None:
 def test_captcha_of_the_page__goes_with_each_file_too(visitor: Visitor, field: str) -> None:
     bodies: list[bytes] = []
     play_uploads(visitor)
-    visitor.page.on("request", lambda one: bodies.append(one.post_data_buffer or b"") if "/uploads" in one.url else None)
+    visitor.page.on(
+        "request", lambda one: bodies.append(one.post_data_buffer or b"") if "/uploads" in one.url else None
+    )
     page = visitor.open(MANY.replace("<button>", f'<input type="hidden" name="{field}" value="passed"><button>'))
     choose(page, WORDS, OTHER)
     send(visitor)
@@ -380,3 +382,14 @@ def test_kept_form__waits_with_the_ids_of_its_files__over_a_reload(visitor: Visi
     page.wait_for_function("Object.values(localStorage)[0] === '[]'")
     assert (ids, visitor.stored()) == (["upl_1"], [{"name": "Ada", "cv": "upl_1"}])
     assert len(set(seen)) == 1
+
+
+def test_rows_in_a_dark_section__can_be_read(visitor: Visitor) -> None:
+    play_uploads(visitor)
+    visitor.answers(refusal(400, "required", "No."))
+    visitor.forgives = ["400"]
+    page = visitor.open(FORM.replace("<main>", "<style>main { background: #111 }</style><main>"))
+    choose(page, WORDS)
+    send(visitor)
+    expect(rows(page)).to_have_text("CV.pdf: sent")
+    expect(rows(page)).to_have_css("color", "rgb(255, 255, 255)")

@@ -1,4 +1,5 @@
 /* What the visitor sees at an input with files: a row for each, with its state, progress and buttons. */
+import { tint } from "../more/appearance.js";
 import { adopter } from "../more/sheets.js";
 
 const LIST = "data-fieldpost-files";
@@ -27,6 +28,7 @@ const listOf = (form, input, add) => {
   if (end?.hasAttribute(LIST)) return end;
   const list = add("div", LIST, (element) => (after ? after.after(element) : form.append(element)));
   adopt(list.getRootNode());
+  tint(list);
   return list;
 };
 

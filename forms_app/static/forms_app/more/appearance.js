@@ -63,6 +63,15 @@ const unhide = (message) => {
   }
 };
 
+/** Gives an element black or white text where its color is too close to its background. */
+export const tint = (element) => {
+  adopt(element.getRootNode());
+  element.removeAttribute(TONE);
+  const background = luminance(backgroundOf(element));
+  if (contrast(luminance(getComputedStyle(element).color), background) < READABLE)
+    element.setAttribute(TONE, contrast(background, 0) > contrast(background, 1) ? "dark" : "light");
+};
+
 /** Brings a message into view, in a color that can be read. */
 export const reveal = (message) => {
   adopt(message.getRootNode());
@@ -70,9 +79,6 @@ export const reveal = (message) => {
   // A form directly inside a table has no box, so its children are not drawn either.
   const table = !message.getClientRects().length && message.closest("table");
   if (table) table.after(message);
-  message.removeAttribute(TONE);
-  const background = luminance(backgroundOf(message));
-  if (contrast(luminance(getComputedStyle(message).color), background) < READABLE)
-    message.setAttribute(TONE, contrast(background, 0) > contrast(background, 1) ? "dark" : "light");
+  tint(message);
   message.scrollIntoView({ block: "nearest" });
 };
