@@ -9,7 +9,7 @@ import datetime as dt
 from collections.abc import Iterator
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from config.database import snapshot
@@ -70,7 +70,6 @@ def tell_story(submission: Submission) -> list[Moment]:
     """Return everything that happened to a submission, oldest first; the last moments may be ahead."""
     with snapshot() as alias:  # a result recorded between the two reads would show as succeeded and as being sent
         found = list(_deliveries_of(submission).using(alias)[: MAX_DELIVERIES + 1])
-        found += _deliveries_to_submitter(submission).using(alias)
         deliveries = found[:MAX_DELIVERIES]
         attempts = list(_attempts_of(deliveries).using(alias)[: MAX_ATTEMPTS + 1])
     has_deliveries = any(delivery.submission_id for delivery in deliveries)
@@ -118,11 +117,9 @@ def _shown_target(delivery: Delivery) -> str:
 
 
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
-    return Delivery.objects.filter(submission=submission).select_related("webhook", "destination").order_by("id")
-
-
-def _deliveries_to_submitter(submission: Submission) -> QuerySet[Delivery]:
-    return Delivery.objects.filter(key__in=delivery_keys([submission])).order_by("id")
+    """Return the deliveries of a submission, and those to its submitter. Each half has its index."""
+    found = Delivery.objects.filter(Q(submission=submission) | Q(key__in=delivery_keys([submission])))
+    return found.select_related("webhook", "destination").order_by("id")
 
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:

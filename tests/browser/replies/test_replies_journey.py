@@ -83,7 +83,7 @@ def test_newsletter__with_confirmation__is_set_up_by_its_texts(
         found = violations(page)
         send(page, form_page, Email=address)
         (question,) = smtp.wait_for(address)
-        link(page, "Submissions")
+        page.locator("#main").get_by_role("link", name="Submissions", exact=True).click()
         page.get_by_role("link", name="Unconfirmed", exact=True).click()
         expect(page.get_by_text(address).first).to_be_visible()
         found += confirm(page, service, link_of(question))

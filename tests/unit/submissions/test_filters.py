@@ -13,7 +13,7 @@ from django.test import RequestFactory
 from submissions import views
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.reading.filters import SubmissionFilters
-from submissions.reading.listing import Scope
+from submissions.reading.listing import Holding, Scope
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
 
@@ -23,7 +23,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "from": ("2026-03-01", {"since": DAY}),
     "to": ("2026-03-01", {"until": DAY + dt.timedelta(days=1)}),
     "spam": ("all", {"spam": None}),
-    "held": ("true", {"held": True}),
+    "held": ("true", {"held": Holding.QUOTA}),
     "q": ("hello", {"text": "hello"}),
 }
 
