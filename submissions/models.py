@@ -38,7 +38,7 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.filter(dispatched_at=None)
 
     def dispatchable(self) -> "SubmissionQuerySet":
-        """Undispatched, and not waiting for the scan of its files (docs/adr/0095), which costs nothing without files."""
+        """Undispatched, and not waiting for the scan of its files (docs/adr/0095). Without files, it costs nothing."""
         rows = self.undispatched()
         if not settings.CLAMD_URL:
             return rows
