@@ -1,6 +1,7 @@
 """Uploaded files on an S3-compatible service that checks signatures, and the service gone, refusing or silent."""
 
 import datetime as dt
+import hashlib
 import io
 import re
 import socket
@@ -72,7 +73,7 @@ def test_submission__with_a_file__has_its_bytes_in_the_bucket_and_nothing_else(a
     row = sent(api, form_id)
     assert (row.name, row.size, row.content_type) == (NAME, len(CONTENT), "application/pdf")
     assert row.stored_at is not None
-    assert content_of(row) == CONTENT  # no checksums within it
+    assert content_of(row) == CONTENT
 
 
 def test_link__signed__sends_the_file_as_an_attachment(api: Client, form_id: str) -> None:
@@ -152,6 +153,16 @@ def test_file__of_a_deleted_submission__is_deleted_from_the_bucket(api: Client, 
     assert api.delete(f"/api/submissions/{submission}", tenant.key).status in (200, 204)
     eventually(lambda: status_of(link) == 404, 20, "the object is deleted")
     eventually(lambda: not StoredFile.objects.filter(pk=row.pk).exists(), 20, "its row is deleted")
+
+
+def test_upload__to_the_service__is_signed_with_its_digest_and_without_newer_checksums() -> None:
+    stored, seen = S3Files(), []
+    events = stored.connection.meta.client.meta.events
+    events.register("before-send.s3.PutObject", lambda request, **_: seen.append(dict(request.headers)))
+    stored.save(f"ab/{new_id().hex}", io.BytesIO(CONTENT))
+    (sent_headers,) = [{name.lower(): value for name, value in each.items()} for each in seen]
+    assert sent_headers["x-amz-content-sha256"] == hashlib.sha256(CONTENT).hexdigest().encode()
+    assert not [name for name in sent_headers if "checksum" in name or "trailer" in name or name == "content-encoding"]
 
 
 def changed(url: str, what: str) -> str:
