@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from forms_app.file_fields.refused import HTML_NAMES, PROGRAM_NAMES, SCRIPT_NAMES
 from submissions.files.content import HEAD, RefusedContent, detect, fits
-from submissions.files.file_types import CLAIMED, EXTENSIONS, HTML_NAMES, OOXML, PROGRAM_NAMES, SCRIPT_NAMES
+from submissions.files.file_types import CLAIMED, EXTENSIONS, OOXML
 
 DOCX = f"{OOXML}wordprocessingml.document"
 XLSX = f"{OOXML}spreadsheetml.sheet"
