@@ -254,6 +254,9 @@ def _validation(refusal: Refusal) -> Advice:
 
 
 def _too_much(refusal: Refusal) -> Advice:
+    if refusal.detail_code == "too_many" and refusal.field:
+        fix = gettext("Send fewer files as “%(field)s”, or let the field take more in the form.")
+        return Advice(Gate.SIZE, _answered(refusal, gettext("Too many files")), fix % {"field": refusal.field})
     if refusal.detail_code == "too_many":
         fix = gettext("Send at most %(most)s fields.") % {"most": MAX_FIELDS}
         return Advice(Gate.SIZE, _answered(refusal, gettext("Too many fields")), fix)
@@ -299,7 +302,18 @@ FIXES = {
     "invalid_type": gettext_lazy(
         "Send {field} as a text, a number, true, false, null or a list of these, not as an object."
     ),
-    "file_not_allowed": gettext_lazy("Remove the file input {field} from the page: files are not accepted."),
+    "file_not_allowed": gettext_lazy(
+        "Remove the file input {field} from the page, or declare a field of the type File with exactly this name."
+    ),
+    "too_large": gettext_lazy("Send a smaller file as {field}, or raise the largest size of its files in the form."),
+    "empty_file": gettext_lazy("Send a file with content as {field}."),
+    "file_type_not_allowed": gettext_lazy(
+        "Send a file of another type as {field}, or change the types that the field accepts. "
+        "HTML, SVG, scripts and programs are never accepted."
+    ),
+    "invalid_upload": gettext_lazy(
+        "Send the ID of a file that was uploaded for {field} of this form. It can be used once, before it expires."
+    ),
     "blank": gettext_lazy("Give every input a name."),
     "malformed": gettext_lazy("Send the form as browsers do: check its encoding, and the boundary of multipart."),
     "invalid_id": gettext_lazy("Copy the form's ID from its page. It is frm_ and 26 more characters."),

@@ -176,7 +176,7 @@ class StoredFile(models.Model):
     """
 
     class Scan(models.TextChoices):
-        """What the virus scanner says; the names on the wire (docs/contract.md 10.10)."""
+        """What the virus scanner says; the names on the wire (docs/contract.md 11.10)."""
 
         NONE = "none", "Not scanned"
         PENDING = "pending", "Not scanned yet"

@@ -76,5 +76,5 @@ class Body:
         self._wake()
 
     def wake(self) -> None:
-        """Make the reader look again: something has come, or the client has gone."""
+        """Make the reader check again: something has come, or the client has gone."""
         self._wake()

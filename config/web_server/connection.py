@@ -65,7 +65,7 @@ class Connection(HttpToolsProtocol):
             self.pause()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever waits for more."""
+        """Wake the reader of the body."""
         super().connection_lost(exc)
         if self.body is not None:
             self.body.wake()
@@ -89,7 +89,7 @@ class Connection(HttpToolsProtocol):
         """
         Close the connection after an answer to a body that was not read.
 
-        Data that is still coming is dropped for a moment: a close at once would be a reset, and hide the answer.
+        Data that is still coming is dropped for a moment: an immediate close would be a reset, and hide the answer.
         """
         if self._is_refused or self.transport.is_closing():
             return

@@ -99,7 +99,7 @@ class Front:
         if not cycle.more_body:
             await send({"type": "http.response.body", "body": answer.body})
             return
-        cycle.keep_alive = True  # the head says "close"; uvicorn would do it at once, which hides the answer
+        cycle.keep_alive = True  # the head says "close"; uvicorn would do it now, which hides the answer
         await send({"type": "http.response.body", "body": answer.body})
         connection.linger()
 

@@ -155,7 +155,7 @@ class Spool:
                 raise Disconnected
             if body.was_cut:
                 raise TooSlow
-            if connection.has_unread() and not connection.is_refused:
+            if not cycle.more_body or (connection.has_unread() and not connection.is_refused):
                 return
             self._readiness.arm(number, something.set)
             await something.wait()
@@ -180,7 +180,7 @@ def _take(cycle: Any) -> bytearray:
 
 
 class Readiness:
-    """Tells when sockets have something to read that the event loop does not read, because they are paused."""
+    """Wakes those who wait for sockets that the event loop does not read, because they are paused."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()

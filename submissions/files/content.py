@@ -46,6 +46,7 @@ MESSAGES: dict[Reason, str] = {
 }
 _SINGLE = ("image/", "audio/", "video/", "font/", "text/", "application/xml", PDF, "application/rtf")
 _TEXTUAL = ("application/rtf", "application/postscript")
+_PRINTABLE = frozenset(range(32, 127))
 _BITMAP_HEADS = {bytes([size, 0, 0, 0]) for size in (12, 16, 40, 52, 56, 64, 108, 124)}
 _AFTER_SIGNATURE = {"image/gif": 6, "image/jpeg": 4, "image/bmp": 2}  # place of the first free bytes
 _OLE_HEAD = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -132,9 +133,16 @@ def _detected(file: IO[bytes], extension: str) -> Content:
     media_type = _checked_pdf(head, media_type)
     if media_type is None:
         media_type = UNKNOWN if text is None else text_type(text, is_whole=size <= HEAD)
+    _refuse_zip_at_end(file, size, media_type)
+    return _content(media_type, extension)
+
+
+def _refuse_zip_at_end(file: IO[bytes], size: int, media_type: str) -> None:
+    """Refuse a picture or a document that is also a ZIP, and a program with any bytes in front of it."""
     if media_type.startswith(_SINGLE) and ends_with_zip(file, size):
         raise DangerousError("second_file")
-    return _content(media_type, extension)
+    if media_type == UNKNOWN and ends_with_zip(file, size):
+        zip_type(file, size)
 
 
 def _content(media_type: str, extension: str) -> Content:
@@ -171,13 +179,14 @@ def _container_type(file: IO[bytes], head: bytes, size: int) -> str | None:
 
 
 def _signed_type(head: bytes, *, is_binary: bool) -> str | None:
-    """Return the type of a signature at the beginning, or None. A comment of JavaScript there makes it a script."""
+    """Return the type of a signature at the beginning, or None. JavaScript there makes it a script."""
     found = _media_type_of(head)
     if found is None or not (is_binary or found in _TEXTUAL):  # a text may begin with the letters of a signature
         return None
     place = _AFTER_SIGNATURE.get(found)
-    if place and head[place : place + 2].startswith((b"/*", b"//", b"=")):
-        raise DangerousError("script")
+    following = head[place : place + 4] if place else b""
+    if following.startswith(b"/*") or (following.startswith(b"=") and not set(following) - _PRINTABLE):
+        raise DangerousError("script")  # sizes of this kind do not occur
     return found
 
 
@@ -186,7 +195,7 @@ def _media_type_of(head: bytes) -> str | None:
         return _media_file_type(head)
     if head[4:8] in (b"moov", b"mdat", b"wide", b"pnot"):  # QuickTime before 2001
         return "video/quicktime"
-    if head.startswith(b"RIFF"):
+    if head.startswith((b"RIFF", b"RIFX", b"RF64")):
         return RIFF.get(head[8:12])
     if head.startswith(b"BM") and head[6:10] == bytes(4) and head[14:18] in _BITMAP_HEADS:
         return "image/bmp"

@@ -114,7 +114,7 @@ class LocalFiles(FileSystemStorage):
             self._make(directory.parent)
         with contextlib.suppress(FileExistsError):
             directory.mkdir(mode=DIRECTORY_MODE)
-        if directory.is_relative_to(self.location):  # whoever made it, another process may not have synced it yet
+        if directory.is_relative_to(self.location):  # the process that made it may not have synced it yet
             with _directory(directory.parent) as parent:
                 os.fsync(parent)
         self._on_disk.add(directory)

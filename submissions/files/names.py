@@ -36,7 +36,8 @@ def clean_file_name(raw: str) -> str:
 def extension_of(name: str) -> str:
     """Return the extension of a clean name in lower case, with its dot; empty if there is none."""
     stem, dot, extension = name.rpartition(".")
-    return f".{extension.lower()}" if stem and dot and extension and len(extension) < MAX_EXTENSION else ""
+    is_one = stem and dot and extension and len(extension) < MAX_EXTENSION and " " not in extension
+    return f".{extension.lower()}" if is_one else ""
 
 
 def content_disposition(name: str) -> str:

@@ -23,6 +23,7 @@ _MARKER = re.compile(r"<(?:script|html|svg|iframe|body)[\s/>]|<!doctype\s{1,99}(
 _XML_MARKER = re.compile(
     r"<(?:\w{1,20}:)?(?:script|html|svg|iframe)[\s/>]|<\?xml-stylesheet|<!entity"
     r"|http://www\.w3\.org/(?:1999/xhtml|2000/svg)"
+    r"|xmlns(?::[\w.-]{1,40})?\s{0,9}=\s{0,9}[\"'][^\"'<>]{0,60}&"  # the same, spelled with character references
 )
 _ELEMENT = re.compile(r"<(?:[a-z_][\w.-]{0,99}:)?([a-z_][\w.-]{0,99})")
 _ENCODING = re.compile(r"encoding\s{0,9}=\s{0,9}[\"']([\w.-]{1,40})")
@@ -130,7 +131,7 @@ def _root(text: str) -> str:
     found = _ELEMENT.match(text, place)
     if found:
         return found[1]
-    return "html" if text.startswith("<!") else ""  # a comment and no element is HTML for a browser
+    return "html" if place else ""  # no element follows, or it is too far away to be read
 
 
 def _is_plain_instruction(instruction: str) -> bool:

@@ -38,9 +38,9 @@ from submissions.files.storage import away_on_failure, temporary_file
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN_TEXT = "text/plain"
-CHUNK_BYTES = 64 * 1024  # of a file, read at once
+CHUNK_BYTES = 64 * 1024  # of a file, in one read
 MAX_PART_HEAD = 2 * 1024  # bytes; the parser reads no longer heads of parts
-_EMPTY_FILES = re.compile(rb'\bname="([^"\r\n]*)"; filename=""')
+_EMPTY_FILES = re.compile(r'\bname="([^"\r\n]*)"; filename=""')
 
 
 class Readable(Protocol):
@@ -83,6 +83,11 @@ def read_form_body(request: HttpRequest, *, with_digest: bool) -> FormBody:
     stream = Hashing(request, hashlib.sha256() if with_digest else None)
     found = _multipart_or_error(request, stream, int(length))
     return dataclasses.replace(found, sha256=stream.digest())
+
+
+def body_as_read(request: HttpRequest) -> bytes:
+    """Return a body that was read into memory, though it could not be parsed; b"" for another one."""
+    return bytes(getattr(request, "_body", b""))  # where Django keeps it
 
 
 def parse_form_body(request: HttpRequest, body: bytes) -> FormBody:
@@ -173,20 +178,20 @@ class EmptyInputs:
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
         self._before = b""
-        self._names: set[bytes] = set()
+        self._names: set[str] = set()
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes."""
         part = self._stream.read(size)
         if b'filename=""' in part or b'filename=""' in self._before + part[:16]:
-            self._names.update(_EMPTY_FILES.findall(self._before + part))
+            self._names.update(_EMPTY_FILES.findall((self._before + part).decode("latin-1")))
         self._before = (self._before + part)[-MAX_PART_HEAD:] if part else b""
         return part
 
     @property
     def names(self) -> Iterator[str]:
-        """The names that were found, and perhaps some that stood in a file."""
-        return (name.decode(errors="replace") for name in self._names)
+        """The names that were found, and perhaps some inside of files."""
+        return (name.encode("latin-1").decode(errors="replace") for name in self._names)
 
 
 class ArrivingFiles(FileUploadHandler):

@@ -25,7 +25,7 @@ from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
-from submissions.hosted.bodies import FormBody, read_form_body
+from submissions.hosted.bodies import FormBody, body_as_read, read_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
@@ -121,7 +121,7 @@ class HostedForm(Door, View):
         opened_for = shared_time() - self.stamp.at if self.stamp else None
         return Post(
             request,
-            raw_body=body.raw,
+            raw_body=body.raw or body_as_read(request),
             body_sha256=body.sha256,
             fields=body.fields,
             arrived=body.files,

@@ -25,7 +25,7 @@ class FilesOfPost:
     """
     Files that passed their checks: of each field those sent before, then those of the body.
 
-    `names`: what is stored as the fields' values.
+    `names`: the values of the fields.
     """
 
     files: list[StoredFile | Checked]

@@ -45,7 +45,7 @@ CHUNK = 64 * 1024
 POLICY = "sandbox; default-src 'none'"
 CACHED = "private, no-store"
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
-# A browser that ignores `attachment` must not run it. What is detected is never of these; this is the second lock.
+# A browser that ignores `attachment` must not run it. Types of stored files are never of these: a second lock.
 _RUNNABLE = re.compile(r"text/html|application/xhtml|image/svg|.*xml|.*javascript|.*ecmascript|text/css")
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 _signer = TimestampSigner(salt="submissions.transfers.downloads")
@@ -80,8 +80,8 @@ def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
         response = _redirect(row) or _bytes(request, row)
     except Exception as error:  # the same mapping as DRF's handler, for the same reasons
         if isinstance(error, _Refused):
-            error, usage = error.failure, error.usage
-        failure = as_api_error(error)
+            usage = error.usage
+        failure = as_api_error(error.failure if isinstance(error, _Refused) else error)
         response = logged_once(error_response(failure), failure)
     ratelimit.add_headers(response, usage)
     return response

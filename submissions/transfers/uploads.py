@@ -1,5 +1,5 @@
 """
-Files by themselves, before the submission that names their ids (docs/contract.md 10).
+Files by themselves, before the submission that names their ids (docs/contract.md 11).
 
 `POST /f/{formId}/uploads` is for visitors of a page, `POST /api/uploads` for secret keys. Both take one file as
 multipart and answer in the envelope. The checks of the first are those of `/f/`, but a file does not count against the
@@ -226,7 +226,7 @@ class UploadView(Repeatable):
                 if not kept:
                     kept.append(_keep(plain, form, file))
 
-            answer = self.once(lambda: success(upload_record(kept[0]), KEPT, status=201), before=keep)
+            answer = self.once(lambda: _created(kept[0]), before=keep)
         if "Idempotent-Replayed" in answer.headers:
             give_up(kept)
         return answer
@@ -234,6 +234,11 @@ class UploadView(Repeatable):
     def sent_sha256(self) -> str:
         """Return the digest of the body, which may be in a file."""
         return self.sha256
+
+
+def _created(row: StoredFile) -> Response:
+    """Return the 201; its Location answers once a submission has the file."""
+    return success(upload_record(row), KEPT, status=201, headers={"Location": f"/files/{row.public_id}"})
 
 
 @contextmanager
@@ -254,7 +259,7 @@ def _checked(fields: list[Any], body: FormBody, *, more: list[str] | None = None
     if more is not None:
         for name in body.fields:
             if name not in (FIELD, *more):
-                raise invalid(name[:MAX_NAME], "unknown", "is not known here. Send formId, field and file.")
+                raise invalid(name[:MAX_NAME], "unknown_field", "is not known here. Send formId, field and file.")
     field, file = _field_of(fields, body), _file_of(body)
     content = check_file(field, file.name, file.size, file.content)
     return Checked(dataclasses.replace(file, field=field["name"]), content.media_type)

@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "exporting": SUBMISSION_GROUND | {"reading"},
         "live": SUBMISSION_GROUND,
         "lifecycle": SUBMISSION_GROUND | {"files"},
-        "transfers": SUBMISSION_GROUND | {"receiving", "hosted", "files"},
+        "transfers": SUBMISSION_GROUND | {"receiving", "hosted", "files", "refusals"},
     },
     "webhooks": {
         **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),

@@ -66,12 +66,16 @@ PATTERNS = {
     "config.error_reports._SECRET": Row("findall", ("fp_", "pub_", "whsec_", "a-", "_", "aB3"), WORDS),
     "config.logs._DETAIL": Row("findall", ("DETAIL:", "\nCONTEXT", "\n\nThe abov", "\n\n"), WORDS),
     "config.pages.own_host._ANSWERED": Row("fullmatch", ("/f/", "/forms.", ".js", "/", "a@"), "/f/abc"),
+    "config.pages.own_host._FILE": Row("fullmatch", ("/files/upl_", "0a", "/"), "/files/upl_01ja"),
     "config.pages.static_files.HASHED": Row("fullmatch", (".0123456789ab", ".js", "a.", "/"), "dashboard/page.css"),
     "config.text._ADDRESS": Row("search", ("://", "www", " www", "WWW"), WORDS),
     "config.text._IN_A_HOST": Row("search", ("a.b", "a.", ".c1", "\u3002a"), WORDS),
     "config.text._LONE_SURROGATE": Row("findall", ("\ud800", "\udfff"), WORDS),
     "config.times._DATE": Row("fullmatch", ("2026-", "01-", "٣"), "2026-01-31"),
     "config.times._TIME": Row("fullmatch", ("2026-01-31T09:30:00.", "00", "+02:00", "Z"), "2026-01-31T09:30:00Z"),
+    "config.web_server.body.FILE_PATHS": Row(
+        "fullmatch", ("/f/", "/uploads", "/s/", "/p/", "/", "/ajax", "/frm_"), "/f/frm_abc/uploads"
+    ),
     "config.web_server.body.LARGE_BODIES": Row(
         "fullmatch", ("/dashboard/o/", "/organization/logo", "/"), "/dashboard/o/a/organization/logo"
     ),
@@ -102,6 +106,14 @@ PATTERNS = {
     "submissions.exporting.csv_lines._SPLIT_FORMULA": Row(
         "sub", (";", ";   ", "; ;'", "\t\u200b", ";=", "|"), "a; b; "
     ),
+    "submissions.files.text_content._ELEMENT": Row("match", ("<a", "<a:", "a-.", ":b"), "<note>"),
+    "submissions.files.text_content._ENCODING": Row("search", ("encoding", "= ", '"', "encoding = '", "a"), WORDS),
+    "submissions.files.text_content._MARKER": Row(
+        "search", ("<script", "<!doctype", "<!doctype ", "  ", "<?", "<hta", "<"), WORDS
+    ),
+    "submissions.files.text_content._XML_MARKER": Row(
+        "search", ("<a", "<ab:", "<a:svg", "<!ent", "http://www.w3.org/", "<?xml-", "xmlns", "xmlns:a", " = 'a"), WORDS
+    ),
     "submissions.hosted.bodies._EMPTY_FILES": Row(
         "findall", (' name="', '"; filename="', '; filename=""', "\r\n"), ' name="a"; filename=""\r\n'
     ),
@@ -112,6 +124,9 @@ PATTERNS = {
     "submissions.receiving.page_limits._FORM_ID": Row("search", ("/frm_", "/f/", "frm_"), "/f/frm_abc"),
     "submissions.receiving.spam._LINK": Row("findall", ("http", "https:/", "www", " www."), "https://a.example "),
     "submissions.refusals.recorder._QUOTED_NUMBER": Row("sub", ("The number ", "9"), "The number 5 is"),
+    "submissions.transfers.downloads._MEDIA_TYPE": Row("fullmatch", ("text/", "a", "+x", "."), "application/pdf"),
+    "submissions.transfers.downloads._RANGE": Row("fullmatch", ("bytes=", "9", "-", "bytes=0-"), "bytes=0-9"),
+    "submissions.transfers.downloads._RUNNABLE": Row("match", ("xml", "java", "script", "a/"), "image/svg+xml"),
     "webhooks.channels.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
     "webhooks.channels.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
     "webhooks.channels.destinations.discord.MARKUP": Row("sub", ("*", "\\*", "[a]("), WORDS),

@@ -84,6 +84,7 @@ UNRECORDED = {
 BODIES = {"PATCH /api/webhooks/{id}": {"status": "disabled"}}
 UNRECORDED_IN_API = {
     "POST /api/submit": "the submission is the record",
+    "POST /api/uploads": "a file is part of the submission that takes it, or is deleted",
     "POST /api/webhooks/{id}/test": "the log of deliveries has it",
     "POST /api/destinations/{id}/test": "the log of deliveries has it",
     "POST /api/deliveries/{id}/retry": "the log of deliveries has it",

@@ -1,4 +1,4 @@
-"""`GET /files/{id}` and the end of files (docs/contract.md 10)."""
+"""`GET /files/{id}` and the end of files (docs/contract.md 11)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -41,6 +41,7 @@ def test_id__as_a_text_or_in_a_list__becomes_the_submissions_file(is_list: bool,
     assert stored_data(api, tenant, form_id) == [{"name": "Ada", "cv": "plan.pdf"}]
     [found] = files_of_form(form_id)
     assert (found.pk, found.expires_at, found.address) == (row.pk, None, "")
+    assert found.submission_id
     assert Submission.objects.get(pk=found.submission_id).files_size == len(PDF)
 
 
@@ -177,5 +178,6 @@ def test_held_submission__has_its_files(api: Client) -> None:
     assert post_files(api, form_id, [("cv", "cv.pdf", pdf(300_000))]).status == 201
 
     [row] = files_of_form(form_id)
+    assert row.submission_id
     held = Submission.objects.get(pk=row.submission_id)
     assert (held.held, held.files_size, held.data) == ("quota", 300_000, {"cv": "cv.pdf"})

@@ -1,13 +1,11 @@
 """Files in plain posts (docs/contract.md 5.10, 6.9)."""
 
 import hashlib
-import os
 from typing import Any
 
 import pytest
 
 from config.ids import Prefix, decode_id
-from submissions.files.storage import open_file
 from submissions.models import Submission
 from tests.services.client import Client
 from tests.support.hosted_posts import refused_json
@@ -48,6 +46,7 @@ def test_file_of_ten_mebibytes__is_stored__with_its_submission(api: Client) -> N
     assert (row.content_type, row.sha256) == ("application/pdf", hashlib.sha256(content).hexdigest())
     assert (row.expires_at, row.removed_at, row.address) == (None, None, "")
     assert row.organization_id == tenant.organization.pk
+    assert row.submission_id
     assert Submission.objects.get(pk=row.submission_id).files_size == 10 * MIB
 
 
@@ -62,7 +61,7 @@ def test_small_file__in_a_body_that_is_in_memory__is_stored_too(api: Client) -> 
     assert row.size == len(PDF)
 
 
-def test_several_files__keep_their_order__and_their_bytes(service: Any, api: Client) -> None:
+def test_several_files__keep_their_order__and_their_bytes(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form(fields=[file_field(maxFiles=3), file_field("photo")])
     first, second = pdf(400_000), pdf(300_000)
@@ -86,7 +85,7 @@ def test_chunked_body__larger_than_memory_takes__is_stored(api: Client) -> None:
     content = pdf(2 * MIB)
     body = chunked(body_of([NAME, ("cv", "cv.pdf", content)]), 50_000)
 
-    answer = api.post(f"/f/{form_id}", data=body, headers=FILE_HEADERS)  # type: ignore[arg-type]  # urllib3 takes it
+    answer = api.post(f"/f/{form_id}", data=body, headers=FILE_HEADERS)
 
     assert answer.status == 303, answer.text
     [row] = files_of_form(form_id)
@@ -135,11 +134,19 @@ REFUSED: list[tuple[str, dict[str, Any], list[Part], str, str]] = [
         "file_type_not_allowed",
         "CV: HTML and SVG files are not accepted. Send the file in another format, for instance PDF.",
     ),
-    ("no id", {}, [("cv", None, b"hello")], "invalid_upload", "A file in “CV” is not here, or was used already. Choose it again."),
+    (
+        "no id",
+        {},
+        [("cv", None, b"hello")],
+        "invalid_upload",
+        "A file in “CV” is not here, or was used already. Choose it again.",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("field", "parts", "code", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("field", "parts", "code", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
 def test_file_that_does_not_fit__is_refused__naming_its_field(
     field: dict[str, Any], parts: list[Part], code: str, message: str, api: Client
 ) -> None:
@@ -172,16 +179,14 @@ def test_required_file__that_is_missing__is_asked_for(api: Client) -> None:
 
     answer = post_files(api, form_id, [NAME, ("cv", "", b"")])
 
-    assert answer.json()["errors"] == [
-        {"code": "REQUIRED_FIELD_MISSING", "field": "cv", "message": "CV is required."}
-    ]
+    assert answer.json()["errors"] == [{"code": "REQUIRED_FIELD_MISSING", "field": "cv", "message": "CV is required."}]
     assert post_files(api, form_id, [("cv", "cv.pdf", PDF)]).status == 201
 
 
 def test_error_page__after_files__keeps_the_texts_and_asks_for_the_files_again(api: Client) -> None:
-    form_id = make_tenant().form(fields=[
-            text_field("name", required=False), text_field("email", type="Email", required=False), file_field()
-        ])
+    form_id = make_tenant().form(
+        fields=[text_field("name", required=False), text_field("email", type="Email", required=False), file_field()]
+    )
     parts: list[Part] = [NAME, ("email", None, b"wrong"), ("cv", "cv.pdf", pdf(500_000))]
 
     answer = api.post(f"/f/{form_id}", data=body_of(parts), headers=FILE_HEADERS)

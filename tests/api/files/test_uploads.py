@@ -1,4 +1,4 @@
-"""Files by themselves: `POST /f/{formId}/uploads` and `POST /api/uploads` (docs/contract.md 10)."""
+"""Files by themselves: `POST /f/{formId}/uploads` and `POST /api/uploads` (docs/contract.md 11)."""
 
 import hashlib
 import json
@@ -170,7 +170,7 @@ def test_upload__with_names_that_are_not_known__is_refused(api: Client) -> None:
 
     answer = api.post("/api/uploads", tenant.key, data=body, headers=FILE_HEADERS)
 
-    assert [(one["field"], one["code"]) for one in answer.json()["details"]] == [("folder", "unknown")]
+    assert [(one["field"], one["code"]) for one in answer.json()["details"]] == [("folder", "unknown_field")]
 
 
 def test_upload__repeated_with_its_idempotency_key__is_one_file(api: Client) -> None:

@@ -114,10 +114,11 @@ def test_responses__may_get_new_members__but_bodies_are_strict(document: dict[st
     schemas = document["components"]["schemas"]
     strict = {name for name, schema in schemas.items() if schema.get("additionalProperties") is False}
     bodies = {
-        operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        content["schema"]["$ref"].rpartition("/")[2]
         for item in document["paths"].values()
         for operation in item.values()
         if "requestBody" in operation
+        for content in operation["requestBody"]["content"].values()
     }
     assert strict == bodies - {"SubmissionValues"} | {"NewFormField"}
 

@@ -207,7 +207,7 @@ def test_limits__address_that_was_refused_too_often__is_not_blamed_on_the_plan(s
 
 
 # Body and headers of posts to `/f/` -> the record. The form has one allowed origin.
-FILE, FILE_HEADERS = multipart({"name": "Ada"}, {"cv": ("cv.pdf", "x")})
+FILE, FILE_HEADERS = multipart(GOOD, {"cv": ("cv.pdf", "x")})
 HOSTED: list[tuple[str | bytes, dict[str, str], Told]] = [
     ("name=Ada", URLENCODED, (*VALIDATION, "required", "email", SHOP)),
     ("", URLENCODED, ("Validation", "empty_submission", "", "", SHOP)),

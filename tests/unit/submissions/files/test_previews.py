@@ -93,6 +93,21 @@ def test_picture__that_is_large__is_made_smaller(kind: str, size: tuple[int, int
     assert shown(picture(kind, size=size)).size == result
 
 
+def test_jpeg__that_is_large__is_decoded_in_a_fraction_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[tuple[int, int]] = []
+    original = ImageFile.ImageFile.load
+
+    def load(self: ImageFile.ImageFile) -> Any:
+        loaded.append(self.size)
+        return original(self)
+
+    monkeypatch.setattr(ImageFile.ImageFile, "load", load)
+
+    preview(BytesIO(picture("JPEG", size=(6400, 4800))))
+
+    assert loaded[0] == (1600, 1200)
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF"])
 def test_photo__lying_on_its_side__is_upright_and_without_metadata(kind: str) -> None:
     exif = Image.Exif()

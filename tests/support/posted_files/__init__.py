@@ -57,9 +57,7 @@ def stored_file(form_id: str, field: str = "cv", *, organization_id: uuid.UUID, 
         "address": "192.0.2.1",
     }
     form = decode_id(Prefix.FORM, form_id)
-    return StoredFile.objects.create(
-        organization_id=organization_id, form_id=form, field=field, **known | values
-    )
+    return StoredFile.objects.create(organization_id=organization_id, form_id=form, field=field, **known | values)
 
 
 def files_of_form(form_id: str) -> list[StoredFile]:

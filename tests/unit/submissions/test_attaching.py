@@ -1,0 +1,102 @@
+"""Files become those of a submission in its transaction, or nothing is stored."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from config.api.errors import Conflict, ValidationFailed
+from config.times import now
+from forms_app.models import Form
+from submissions.files.attaching import remove_files_of
+from submissions.models import IdempotencyKey, StoredFile, Submission
+from submissions.receiving.insert import Stored, store
+from submissions.receiving.key_and_form import submit_form_of
+from submissions.receiving.parse_body import NOTHING
+from tests.unit.webhooks.rows import make_form
+
+pytestmark = pytest.mark.django_db
+
+
+def waiting(form: Form, **values: Any) -> StoredFile:
+    known = {"name": "a.pdf", "size": 7, "content_type": "application/pdf", "sha256": "0" * 64, "field": "cv"}
+    moments = {"stored_at": now(), "expires_at": now()}
+    return StoredFile.objects.create(
+        organization_id=form.organization_id, form_id=form.pk, **{**known, **moments, **values}
+    )
+
+
+def stored(form: Form, *files: StoredFile, **options: Any) -> Stored:
+    return store(submit_form_of(form), NOTHING, {}, files=files, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"key": "k", "body_sha256": "a"}, {"most_held": 5}])
+def test_files__of_a_submission__are_attached_with_their_size(options: dict[str, Any]) -> None:
+    form = make_form()
+    files = [waiting(form, name=name) for name in ("b.pdf", "a.pdf")]
+
+    made = stored(form, *files, **options)
+
+    assert Submission.objects.get(pk=made.id).files_size == 14
+    rows = StoredFile.objects.filter(submission_id=made.id).order_by("place").values_list("name", "place", "expires_at")
+    assert list(rows) == [("b.pdf", 0, None), ("a.pdf", 1, None)]
+
+
+@pytest.mark.parametrize("options", [{}, {"key": "k", "body_sha256": "a"}, {"most_held": 5}])
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        {"submission_id": uuid.uuid4(), "expires_at": None},
+        {"removed_at": now()},
+        {"stored_at": None},
+        {"form_id": uuid.uuid4()},
+        {"field": "other"},
+    ],
+)
+def test_file__that_changed_since_it_was_looked_up__stores_nothing(
+    meanwhile: dict[str, Any], options: dict[str, Any]
+) -> None:
+    form = make_form()
+    fine, changed = waiting(form), waiting(form)
+    StoredFile.objects.filter(pk=changed.pk).update(**meanwhile)
+
+    with pytest.raises(ValidationFailed) as refused:
+        stored(form, fine, changed, **options)
+
+    assert [(detail.field, detail.code) for detail in refused.value.details] == [("cv", "invalid_upload")]
+    assert (Submission.objects.count(), IdempotencyKey.objects.count()) == (0, 0)
+    fine.refresh_from_db()
+    assert (fine.submission_id, fine.place, fine.expires_at is None) == (None, 0, False)
+    form.organization.refresh_from_db()
+    assert form.organization.held_posts == 0
+
+
+def test_files__of_a_replay_or_a_conflict__are_not_attached() -> None:
+    form = make_form()
+    first, second, third = (waiting(form) for _ in range(3))
+    made = stored(form, first, key="k", body_sha256="a")
+
+    again = stored(form, second, key="k", body_sha256="a")
+    with pytest.raises(Conflict):
+        stored(form, third, key="k", body_sha256="b")
+
+    assert (again.id, again.replayed) == (made.id, True)
+    assert StoredFile.objects.exclude(submission_id=None).get() == first
+
+
+def test_submission_without_files__is_one_statement(django_assert_num_queries: Any) -> None:
+    form = submit_form_of(make_form())
+
+    with django_assert_num_queries(1):
+        store(form, NOTHING, {})
+
+
+def test_files_of_deleted_submissions__are_to_be_removed() -> None:
+    form = make_form()
+    gone, other = (stored(form, waiting(form)) for _ in range(2))
+
+    remove_files_of([gone.id])
+
+    removed = StoredFile.objects.filter(removed_at__isnull=False).values_list("submission_id", flat=True)
+    assert list(removed) == [gone.id]
+    assert StoredFile.objects.filter(submission_id=other.id, removed_at=None).exists()
