@@ -78,7 +78,7 @@ def taken(applicant: Visitor) -> list[tuple[str, int]]:
 
 def reach(page: Page, share: float) -> None:
     """Wait until the bar of a file has come so far."""
-    page.wait_for_function("share => document.querySelector('progress')?.value > share", arg=share)
+    page.wait_for_function("share => document.querySelector('progress:not([hidden])')?.value > share", arg=share)
 
 
 def test_large_file_whose_line_is_cut_in_the_middle__arrives(applicant: Visitor, line: Line, folder: Path) -> None:
