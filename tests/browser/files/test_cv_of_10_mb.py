@@ -89,13 +89,13 @@ def check_everywhere(visitor: Visitor, receiver: Receiver, content: bytes) -> No
 
     (message,) = receiver.wait_for(1, 30)
     assert [unscanned(one) for one in json.loads(message.body)["data"]["files"]] == [unscanned(file)]
+    assert downloaded(api, tenant.key, file["id"]) == content
     page = logged_in(api, person_of(tenant)).get(place(tenant, f"submissions/{record['id']}")).text
     assert NAME in page
     assert file["id"] in page
     exported = api.get(f"/api/submissions/export?format=ndjson&formId={form_id}", tenant.key)
     assert [unscanned(one) for one in json.loads(exported.body)["files"]] == [unscanned(file)]
     assert NAME in api.get(f"/api/submissions/export?format=csv&formId={form_id}", tenant.key).text
-    assert downloaded(api, tenant.key, file["id"]) == content
 
     assert api.delete(f"/api/submissions/{record['id']}", tenant.key).status == 200
     assert api.get(f"/files/{file['id']}", tenant.key).status == 404
