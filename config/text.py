@@ -34,11 +34,14 @@ def clean_name(value: str) -> str:
 # A dot between a letter or digit and two letters: every top-level domain has two letters or more. The other dots are
 # those that browsers read as one (IDNA). Both patterns match a fixed number of characters, so each is linear.
 _IN_A_HOST = re.compile(r"[^\W_][.\u3002\uff0e\uff61][^\W\d_]{2}")
+_PART_OF_A_LETTER = frozenset({"Mn", "Mc", "Me", "Cf"})  # Unicode categories: marks, and what nobody sees
 _ADDRESS = re.compile(r"://|\bwww[.\u3002\uff0e\uff61]", re.IGNORECASE)
 
 
 def holds_web_address(text: str) -> bool:
     """Return whether a mail program would make a link of a part of the text, such as `evil.example/claim`."""
+    if not text.isascii():  # neither ends a host's name: a vowel sign of Hindi, a soft hyphen
+        text = "".join(one for one in text if unicodedata.category(one) not in _PART_OF_A_LETTER)
     return bool(_ADDRESS.search(text) or _IN_A_HOST.search(text))
 
 

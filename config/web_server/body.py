@@ -10,6 +10,7 @@ from django.conf import settings
 LARGE_BODY_BYTES = 1024 * 1024  # of the few pages that take a file
 LARGE_BODIES = re.compile(r"/dashboard/o/[^/]+/organization/logo")
 MAX_FILE_BODY_BYTES = 256 * 1024 * 1024  # of a body with files, besides MAX_BODY_BYTES for its texts
+MULTIPART = b"multipart/form-data"
 # Uploads and plain posts, at the addresses of other services too: submissions.hosted.urls and moved_urls.
 FILE_PATHS = re.compile(
     r"/f/[^/]+(?:/uploads)?/?|/api/uploads/?|/submit/?|/s/[^/]+/?|/p/[^/]+/f/[^/]+/?|(?:/ajax)?/frm_[^/]+/?"
@@ -22,8 +23,11 @@ def most_bytes(path: str) -> int:
 
 
 def takes_files(scope: Any) -> bool:
-    """Return whether a large body of this request goes to a file."""
-    return scope.get("method") == "POST" and FILE_PATHS.fullmatch(scope["path"]) is not None
+    """Return whether a large body of this request goes to a file: no other body than multipart holds files."""
+    if scope.get("method") != "POST" or FILE_PATHS.fullmatch(scope["path"]) is None:
+        return False
+    media_type = next((value for name, value in scope.get("headers", ()) if name == b"content-type"), b"")
+    return bool(media_type.partition(b";")[0].strip().lower() == MULTIPART)
 
 
 def says_length(scope: Any) -> bool:

@@ -29,7 +29,8 @@ def attach(submission_id: uuid.UUID, rows: Sequence[StoredFile]) -> None:
 
     Raises ValidationFailed, so that nothing is stored, if one was used or removed since it was looked up.
     """
-    for place, row in enumerate(rows):
+    # By id: of two submissions that name the same files in opposite orders each would wait for the other.
+    for place, row in sorted(enumerate(rows), key=lambda one: one[1].pk):
         unused = StoredFile.objects.filter(
             pk=row.pk, form_id=row.form_id, field=row.field, submission_id=None, removed_at=None
         )

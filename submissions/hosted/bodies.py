@@ -235,6 +235,10 @@ class ArrivingFiles(FileUploadHandler):
             Arrived(clean_name(self.field_name or ""), name, self._size, self._digest.hexdigest(), self._content)
         )
 
+    def upload_interrupted(self) -> None:
+        """Refuse a body that ends within a file: without this its texts would be stored, and the file dropped."""
+        raise MultiPartParserError("the body has no end")
+
     def close(self) -> None:
         """Free all files of a body that is refused."""
         for content in self._open:

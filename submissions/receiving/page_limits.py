@@ -95,12 +95,13 @@ def may_wait_for_body(environ: dict[str, Any], is_large: bool = False) -> bool:
     Return whether to wait for a body that comes slowly: not if the request will be refused whatever it says.
 
     That is so without a well-formed key, and at the addresses of forms over a burst limit. Counts nothing and reads no
-    database, except before a large body is read (`is_large`): that needs a usable key, or a form that takes files now.
+    database, except before a large body is read (`is_large`): that needs a usable secret key, or a form that takes
+    files now.
     """
     path = environ["PATH_INFO"]
     if path.startswith("/api/"):
         token = environ.get(META_NAME, "")
-        return tokens.is_well_formed(token) and (not is_large or _is_usable(environ, token))
+        return tokens.is_well_formed(token) and (not is_large or _may_upload(environ, token))
     named = _FORM_ID.search(path)
     if not named:
         return not path.startswith("/f/")  # which is then a 404
@@ -116,15 +117,16 @@ def may_wait_for_body(environ: dict[str, Any], is_large: bool = False) -> bool:
     return not is_large or _takes_files(request, form_id)
 
 
-def _is_usable(environ: dict[str, Any], token: str) -> bool:
-    """Return whether a key is known and not revoked, and its organization may store more."""
+def _may_upload(environ: dict[str, Any], token: str) -> bool:
+    """Return whether a key is secret, known and not revoked, and its organization may store more."""
     request = HttpRequest()
     request.META = environ
     try:
         owner = find_key_and_form(Post(request, tokens.digest(token)))
     except ApiError:
         return False  # 401
-    return not (owner.is_suspended or owner.is_full)
+    is_secret = owner.key is not None and not owner.key.is_publishable  # a publishable one is in every page
+    return is_secret and not (owner.is_suspended or owner.is_full)
 
 
 def _takes_files(request: HttpRequest, form_id: str) -> bool:

@@ -51,7 +51,7 @@ from forms_app.field_definitions import MAX_NAME, FieldDefinition
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from keys.authentication import caller_key
-from keys.idempotency import Repeatable
+from keys.idempotency import REPLAYED, Repeatable
 from keys.permissions import IsSecretKey
 from submissions.files.arrived import Arrived
 from submissions.files.checks import NOT_ALLOWED, check_file, most_files
@@ -229,9 +229,12 @@ class UploadView(Repeatable):
                 if not kept:
                     kept.append(_keep(plain, form, file))
 
-            answer = self.once(lambda: _created(kept[0]), before=keep)
-        if "Idempotent-Replayed" in answer.headers:
-            give_up(kept)
+            answer = None
+            try:
+                answer = self.once(lambda: _created(kept[0]), before=keep)
+            finally:
+                if answer is None or REPLAYED in answer.headers:  # another request with this key was quicker
+                    give_up(kept)
         return answer
 
     def sent_sha256(self) -> str:

@@ -16,8 +16,8 @@ MAX_STREAM_BYTES = 1024 * 1024
 class ClamdServer:
     """Stopped and started again it comes back in the same places."""
 
-    def __init__(self, socket: Path | None = None) -> None:
-        """`socket`: where it listens, besides its port."""
+    def __init__(self, socket: Path | None = None, *, most_bytes: int = MAX_STREAM_BYTES) -> None:
+        """`socket`: where it listens, besides its port. `most_bytes`: of a file that it scans."""
         self.port = free_port()
         self._directory = tempfile.TemporaryDirectory(prefix="fieldpost-clamd-", ignore_cleanup_errors=True)
         self.directory = Path(self._directory.name)
@@ -29,7 +29,7 @@ class ClamdServer:
         self._config = self.directory / "clamd.conf"
         self._config.write_text(
             f"DatabaseDirectory {signatures}\nLocalSocket {self.socket}\nTCPSocket {self.port}\n"
-            f"TCPAddr 127.0.0.1\nForeground yes\nStreamMaxLength {MAX_STREAM_BYTES}\nMaxThreads 4\n"
+            f"TCPAddr 127.0.0.1\nForeground yes\nStreamMaxLength {most_bytes}\nMaxThreads 4\n"
         )
 
     @property

@@ -152,7 +152,7 @@ def _queue(kind: Kind, submission: Submission, address: str) -> None:
     with translation.override(form.language):
         if kind is Kind.REPLY:
             mail, kept = (
-                render_reply(form, fill(form, submission, confirmed=confirmed_address(submission)), address),
+                render_reply(form, fill(form, submission, confirmed=confirmed_address(submission, address)), address),
                 REPLY_WAITS,
             )
         else:
@@ -177,10 +177,14 @@ def delivery_keys(submissions: Sequence[Submission]) -> list[str]:
     return [delivery_key(event, row) for row in submissions for event in EVENT_OF.values()]
 
 
-def confirmed_address(submission: Submission) -> str:
-    """Return the address that the submitter of a submission has confirmed; "" for none."""
-    consent = Consent.objects.filter(submission=submission.pk, confirmed_at__isnull=False).first()
-    return consent.email if consent else ""
+def confirmed_address(submission: Submission, address: str) -> str:
+    """
+    Return the address of a submission's mail if its submitter has confirmed it; "" otherwise.
+
+    They may have confirmed another one, if the form's Email fields have changed since the question.
+    """
+    own = Consent.objects.filter(submission=submission.pk, email=address, confirmed_at__isnull=False)
+    return address if own.exists() else ""
 
 
 def fill(form: Form, submission: Submission, *, confirmed: str, reply: Reply | None = None) -> Filled:

@@ -215,6 +215,14 @@ def test_large_body__over_the_burst_limit__is_refused_before_it_is_read(
     assert spooled_files(service) == 0
 
 
+def test_large_body__to_uploads_with_a_publishable_key__is_refused_before_it_is_read(service: Application) -> None:
+    head = head_of("x", 200 * MIB, f"X-Access-Key: {make_tenant().publishable}\r\n").partition(b" ")[2]
+
+    with connected(service.port) as connection:
+        connection.sendall(b"POST " + head.replace(b"/f/x", b"/api/uploads") + b"-" * 100_000)
+        assert rest_of(connection).startswith(b"HTTP/1.1 403")
+
+
 @pytest.mark.parametrize("path", ["/api/submit", "/api/forms"])
 def test_large_body__of_a_path_without_files__is_413(path: str, api: Client) -> None:
     answer = api.post(path, make_tenant().key, data=b"x" * MIB, headers={"Content-Type": "application/json"})

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,21 @@ def test_upload__repeated_with_its_idempotency_key__is_one_file(api: Client) -> 
     assert first.json() == again.json()
     assert again.headers["Idempotent-Replayed"] == "true"
     assert [row.public_id for row in files_of_form(form_id) if not row.removed_at] == [first.json()["data"]["id"]]
+
+
+def test_uploads__of_several_files_at_the_same_time_with_one_idempotency_key__leave_one(service: Application) -> None:
+    tenant = make_tenant()
+    form_id = form_with_files(tenant)
+
+    def send(number: int) -> int:
+        with Client(service.port) as api:
+            return upload_with_key(api, tenant.key, form_id, pdf(MIB + number), idempotency_key="a").status
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = sorted(pool.map(send, range(4)))
+
+    assert answers == [201, 409, 409, 409]
+    assert len([row for row in files_of_form(form_id) if not row.removed_at]) == 1
 
 
 def test_uploads__of_one_visitor__have_room_for_the_files_of_a_form(shared_service: Callable[..., Application]) -> None:

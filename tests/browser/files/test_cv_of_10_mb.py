@@ -59,7 +59,7 @@ def scanner() -> Iterator[None]:
         yield
         return
     assert isinstance(address, str)
-    with ClamdServer(Path(address)):
+    with ClamdServer(Path(address), most_bytes=2 * SIZE):
         yield
 
 

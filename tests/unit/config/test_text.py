@@ -18,6 +18,7 @@ from config.text import holds_web_address, name_for_strangers, refuse_web_addres
         ),
         *("ftp://x", "www.evil", "WWW.evil", "b\u00fccher.example", "evil\u3002com", "evil\uff0ecom", "пример.рф"),
         *("ada@example.com", "see evil.xyz now", "(evil.com)"),
+        *("evil.\u092d\u093e\u0930\u0924", "cafe\u0301.com", "evil\u00ad.com", "evil.c\u200dom", "w\u00adww.evil"),
     ],
 )
 def test_name__with_a_web_address__is_refused(name: str) -> None:

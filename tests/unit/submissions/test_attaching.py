@@ -1,6 +1,8 @@
 """Files become those of a submission in its transaction, or nothing is stored."""
 
+import itertools
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from submissions.receiving.insert import Stored, store
 from submissions.receiving.key_and_form import submit_form_of
 from submissions.receiving.parse_body import NOTHING
 from tests.unit.webhooks.rows import make_form
+from tests.unit.webhooks.side_by_side import THREADS, run_side_by_side, shared_database
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +72,28 @@ def test_file__that_changed_since_it_was_looked_up__stores_nothing(
     assert (fine.submission_id, fine.place, fine.expires_at is None) == (None, 0, False)
     form.organization.refresh_from_db()
     assert form.organization.held_posts == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files__of_several_submissions_at_once__become_those_of_one(tmp_path: Path) -> None:
+    with shared_database(tmp_path):
+        form = make_form()
+        for _ in range(5):
+            files = [waiting(form) for _ in range(10)]
+            turns = itertools.count()
+
+            def send(files: list[StoredFile] = files, turns: "itertools.count[int]" = turns) -> str:
+                try:
+                    # Half of them name the files from the last to the first: in that order they would wait for each
+                    # other, until the database ends one of the transactions.
+                    stored(form, *(files if next(turns) % 2 else reversed(files)))
+                except ValidationFailed as refused:
+                    return refused.details[0].code
+                return "stored"
+
+            assert sorted(run_side_by_side(send)) == ["invalid_upload"] * (THREADS - 1) + ["stored"]
+            assert len({row.submission_id for row in StoredFile.objects.filter(pk__in=[one.pk for one in files])}) == 1
+        assert Submission.objects.count() == 5
 
 
 def test_files__of_a_replay_or_a_conflict__are_not_attached() -> None:

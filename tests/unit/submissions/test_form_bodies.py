@@ -114,3 +114,19 @@ def test_empty_inputs__millions_of_names_inside_a_file__are_not_all_kept() -> No
 
     names = list(watched.names)
     assert (len(names), max(map(len, names)) < 10, "café" in names) == (1_000, True, True)
+
+
+@pytest.mark.parametrize(("cut", "is_whole"), [(2, True), (3, True), (4, False), (70, False), (500, False)])
+@pytest.mark.parametrize("size", [1_000, 300_000])
+def test_body__that_ends_within_its_file__is_refused_with_its_texts(size: int, cut: int, is_whole: bool) -> None:
+    parts: list[Part] = [("name", None, b"Ada"), ("cv", "a.pdf", pdf(size))]
+    body = body_of(parts)[:-cut]
+
+    if is_whole:
+        found = read(body)
+        assert [file.size for file in found.files] == [size]
+        close(found)
+    else:
+        with pytest.raises(ApiError) as refused:
+            read(body)
+        assert refused.value.code == "validation_error"

@@ -212,13 +212,24 @@ def test_body__that_is_not_whole_in_the_end__frees_its_file(outcome: str, monkey
     ],
 )
 def test_body__of_a_path_and_a_length__goes_to_a_file_or_not(method: str, path: str, length: int, is_it: bool) -> None:
-    scope: Any = {"method": method, "path": path, "headers": [(b"content-length", str(length).encode())]}
+    head = [(b"content-type", b"Multipart/Form-Data; boundary=x"), (b"content-length", str(length).encode())]
+    scope: Any = {"method": method, "path": path, "headers": head}
 
     assert is_large(scope) is is_it
     assert is_it <= takes_files(scope)
     assert most_in_file() == 256 * KIB * KIB + 256 * KIB
 
 
+@pytest.mark.parametrize("media_type", [b"application/json", b"application/x-www-form-urlencoded", b"text/plain", b""])
+def test_body__that_can_hold_no_files__is_written_to_none(media_type: bytes) -> None:
+    head = [(b"content-type", media_type), (b"content-length", b"300000")]
+
+    assert not takes_files({"method": "POST", "path": "/f/frm_a", "headers": head})
+    assert not takes_files({"method": "POST", "path": "/f/frm_a", "headers": head[1:]})
+
+
 @pytest.mark.parametrize("length", [b"", b"-1", b"1e9", b"9" * 5_000])
 def test_length__that_makes_no_sense__is_not_large(length: bytes) -> None:
-    assert not is_large({"method": "POST", "path": "/f/frm_a", "headers": [(b"content-length", length)]})
+    head = [(b"content-type", b"multipart/form-data; boundary=x"), (b"content-length", length)]
+
+    assert not is_large({"method": "POST", "path": "/f/frm_a", "headers": head})

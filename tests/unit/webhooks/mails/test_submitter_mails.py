@@ -12,10 +12,10 @@ from config.times import now
 from forms_app.models import Form, OptOut
 from submissions.confirmations import want_mails
 from submissions.lifecycle.spam_marks import delete_submissions
-from submissions.models import Submission, SubmitterMail
+from submissions.models import Consent, Submission, SubmitterMail
 from tests.unit.webhooks.rows import make_form, make_submission
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
-from webhooks.mails.submitters import PER_FORM, decide_some, undecided_mails
+from webhooks.mails.submitters import PER_FORM, confirmed_address, decide_some, undecided_mails
 from webhooks.models import Delivery, Message
 from webhooks.outbox.loop import Deliverer
 from webhooks.retention import purge_submitter_mails
@@ -134,6 +134,17 @@ def test_opt_out__after_the_mail_was_queued__cancels_it() -> None:
     Deliverer().run(until_idle=True)
 
     assert Delivery.objects.get().status == "canceled"
+
+
+@pytest.mark.django_db
+def test_confirmed_address__is_good_for_no_other_one_of_the_submission() -> None:
+    row = ask(answering())
+    Consent.objects.create(submission=row, email="ada@example.net")
+    assert confirmed_address(row, "ada@example.net") == ""
+    Consent.objects.update(confirmed_at=now())
+
+    assert confirmed_address(row, "ada@example.net") == "ada@example.net"
+    assert confirmed_address(row, "eve@example.net") == ""  # now the form's first Email field has this one
 
 
 @pytest.mark.django_db
