@@ -43,7 +43,7 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.filter(dispatched_at=None)
 
     def dispatchable(self) -> "SubmissionQuerySet":
-        """Undispatched, and not waiting for the scan of its files (docs/adr/0095), which costs nothing without files."""
+        """Undispatched, and not waiting for the scan of its files (docs/adr/0095), which is free without files."""
         rows = self.undispatched()
         if not settings.CLAMD_URL:
             return rows

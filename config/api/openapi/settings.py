@@ -28,7 +28,7 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
             "EventType": "webhooks.events.public_events",
             "FieldType": "forms_app.field_kinds.KINDS",
             "FormStatus": "forms_app.models.Form.Status",
-            "HeldReason": ["quota"],
+            "HeldReason": ["quota", "confirmation"],
             "Permission": "keys.models.Permission",
             "WebhookStatus": "webhooks.models.Webhook.Status",
         },

@@ -52,9 +52,10 @@ const tidy = (form) => {
     const { input, file } = entry;
     if (input && ![...input.files].some((one) => isSame(one, file))) giveUp(state, place, entry);
   }
+  const inputs = state.page.controls(form).filter(({ type }) => type === "file");
   keepCopies(
     state.formId,
-    [...state.rows.values()].map(({ field, file }) => [field, file]),
+    inputs.flatMap((input) => [...input.files].map((file) => [input.name || input.id, file])),
   );
 };
 

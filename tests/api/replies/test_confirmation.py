@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 import json
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -169,6 +170,27 @@ def test_spam__on_a_form_with_confirmation__is_not_held_and_not_asked(api: Clien
     made = send(api, tenant, newsletter(tenant), email=address_of(tenant), _gotcha="x")
     assert (row_of(made).held, row_of(made).spam) == ("", True)
     assert not Consent.objects.filter(submission=row_of(made)).exists()
+
+
+def test_spam__marked_as_not_spam__is_delivered_and_not_held(api: Client, receiver: Receiver) -> None:
+    tenant = make_tenant()
+    form_id = newsletter(tenant)
+    register(api, tenant, receiver.url(), form_id)
+    made = send(api, tenant, form_id, email=address_of(tenant), _gotcha="x")
+
+    assert api.patch(f"/api/submissions/{made}", tenant.key, json={"spam": False}).status == 200
+
+    receiver.wait_for(1)
+    assert listed(api, tenant, f"formId={form_id}") == [made]
+
+
+def test_visitor__is_asked_to_read_the_mail__also_after_spam(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = newsletter(tenant)
+    for values in ({}, {"_gotcha": "x"}):
+        answer = send_plainly(api, form_id, email=address_of(tenant), **values)
+        page = api.get(urlsplit(answer.headers["Location"]).path)
+        assert (answer.status, "open the mail that we have sent you" in page.text) == (303, True)
 
 
 def test_marked_as_spam__while_it_waits__cannot_be_confirmed(api: Client, smtp: MailReceiver) -> None:

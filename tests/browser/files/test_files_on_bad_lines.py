@@ -78,7 +78,7 @@ def taken(applicant: Visitor) -> list[tuple[str, int]]:
 
 def reach(page: Page, share: float) -> None:
     """Wait until the bar of a file has come so far."""
-    page.wait_for_function("share => document.querySelector('progress')?.value > share", arg=share)
+    page.wait_for_function("share => document.querySelector('progress:not([hidden])')?.value > share", arg=share)
 
 
 def test_large_file_whose_line_is_cut_in_the_middle__arrives(applicant: Visitor, line: Line, folder: Path) -> None:
@@ -125,6 +125,7 @@ def test_reload_in_the_middle__only_the_file_that_was_cut_is_sent_again(
     reach(page, 0.1)
     page.reload()
     expect(page.locator("[data-fieldpost-file] [role=status]")).to_have_text(["letter.pdf: sent"])
+    assert page.locator("[name=cv]").evaluate("input => input.files.length") == 2
     line.bytes_per_second = None
     send(applicant)
     expect(applicant.thanks).to_be_visible()
