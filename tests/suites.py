@@ -20,6 +20,7 @@ from tests.services.swift_server import SwiftServer
 SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has failed
 STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started
 SCAN_SECONDS = 12  # for which submissions wait for clamd, instead of 15 minutes
+CV = "tests/browser/files/test_cv_of_10_mb.py"
 NOTHING_COLLECTED = 5  # pytest's exit status
 
 
@@ -75,8 +76,8 @@ SUITES = (
     Suite(
         "files-s3",
         "file suite on S3, with a virus scanner, PostgreSQL, Redis and Celery",
-        ("tests/files", "tests/api/files/test_posted_files.py", "tests/api/files/test_ids_of_files.py"),
-        programs=("swift", "clamd"),
+        ("tests/files", "tests/api/files/test_posted_files.py", "tests/api/files/test_ids_of_files.py", CV),
+        programs=("swift", "clamd", "chromium"),
         has_outer_services=True,
     ),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
@@ -85,7 +86,18 @@ SUITES = (
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults/both", "tests/faults/postgresql")),
 )
 # Only by name. What the fuzzer finds comes from the schema and the views; PostgreSQL refuses more values than SQLite.
-BY_NAME = (Suite("fuzz-sqlite", "fuzz suite on SQLite", ("tests/fuzz",), SQLITE),)
+BY_NAME = (
+    Suite("fuzz-sqlite", "fuzz suite on SQLite", ("tests/fuzz",), SQLITE),
+    Suite("cv-postgresql", "a CV of 10 MB on PostgreSQL and local storage", (CV,), programs=("chromium",)),
+    Suite(
+        "cv-sqlite-s3",
+        "a CV of 10 MB on SQLite and S3",
+        (CV,),
+        SQLITE,
+        programs=("swift", "clamd", "chromium"),
+        has_outer_services=True,
+    ),
+)
 # `make test-quick`: an answer while one works, over SQLite.
 QUICK = (
     Suite(

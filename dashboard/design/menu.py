@@ -39,7 +39,7 @@ def _daily_pages() -> list[MenuPage]:
     creates = pgettext("words to search for", "create add")
     return [
         MenuPage("overview", gettext("Overview"), "house", MAIN, words=pgettext("words to search for", "home chart")),
-        MenuPage("forms", gettext("Forms"), "list-checks", MAIN, ("form*",)),
+        MenuPage("forms", gettext("Forms"), "list-checks", MAIN, ("form*", "opt-outs")),
         MenuPage("form-new", gettext("New form"), "plus", words=creates),
         MenuPage("submissions", gettext("Submissions"), "inbox", MAIN, ("submission*", "exports"), submissions),
         MenuPage(

@@ -17,6 +17,8 @@ SECTIONS = {
     "form-settings": "settings-of-a-form",
     "form-page": "the-page-of-a-form",
     "form-spam": "spam-rules",
+    "form-replies": "replies",
+    "opt-outs": "replies",
     "form-notifications": "notifications",
     "submissions": "submissions",
     "submission": "a-submission",

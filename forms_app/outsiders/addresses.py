@@ -4,9 +4,12 @@ import re
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.encoding import punycode
 
-MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
-_UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()"\\]')
+MAX_ADDRESS = 254  # characters as they are sent, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
+# Of what is valid: separators; brackets of a host's number, which is a second address of the same mailbox; and encoded
+# words (RFC 2047), which the mail library decodes: `=?utf-8?q?=61da?=@example.com` would be mailed to ada@example.com.
+_UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()\[\]"\\]|=\?')
 # Mailboxes of programs: an answer to them starts a loop, or reaches nobody (RFC 3834, section 2; RFC 2142).
 _PROGRAMS = frozenset(
     {
@@ -26,13 +29,27 @@ def is_single_address(address: str) -> bool:
         validate_email(address)
     except ValidationError:
         return False
-    return True
+    name, _, host = address.rpartition("@")
+    # The validator ignores case, and so takes some letters beyond ASCII, such as the long s.
+    return name.isascii() and len(f"{name}@{_host_as_sent(host)}") <= MAX_ADDRESS
 
 
 def mailbox_of(address: str) -> str:
-    """Return a single address as caps and lists compare it: in lower case, without `+` and the text after it."""
+    """
+    Return a single address as caps and lists compare it: in lower case, without `+` and the text after it.
+
+    Its host is as mails are sent to it: full-width letters and soft hyphens would make hundreds of names of one host.
+    """
     name, _, host = address.lower().rpartition("@")
-    return f"{name.partition('+')[0] or name}@{host}"
+    return f"{name.partition('+')[0] or name}@{_host_as_sent(host)}"
+
+
+def _host_as_sent(host: str) -> str:
+    """Return the ASCII name of a host (RFC 3490), as the mail library sends it; one without such a name unchanged."""
+    try:
+        return punycode(host).lower()
+    except UnicodeError:
+        return host
 
 
 def is_of_a_program(address: str) -> bool:

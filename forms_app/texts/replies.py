@@ -107,7 +107,10 @@ def _refuse_texts(reply: Reply, declared: Collection[str], *, at_fields: bool) -
             # A form without fields takes any values, but none of them can be trusted in a mail.
             refuse_undeclared_names(names, declared or {""})
         except TemplateRefused as refusal:
-            raise invalid("fields" if at_fields else name, refusal.code, str(refusal), has_subject=True) from None
+            if at_fields:
+                text = gettext("%(problem)s The form's reply uses it. Change the reply first.")
+                raise invalid("fields", refusal.code, text % {"problem": refusal}, has_subject=True) from None
+            raise invalid(name, refusal.code, str(refusal), has_subject=True) from None
         count += len(names)
     if count > MAX_PLACEHOLDERS:
         message = gettext("At most %(most)s placeholders.") % {"most": MAX_PLACEHOLDERS}

@@ -58,6 +58,7 @@ from submissions.files.checks import NOT_ALLOWED, check_file, most_files
 from submissions.files.keeping import Checked, give_up, keep_files
 from submissions.hosted.bodies import MULTIPART, FormBody, read_form_body
 from submissions.hosted.find import find_form
+from submissions.hosted.words import put_for_visitors
 from submissions.models import StoredFile
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.gates import NOT_AVAILABLE, NOT_OPEN
@@ -144,7 +145,9 @@ class HostedUpload(View):
             row = _take_of_page(request, found, form)
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
             failure = as_api_error(error)
-            return logged_once(error_response(_counted(request, failure, form)), failure)
+            answered = _counted(request, failure, form)
+            put_for_visitors(answered, form.fields if form else [])
+            return logged_once(error_response(answered), failure)
         body = {"success": True, "data": upload_record(row), "message": KEPT}
         response = JsonResponse(body, status=201)
         response.headers["Cache-Control"] = NO_STORE

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+import altcha
+
 from tests.services.client import Answer, Client
 from tests.support.replies import TIME, Like, an_id
 
@@ -27,6 +29,14 @@ def post(api: Client, form_id: str, values: Any, *, query: str = "", **headers: 
 def ask(api: Client, form_id: str, values: Any, **headers: str) -> Answer:
     """Post, and accept JSON only."""
     return post(api, form_id, values, Accept="application/json", **headers)
+
+
+def solve(api: Client, form_id: str = "") -> str:
+    """Return a fresh challenge's solution, by ALTCHA's own solver, as pages send it. `form_id`: for this form only."""
+    challenge = altcha.Challenge.from_dict(api.get(f"/f/challenge?formId={form_id}").json())
+    solution = altcha.solve_challenge(challenge)
+    assert solution
+    return altcha.Payload(challenge, solution).to_base64()
 
 
 def multipart(

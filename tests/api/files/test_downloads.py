@@ -7,7 +7,6 @@ import pytest
 
 from config.ids import Prefix, encode_id
 from submissions.models import StoredFile
-from tests.api.files.test_uploads import form_with_files, upload
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.processes import free_port
@@ -15,6 +14,7 @@ from tests.services.waiting import eventually
 from tests.support.accounts import log_in
 from tests.support.browser import Browser, person_of
 from tests.support.posted_files import MIB, PDF, files_of_form, pdf, post_files
+from tests.support.posted_files.uploads import form_with_files, upload
 from tests.support.tenants import Tenant, make_tenant
 
 

@@ -18,8 +18,8 @@ from tests.support.answers.sending import (
     row_of,
     send,
     send_plainly,
-    solved,
 )
+from tests.support.hosted_posts import solve
 from tests.support.mail_links import text_part
 from tests.support.submitting import submit, submit_and_get_id
 from tests.support.tenants import make_tenant
@@ -108,7 +108,7 @@ def test_list_of_addresses__as_the_submitters__is_refused(api: Client) -> None:
     form_id = answering_form(tenant)
     for value in ("a@example.net, b@example.net", "a@example.net;b@example.net", "a@example.net\nBcc: b@example.net"):
         answer = submit(
-            api, tenant.publishable, form_id, {"email": value, "topic": "Sales", "_altcha": solved(api, form_id)}
+            api, tenant.publishable, form_id, {"email": value, "topic": "Sales", "_altcha": solve(api, form_id)}
         )
         assert (answer.status, answer.json()["details"][0]["code"]) == (400, "invalid_email")
 

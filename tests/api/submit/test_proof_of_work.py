@@ -8,20 +8,12 @@ import altcha
 import pytest
 
 from tests.services.client import Answer, Client
-from tests.support.hosted_posts import WANTS_JSON, ask
+from tests.support.hosted_posts import WANTS_JSON, ask, solve
 from tests.support.submitting import records, submit
 from tests.support.tenants import make_tenant
 
 PROTECTED = {"proof_of_work": True}
 PAGE = {"Origin": "https://shop.example"}
-
-
-def solve(api: Client, purpose: str = "") -> str:
-    """Return a fresh challenge's solution, by ALTCHA's own solver, as pages send it."""
-    challenge = altcha.Challenge.from_dict(api.get(f"/f/challenge?formId={purpose}").json())
-    solution = altcha.solve_challenge(challenge)
-    assert solution
-    return altcha.Payload(challenge, solution).to_base64()
 
 
 def codes(answer: Answer) -> tuple[int, list[str]]:

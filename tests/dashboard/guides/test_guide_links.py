@@ -14,6 +14,7 @@ from tests.support.tenants import make_tenant
 pytestmark = pytest.mark.on_sqlite
 FRAGMENTS = {
     *("submissions-live", "submission-story", "exports-progress", "form-preview", "form-page-preview", "audit-export"),
+    "file-preview",
 }
 
 

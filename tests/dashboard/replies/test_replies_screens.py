@@ -80,6 +80,17 @@ def test_spam_page__turning_the_check_off__is_refused_while_a_reply_needs_it(api
     assert stored(form_id).spam_protection == PROOF
 
 
+def test_field_of_the_reply__removed_in_the_api__is_refused_with_advice(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = answering_form(tenant)
+    others = [field for field in FIELDS if field["name"] != "topic"]
+
+    refused = api.patch(f"/api/forms/{form_id}", tenant.key, json={"fields": others})
+
+    expected = "The form has no field “topic”. The form's reply uses it. Change the reply first."
+    assert (refused.status, refused.json()["message"]) == (400, expected)
+
+
 def test_preview__shows_typed_texts_and_saves_nothing(api: Client) -> None:
     tenant = make_tenant()
     form_id = answering_form(tenant, reply=None)

@@ -4,14 +4,12 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-import altcha
-
 from config.ids import Prefix, decode_id
 from submissions.models import Submission, SubmitterMail
 from tests.services.client import Answer, Client
 from tests.services.receivers import Mail
 from tests.services.waiting import eventually
-from tests.support.hosted_posts import post
+from tests.support.hosted_posts import post, solve
 from tests.support.mail_links import text_part
 from tests.support.submitting import submit
 from tests.support.tenants import Tenant
@@ -35,24 +33,16 @@ def answering_form(tenant: Tenant, **values: Any) -> str:
     return tenant.form(**{**defaults, **values})
 
 
-def solved(api: Client, form_id: str = "") -> str:
-    """Return a fresh challenge's solution, as pages send it."""
-    challenge = altcha.Challenge.from_dict(api.get(f"/f/challenge?formId={form_id}").json())
-    solution = altcha.solve_challenge(challenge)
-    assert solution
-    return altcha.Payload(challenge, solution).to_base64()
-
-
 def send(api: Client, tenant: Tenant, form_id: str, key: str = "", **values: str) -> str:
     """Submit as a page does, with its proof of work; return the submission's id."""
-    answer = submit(api, key or tenant.publishable, form_id, {**values, "_altcha": solved(api, form_id)})
+    answer = submit(api, key or tenant.publishable, form_id, {**values, "_altcha": solve(api, form_id)})
     assert answer.status == 201, answer.text
     return str(answer.json()["data"]["id"])
 
 
 def send_plainly(api: Client, form_id: str, **values: str) -> Answer:
     """Post to the form's page, with a proof of work."""
-    return post(api, form_id, {**values, "_altcha": solved(api, form_id)})
+    return post(api, form_id, {**values, "_altcha": solve(api, form_id)})
 
 
 def decision(submission_id: str, kind: str = "reply") -> str:

@@ -1,6 +1,7 @@
 """The texts of replies: which values fill them, how they are cut, and that no link gets in."""
 
 import pytest
+from django.core.mail.message import sanitize_address
 
 from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_of
 from forms_app.texts.placeholders import TemplateRefused, fill_text, placeholders_in
@@ -83,6 +84,12 @@ def test_subject__stays_on_one_line() -> None:
         ("Ada <ada@example.com>", False),
         ('"a,b"@example.com', False),
         ("a" * 250 + "@example.com", False),
+        ("a" * 64 + "@" + ".".join(["\u00fc" * 45] * 4) + ".com", False),  # 254 characters, but not as sent
+        ("ada@b\u00fccher.example", True),
+        ("ada@[192.0.2.1]", False),
+        ("\u017fue@example.com", False),
+        ("=?utf-8?q?=61da?=@example.com", False),
+        ("=?utf-8?q?a=2cb=40example.com=3e=20?=@example.com", False),
         ("", False),
     ],
 )
@@ -97,10 +104,29 @@ def test_address__is_exactly_one_or_none(address: str, is_one: bool) -> None:
         ("ada+news@example.com", "ada@example.com"),
         ("ada+a+b@example.com", "ada@example.com"),
         ("+ada@example.com", "+ada@example.com"),
+        ("ada@\uff45xample.com", "ada@example.com"),
+        ("ada@exam\u00adple.com", "ada@example.com"),
+        ("ada@B\u00dcCHER.example", "ada@xn--bcher-kva.example"),
+        ("ada@xn--BCHER-kva.example", "ada@xn--bcher-kva.example"),
     ],
 )
 def test_mailbox__is_the_address_without_its_tag(address: str, mailbox: str) -> None:
     assert mailbox_of(address) == mailbox
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ada@example.com",
+        "ada@\uff45xample.com",
+        "ada@exam\u00adple.com",
+        "ada@stra\u00dfe.example",
+        "=?utf-8?q?=61da?=@example.com",
+        "=?utf-8?b?YWRh?=@example.com",
+    ],
+)
+def test_single_address__as_the_mail_library_sends_it__is_its_mailbox(address: str) -> None:
+    assert not is_single_address(address) or sanitize_address(address, "utf-8") == mailbox_of(address)
 
 
 @pytest.mark.parametrize(

@@ -102,3 +102,15 @@ def test_large_body__that_is_none_with_files__is_refused(environ: dict[str, Any]
         read(body_of([("cv", "a.pdf", pdf(300_000))]), **environ)
 
     assert refused.value.code == code
+
+
+def test_empty_inputs__millions_of_names_inside_a_file__are_not_all_kept() -> None:
+    content = b"".join(b'name="%d"; filename=""\n' % number for number in range(20_000)) + b'name="%s"; ' % (
+        b"x" * 9000
+    )
+    watched = EmptyInputs(BytesIO(HEAD + content + b'filename=""'))
+    while watched.read(64 * 1024):
+        pass
+
+    names = list(watched.names)
+    assert (len(names), max(map(len, names)) < 10, "café" in names) == (1_000, True, True)

@@ -169,10 +169,13 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
         "purge_usage",
         "finish_all_deleting",
         "purge_unverified",
+        "purge_unconfirmed",
+        "purge_files",
         "purge_log",
         "purge_pending",
         "release_strays",
         "ask_waiting_recipients",
+        "purge_submitter_mails",
         "purge_sessions",
     ]
     assert [job.__name__ for job in clean_up.jobs] == names
