@@ -12,7 +12,7 @@ from PIL import Image
 from config.ids import Prefix, decode_id
 from config.times import format_time
 from forms_app.actions import change_recipients, publish_form
-from forms_app.models import Form
+from forms_app.models import Form, OptOut
 from keys.branding.changes import set_logo
 from keys.models import AuditEvent, Organization
 from keys.trail.actions import BY_NAME
@@ -53,6 +53,11 @@ def confirmed_html(tenant: Tenant) -> dict[str, Any]:
     return {"do": "add", "html": html, "shown": shown, "seen": format_time(form.updated_at)}
 
 
+def an_ended_mail(tenant: Tenant) -> int:
+    """Return the number of an address that wants no more mails."""
+    return OptOut.objects.create(organization=tenant.organization, email="ada@example.com").pk
+
+
 Values = Callable[[Tenant], dict[str, Any]]
 # Instead of the data of the table of addresses, where those change nothing.
 DONE: dict[str, Values] = {
@@ -62,6 +67,8 @@ DONE: dict[str, Values] = {
     "form-html": confirmed_html,
     "organization-end": lambda tenant: {"typed": tenant.organization.name},
     "form-recipient-ask": lambda tenant: {"recipient": "new@example.com"},
+    "form-replies": lambda _tenant: {"subject": "Thanks", "text": "We answer soon."},
+    "opt-outs": lambda tenant: {"address": str(an_ended_mail(tenant))},
     "form-spam": lambda tenant: {"minimum_seconds": "5"},
     "key-new": lambda tenant: {"name": "New", "kind": "secret", "expires": "never"},
     "submissions-act": lambda tenant: {"do": "delete-now", "id": a_submission(tenant)["submission_id"]},
@@ -75,6 +82,7 @@ UNRECORDED = {
     "form-preview": "it changes nothing",
     "form-build": "it saves by the same function as the API, whose PATCH is tried below",
     "form-test-mail": "the log of deliveries has it",
+    "form-test-reply": "it is mailed to the person who asks for it",
     "webhook-new": "it makes them by the same function as the API, whose POST is tried below",
     "webhook-test": "the log of deliveries has it",
     "destination-new-kind": "it makes them by the same function as the API, whose POST is tried below",

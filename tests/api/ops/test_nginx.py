@@ -2,8 +2,11 @@
 
 import os
 import shutil
+import ssl
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import urllib3
 
 from tests.services.application import Application
 from tests.services.processes import ROOT, Process, free_port, listens
+from tests.support.posted_files import FILE_HEADERS, MIB, body_of, file_field, pdf
 from tests.support.replies import REQUEST_ID, failure
 from tests.support.rows import put
 from tests.support.tenants import make_tenant
@@ -79,17 +83,34 @@ def nginx(service: Application, tmp_path_factory: pytest.TempPathFactory) -> Ite
         process.stop()
 
 
-@pytest.mark.parametrize("path", ["/api/submit", "/api/forms", "/f/frm_01m7xm8edre0vb01kdr290cqbz"])
+@pytest.mark.parametrize("path", ["/api/submission", "/api/forms"])
 def test_body__of_two_megabytes__is_refused_in_our_words(nginx: Nginx, path: str) -> None:
     answer = nginx[0].request("POST", path, body=TOO_LARGE, headers=JSON)
     assert (answer.status, answer.headers["Cache-Control"]) == (413, "no-store")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    if path.startswith("/f/"):
-        assert (answer.headers["Content-Type"], b"too large to be sent" in answer.data) == ("text/html", True)
-    else:
-        assert answer.headers["Content-Type"] == "application/json"
-        assert answer.json() == failure("payload_too_large", "The body is larger than 256 KiB. Send less.")
-        assert answer.headers["X-Request-Id"] == REQUEST_ID
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.json() == failure("payload_too_large", "The body is larger than 256 KiB. Send less.")
+    assert answer.headers["X-Request-Id"] == REQUEST_ID
+
+
+def test_body__larger_than_any_with_files__is_refused_before_it_is_sent(nginx: Nginx) -> None:
+    trusted = ssl.create_default_context(cafile=nginx[0].ca_certs)
+    with closing(HTTPSConnection("localhost", nginx[0].port, context=trusted, timeout=30)) as connection:
+        connection.putrequest("POST", "/f/frm_01m7xm8edre0vb01kdr290cqbz")
+        connection.putheader("Content-Length", str(300 * 1024 * 1024))
+        connection.endheaders()
+        answer = connection.getresponse()
+        text = answer.read()
+    assert (answer.status, answer.headers["Cache-Control"]) == (413, "no-store")
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert (answer.headers["Content-Type"], b"too large to be sent" in text) == ("text/html", True)
+
+
+def test_file__of_two_megabytes__is_passed_on(nginx: Nginx) -> None:
+    form_id = make_tenant().form(fields=[file_field()])
+    headers = {**FILE_HEADERS, "Accept": "application/json"}
+    answer = nginx[0].request("POST", f"/f/{form_id}", body=body_of([("cv", "cv.pdf", pdf(2 * MIB))]), headers=headers)
+    assert answer.status == 201, answer.data
 
 
 def test_body__of_300_kilobytes__is_refused_by_the_service_itself(nginx: Nginx) -> None:

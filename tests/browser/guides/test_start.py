@@ -4,10 +4,11 @@ import json
 import subprocess
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.browser.guides.snippets import VALUES, blocks, filled_in, with_form
 from tests.support.chromium.visitor import Visitor
+from tests.support.tenants import text_field
 
 BLOCKS = [code for _, _, code in blocks("start")]
 
@@ -41,10 +42,26 @@ def test_plain_form__and_then_the_script_tag__send(plain_visitor: Visitor) -> No
 
 
 def test_pages_md__tag_listener_and_plain_form__work_together(plain_visitor: Visitor) -> None:
-    [tag, listener, form, answers] = [code for _, _, code in blocks("pages")]
+    [tag, listener, form, _, answers] = [code for _, _, code in blocks("pages")]
     visitor = plain_visitor
     visitor.open(filled_in(form, visitor), tag=f"{filled_in(tag, visitor)}<script>{listener}</script>")
     visitor.send(email="ada@example.com", message="Hello")
     expect(visitor.thanks).to_be_visible()
     assert visitor.stored() == [{"email": "ada@example.com", "message": "Hello", "language": "en"}]
     assert [json.loads(line)["success"] for line in answers.splitlines()] == [True, False]
+
+
+def test_pages_md__plain_form_with_files__sends_them(plain_visitor: Visitor) -> None:
+    visitor, [_, _, _, form, _] = plain_visitor, [code for _, _, code in blocks("pages")]
+    inputs = [
+        text_field("email", type="Email"),
+        text_field("cv", type="File"),
+        text_field("photos", type="File", maxFiles=2),
+    ]
+    visitor.form_id = visitor.tenant.form(fields=inputs)
+    visitor.open(filled_in(form, visitor), tag="")
+    cv: FilePayload = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7\n"}
+    visitor.page.get_by_label("CV").set_input_files(cv)
+    visitor.send(email="ada@example.com")
+    expect(visitor.page.get_by_role("heading", name="Thank you")).to_be_visible()
+    assert visitor.stored() == [{"email": "ada@example.com", "cv": "cv.pdf"}]
