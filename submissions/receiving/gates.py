@@ -263,8 +263,12 @@ GATES: tuple[Gate, ...] = (
 def require_room(candidate: Candidate) -> Candidate:
     """Refuse submissions to an organization whose stored bytes are used up (413)."""
     if candidate.owner.is_full:
-        raise QuotaExceeded(NOT_AVAILABLE if candidate.is_from_page else "")
+        raise _full(candidate)
     return candidate
+
+
+def _full(candidate: Candidate) -> QuotaExceeded:
+    return QuotaExceeded(NOT_AVAILABLE if candidate.is_from_page else "")
 
 
 def require_published(candidate: Candidate) -> Candidate:
@@ -288,12 +292,18 @@ def require_values(candidate: Candidate) -> Candidate:
 
 
 def require_files(candidate: Candidate) -> Candidate:
-    """Refuse files that do not fit the form's File fields (400). The names of the files become the fields' values."""
+    """
+    Refuse files that do not fit the form's File fields (400), or the organization's storage (413).
+
+    The names of the files become the fields' values.
+    """
     post, fields = candidate.post, candidate.own_form().fields
     takes_files = any(field["type"] == FieldType.FILE for field in fields)
     if candidate.owner.is_member or not (takes_files or post.arrived):
         return candidate  # a member's test has names for examples
     files = check_files(fields, post.intake, post.arrived, form_id=candidate.own_form().id)
+    if files.files and files.size > candidate.owner.room_for_files:
+        raise _full(candidate)
     intake = dataclasses.replace(post.intake, values=post.intake.values | files.names)
     return dataclasses.replace(candidate, post=dataclasses.replace(post, intake=intake), files=files)
 
