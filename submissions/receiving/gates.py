@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_noop
 
@@ -387,13 +388,22 @@ def accept(candidate: Candidate) -> Stored:
             files=files,
             unconfirmed=form.confirmation and not reasons and not candidate.owner.is_member,
         )
-    except TooManyHeld:
-        assert candidate.usage  # noqa: S101 - nothing waits before it was counted
-        raise candidate.usage.refusal() from None
+    except (TooManyHeld, IntegrityError) as error:
+        raise _not_stored(candidate, error) from None
     finally:
         if candidate.files and (stored is None or stored.replayed):
             candidate.files.give_up()
     return stored
+
+
+def _not_stored(candidate: Candidate, error: Exception) -> Exception:
+    """Return the error of a submission that could not be stored."""
+    if isinstance(error, TooManyHeld):
+        assert candidate.usage  # noqa: S101 - nothing waits before it was counted
+        return candidate.usage.refusal()
+    if Form.objects.filter(pk=candidate.own_form().id).exists():
+        return error
+    return NotFound()  # the form was erased meanwhile: files take a while to be stored
 
 
 def _earlier(post: Post, form: SubmitForm) -> Stored | None:
