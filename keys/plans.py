@@ -57,6 +57,11 @@ def is_full(stored_bytes: int | None, allowance: int) -> bool:
     return stored_bytes is not None and stored_bytes * 2 >= allowance * 3
 
 
+def room_for_files(stored_bytes: int | None, allowance: int) -> int:
+    """Return how many bytes of files are taken: files end at the allowance itself, other submissions beyond it."""
+    return allowance - (stored_bytes or 0)
+
+
 def show_bytes(number: int) -> str:
     """Return bytes as people read them, such as `100 MiB`."""
     if 0 < number < KIB:

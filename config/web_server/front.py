@@ -10,10 +10,12 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from django.http import HttpRequest
 from uuid_utils.compat import uuid4
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from config.api.errors import NO_STORE
+from config.client_address import client_network
 from config.web_server import wsgi_bridge
 from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooLargeForMemory, TooSlow
 from config.web_server.body import is_large
@@ -144,7 +146,9 @@ class Front:
         scope["extensions"][CONNECTION].pause()
         if not await self._ask(scope, is_large=True):
             return None
-        return await self._spool.read(scope, begin)
+        request = HttpRequest()
+        request.META = wsgi_bridge.environ_of(scope, b"")
+        return await self._spool.read(scope, begin, client_network(request))
 
     async def _ask(self, scope: Any, *, is_large: bool = False) -> bool:
         return await self._threads.call(self._may_wait, wsgi_bridge.environ_of(scope, b""), is_large)

@@ -11,6 +11,7 @@ import contextlib
 import select
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -25,11 +26,12 @@ TURNS = 4
 WRITERS = 2  # threads
 PIECE_BYTES = 64 * 1024  # of one write
 MAX_SPOOLED = 500  # bodies in files, in one process; each takes an open file
+MAX_OF_A_SENDER = 100  # of them, so that one slow client with many connections leaves room for others
 MAX_SPOOLED_BYTES = 4 * 1024 * 1024 * 1024  # of all of them
 
 
 class NoRoom(Exception):
-    """The disk is full, or too many bodies are in files: 503."""
+    """The disk is full, or too many bodies are in files, all together or of one sender: 503."""
 
 
 class TooLargeForFile(Exception):
@@ -39,7 +41,8 @@ class TooLargeForFile(Exception):
 class SpooledBody:
     """A body in a file: `file`, at its start when it is whole, and `size` in bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, sender: str = "") -> None:
+        self.sender = sender
         self.file: IO[bytes]
         self.size = 0
         self._lock = threading.Lock()  # a file that is closed during a write gives its number to another one
@@ -81,18 +84,19 @@ class Spool:
         self._writers = Threads(WRITERS, "spool")
         self._readiness = Readiness()
         self._arriving: dict[Body, None] = {}  # oldest first
-        self._open = self._bytes = 0
+        self._open: Counter[str] = Counter()  # by sender
+        self._bytes = 0
 
-    async def read(self, scope: Any, begin: bytes) -> SpooledBody:
+    async def read(self, scope: Any, begin: bytes, sender: str = "") -> SpooledBody:
         """
-        Return the body, of which `begin` has been read.
+        Return the body, of which `begin` has been read. `sender`: the `client_network` of the request.
 
         Raises TooSlow, Disconnected, NoRoom and TooLargeForFile.
         """
-        if self._open >= MAX_SPOOLED:
+        if self._open.total() >= MAX_SPOOLED or self._open[sender] >= MAX_OF_A_SENDER:
             raise NoRoom
-        spooled = SpooledBody()
-        self._open += 1
+        spooled = SpooledBody(sender)
+        self._open[sender] += 1
         is_open = False
         try:
             await self._writers.call(spooled.open)
@@ -114,7 +118,9 @@ class Spool:
         self._writers.call(spooled.close)
 
     def _forget(self, spooled: SpooledBody) -> None:
-        self._open -= 1
+        self._open[spooled.sender] -= 1
+        if not self._open[spooled.sender]:
+            del self._open[spooled.sender]
         self._bytes -= spooled.size
 
     async def _fill(self, scope: Any, spooled: SpooledBody, begin: bytes) -> None:

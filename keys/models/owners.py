@@ -188,6 +188,11 @@ class Organization(models.Model):
         return plans.is_full(self.stored_bytes, self.storage_allowance)
 
     @property
+    def room_for_files(self) -> int:
+        """Return how many bytes of files may still be stored; negative if there are too many."""
+        return plans.room_for_files(self.stored_bytes, self.storage_allowance)
+
+    @property
     def is_suspended(self) -> bool:
         """Return whether an operator has suspended it: its keys and forms take nothing."""
         return self.suspended_at is not None

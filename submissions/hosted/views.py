@@ -150,6 +150,7 @@ class HostedForm(Door, View):
             held_posts=organization.held_posts,
             is_suspended=organization.is_suspended,
             is_full=organization.is_full,
+            room_for_files=organization.room_for_files,
             form=submit_form_of(form),
             record=form,
         )

@@ -33,6 +33,11 @@ class FilesOfPost:
     _new: list[StoredFile] = dataclasses.field(default_factory=list)
 
     @property
+    def size(self) -> int:
+        """The bytes of all."""
+        return sum(file.arrived.size if isinstance(file, Checked) else file.size for file in self.files)
+
+    @property
     def has_new(self) -> bool:
         """Whether the body has files."""
         return any(isinstance(file, Checked) for file in self.files)

@@ -35,6 +35,7 @@ def send_test(form: Form, request: HttpRequest) -> Stored:
         hourly_limit=organization.hourly_limit,
         is_suspended=organization.is_suspended,
         is_full=organization.is_full,
+        room_for_files=organization.room_for_files,
         form=submit_form_of(form),
         is_member=True,
     )

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_noop
 
@@ -263,8 +264,12 @@ GATES: tuple[Gate, ...] = (
 def require_room(candidate: Candidate) -> Candidate:
     """Refuse submissions to an organization whose stored bytes are used up (413)."""
     if candidate.owner.is_full:
-        raise QuotaExceeded(NOT_AVAILABLE if candidate.is_from_page else "")
+        raise _full(candidate)
     return candidate
+
+
+def _full(candidate: Candidate) -> QuotaExceeded:
+    return QuotaExceeded(NOT_AVAILABLE if candidate.is_from_page else "")
 
 
 def require_published(candidate: Candidate) -> Candidate:
@@ -288,12 +293,18 @@ def require_values(candidate: Candidate) -> Candidate:
 
 
 def require_files(candidate: Candidate) -> Candidate:
-    """Refuse files that do not fit the form's File fields (400). The names of the files become the fields' values."""
+    """
+    Refuse files that do not fit the form's File fields (400), or the organization's storage (413).
+
+    The names of the files become the fields' values.
+    """
     post, fields = candidate.post, candidate.own_form().fields
     takes_files = any(field["type"] == FieldType.FILE for field in fields)
     if candidate.owner.is_member or not (takes_files or post.arrived):
         return candidate  # a member's test has names for examples
     files = check_files(fields, post.intake, post.arrived, form_id=candidate.own_form().id)
+    if files.files and files.size > candidate.owner.room_for_files:
+        raise _full(candidate)
     intake = dataclasses.replace(post.intake, values=post.intake.values | files.names)
     return dataclasses.replace(candidate, post=dataclasses.replace(post, intake=intake), files=files)
 
@@ -377,13 +388,22 @@ def accept(candidate: Candidate) -> Stored:
             files=files,
             unconfirmed=form.confirmation and not reasons and not candidate.owner.is_member,
         )
-    except TooManyHeld:
-        assert candidate.usage  # noqa: S101 - nothing waits before it was counted
-        raise candidate.usage.refusal() from None
+    except (TooManyHeld, IntegrityError) as error:
+        raise _not_stored(candidate, error) from None
     finally:
         if candidate.files and (stored is None or stored.replayed):
             candidate.files.give_up()
     return stored
+
+
+def _not_stored(candidate: Candidate, error: Exception) -> Exception:
+    """Return the error of a submission that could not be stored."""
+    if isinstance(error, TooManyHeld):
+        assert candidate.usage  # noqa: S101 - nothing waits before it was counted
+        return candidate.usage.refusal()
+    if Form.objects.filter(pk=candidate.own_form().id).exists():
+        return error
+    return NotFound()  # the form was erased meanwhile: files take a while to be stored
 
 
 def _earlier(post: Post, form: SubmitForm) -> Stored | None:

@@ -15,7 +15,7 @@ from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from keys.authentication import USE_NOTED_EVERY
 from keys.models import AccessKey, Organization
-from keys.plans import hourly_limit, is_full, storage_allowance
+from keys.plans import hourly_limit, is_full, room_for_files, storage_allowance
 from submissions.receiving.parse_body import Post
 
 
@@ -51,13 +51,14 @@ class Owner:
     `key`: the key that was used; None at `/f/`. `form`: the owner's form; None if the form does not exist or
     (`form_is_foreign`) belongs to another organization. `may_wait`: over the hour its post is held, not refused.
     `held_posts`: its submissions held for quota, known if this one may wait. `is_member`: a member sends it from the
-    dashboard.
+    dashboard. `room_for_files`: bytes.
     """
 
     organization_id: uuid.UUID
     hourly_limit: int
     is_suspended: bool
     is_full: bool
+    room_for_files: int
     form: SubmitForm | None
     form_is_foreign: bool = False
     key: SubmitKey | None = None
@@ -132,11 +133,13 @@ def _owner(row: Any) -> Owner:
     key_id, kind, used, in_page, organization_id, plan, rate_limit, *rest = row
     suspended_at, stored_bytes, storage_limit, form_id, form_organization_id, *form = rest
     is_own = form_id is not None and form_organization_id == organization_id
+    allowance = storage_allowance(plan, storage_limit)
     return Owner(
         organization_id=as_uuid(organization_id),
         hourly_limit=hourly_limit(plan, rate_limit),
         is_suspended=suspended_at is not None,
-        is_full=is_full(stored_bytes, storage_allowance(plan, storage_limit)),
+        is_full=is_full(stored_bytes, allowance),
+        room_for_files=room_for_files(stored_bytes, allowance),
         form=_form(form_id, organization_id, *form) if is_own else None,
         form_is_foreign=form_id is not None and not is_own,
         key=SubmitKey(

@@ -168,6 +168,8 @@ def _take_of_page(request: HttpRequest, found: Form, form: SubmitForm) -> Stored
         if form.status != Form.Status.PUBLISHED:
             raise FormNotPublished(NOT_OPEN)
         file = _checked(form.fields, body)
+        if file.arrived.size > organization.room_for_files:
+            raise QuotaExceeded(NOT_AVAILABLE)
         _require_human(request, form, {name: value for name, value in body.fields.items() if isinstance(value, str)})
         return _keep(request, found, file)
 
@@ -224,6 +226,8 @@ class UploadView(Repeatable):
             if form.status != Form.Status.PUBLISHED:
                 raise FormNotPublished
             file = _checked(form.fields, body, more=[FORM])
+            if file.arrived.size > key.organization.room_for_files:
+                raise QuotaExceeded
 
             def keep() -> None:  # outside the transaction of the answer: its row is committed before its bytes
                 if not kept:

@@ -19,6 +19,7 @@ from tests.support.posted_files import (
     BOUNDARY,
     MIB,
     PDF,
+    Part,
     body_of,
     file_field,
     files_of_form,
@@ -135,6 +136,23 @@ def test_slow_uploads__more_than_turns_and_threads__hold_nobody_up(start_service
         for connection in slow:
             connection.close()
     eventually(lambda: spooled_files(service) == 0, 10, "the files of clients that left are free")
+
+
+def test_slow_uploads__of_one_client_with_many_connections__leave_room_for_others(
+    start_service: Callable[..., Application],
+) -> None:
+    service, form_id = start_service(TRUSTED_PROXY_COUNT="1"), a_form()
+    slow = [socket.create_connection(("127.0.0.1", service.port), 30) for _ in range(520)]
+    for connection in slow:
+        connection.sendall(head_of(form_id, 5 * MIB, "X-Forwarded-For: 192.0.2.1\r\n") + b"x")
+    eventually(lambda: spooled_files(service) == 100, 20, "the client has as many as it may")
+    with Client(service.port) as api:
+        parts: list[Part] = [("cv", "cv.pdf", pdf(3 * MIB))]
+        answers = [post_files(api, form_id, parts, X_Forwarded_For=f"192.0.2.{end}").status for end in (1, 2)]
+    for connection in slow:
+        connection.close()
+
+    assert answers == [503, 201]
 
 
 def test_chunked_dribble__behind_the_bound_of_memory__holds_no_turn(start_service: Callable[..., Application]) -> None:

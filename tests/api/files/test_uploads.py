@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from config.ids import Prefix, decode_id
+from keys.models import Organization
 from submissions.models import StoredFile
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.support.hosted_posts import solve
-from tests.support.posted_files import FILE_HEADERS, MIB, PDF, Part, body_of, files_of_form, pdf
+from tests.support.posted_files import FILE_HEADERS, MIB, PDF, Part, body_of, files_of_form, pdf, post_files
 from tests.support.posted_files.uploads import form_with_files, parts_of, upload
 from tests.support.submitting import records, submit
 from tests.support.tenants import make_tenant
@@ -185,6 +186,25 @@ def test_uploads__of_several_files_at_the_same_time_with_one_idempotency_key__le
 
     assert answers == [201, 409, 409, 409]
     assert len([row for row in files_of_form(form_id) if not row.removed_at]) == 1
+
+
+def test_file__that_would_go_over_the_stored_bytes_of_the_plan__is_refused__and_texts_are_not(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = form_with_files(tenant)
+    early = upload(api, form_id).json()["data"]["id"]
+    Organization.objects.filter(pk=tenant.organization.pk).update(storage_limit=MIB, stored_bytes=MIB - len(PDF) + 1)
+
+    refused = [
+        upload(api, form_id),
+        upload_with_key(api, tenant.key, form_id),
+        submit(api, tenant.key, form_id, {"cv": early}),
+        post_files(api, form_id, [("cv", "cv.pdf", PDF)]),
+    ]
+    assert [(one.status, one.json()["error"]) for one in refused] == [(413, "quota_exceeded")] * 4
+    assert submit(api, tenant.key, form_id, {"name": "Ada"}).status == 201
+
+    Organization.objects.filter(pk=tenant.organization.pk).update(stored_bytes=MIB - len(PDF))
+    assert submit(api, tenant.key, form_id, {"cv": early}).status == 201
 
 
 def test_uploads__of_one_visitor__have_room_for_the_files_of_a_form(shared_service: Callable[..., Application]) -> None:

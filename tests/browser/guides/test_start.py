@@ -54,9 +54,9 @@ def test_pages_md__tag_listener_and_plain_form__work_together(plain_visitor: Vis
 def test_pages_md__plain_form_with_files__sends_them(plain_visitor: Visitor) -> None:
     visitor, [_, _, _, form, _] = plain_visitor, [code for _, _, code in blocks("pages")]
     inputs = [
-        text_field("email", type="Email"),
-        text_field("cv", type="File"),
-        text_field("photos", type="File", maxFiles=2),
+        text_field("email", type="Email", required=True),
+        text_field("cv", type="File", required=True),
+        text_field("photos", type="File", required=False, maxFiles=2),
     ]
     visitor.form_id = visitor.tenant.form(fields=inputs)
     visitor.open(filled_in(form, visitor), tag="")

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.http import HttpRequest
 
-from config.api.errors import Conflict, ValidationFailed
+from config.api.errors import Conflict, NotFound, ValidationFailed
 from config.times import now
 from forms_app.models import Form
 from submissions.files.attaching import remove_files_of
 from submissions.models import IdempotencyKey, StoredFile, Submission
+from submissions.receiving.files import FilesOfPost
+from submissions.receiving.gates import Candidate, accept
 from submissions.receiving.insert import Stored, store
-from submissions.receiving.key_and_form import submit_form_of
-from submissions.receiving.parse_body import NOTHING
+from submissions.receiving.key_and_form import Owner, submit_form_of
+from submissions.receiving.parse_body import NOTHING, Post, take_in
 from tests.unit.webhooks.rows import make_form
 from tests.unit.webhooks.side_by_side import THREADS, run_side_by_side, shared_database
 
@@ -114,6 +117,23 @@ def test_submission_without_files__is_one_statement(django_assert_num_queries: A
 
     with django_assert_num_queries(1):
         store(form, NOTHING, {})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("has_files", [False, True])
+@pytest.mark.parametrize("key", [None, "k"])
+def test_submission__of_a_form_that_is_erased_meanwhile__is_not_found(key: str | None, has_files: bool) -> None:
+    form = make_form()
+    organization, files = form.organization, FilesOfPost([waiting(form)] if has_files else [], {})
+    owner = Owner(organization.pk, 100, False, False, 1000, submit_form_of(form), is_member=True)
+    post = Post(HttpRequest(), intake=take_in({"a": "b"}), idempotency_key=key, body_sha256="a")
+    candidate = Candidate(post, owner, files=files)
+    Form.objects.filter(pk=form.pk).delete()
+
+    with pytest.raises(NotFound):
+        accept(candidate)
+
+    assert (Submission.objects.count(), StoredFile.objects.exclude(submission_id=None).count()) == (0, 0)
 
 
 def test_files_of_deleted_submissions__are_to_be_removed() -> None:

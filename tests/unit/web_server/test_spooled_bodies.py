@@ -163,6 +163,25 @@ def test_bodies__more_than_may_be_in_files__find_no_room(monkeypatch: pytest.Mon
     run(scenario)
 
 
+def test_bodies__more_than_one_sender_may_have__leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spooling, "MAX_OF_A_SENDER", 1)
+
+    async def scenario(spool: Spool) -> None:
+        slow, quick, later = Peer(), Peer(), Peer()
+        reading = asyncio.ensure_future(spool.read(slow.scope, b"x", "192.0.2.1"))
+        await reached(lambda: slow.body is not None)
+        with pytest.raises(NoRoom):
+            await spool.read(Peer().scope, b"x", "192.0.2.1")
+        quick.end()
+        spool.done(await spool.read(quick.scope, b"x", "192.0.2.2"))
+        slow.end()
+        spool.done(await reading)
+        later.end()
+        spool.done(await spool.read(later.scope, b"x", "192.0.2.1"))
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("outcome", ["gone", "cut", "too large", "disk full"])
 def test_body__that_is_not_whole_in_the_end__frees_its_file(outcome: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spooling, "most_in_file", lambda: 100)
