@@ -19,6 +19,7 @@ from schemathesis import Case
 
 OWN_KEY = os.environ["FUZZING_KEY"]
 IDS: dict[str, list[str]] = json.loads(os.environ["FUZZING_IDS"])  # by prefix, such as `frm`
+FILE_FIELD = "cv"  # of the form that takes files
 numbers = itertools.count()
 send = HTTPAdapter.send
 
@@ -78,6 +79,8 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
     if isinstance(case.body, dict):
         correct_form(case.body)
         correct_destination(case.body)
+        if case.operation.path == "/api/uploads":
+            case.body.update(formId=IDS["files"][0], field=FILE_FIELD, file=b"A text")
     return case
 
 
@@ -146,6 +149,10 @@ def correct_form(body: dict[str, Any]) -> None:
         body["redirectUrl"] = "https://shop.example/thanks"
     if isinstance(body.get("retentionDays"), float):
         body["retentionDays"] = int(body["retentionDays"])
+    for field in body["fields"] if isinstance(body.get("fields"), list) else []:
+        field.update(
+            {name: int(field[name]) for name in ("maxFiles", "maxBytes") if isinstance(field.get(name), float)}
+        )
     for place, field in enumerate(body["fields"] if isinstance(body.get("fields"), list) else []):
         if "name" in field:
             field["name"] = f"{field['name'][:100]} {place}"

@@ -22,12 +22,14 @@ from keys.tokens import digest
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.processes import ROOT
+from tests.support.posted_files import file_field
 from tests.support.tenants import Tenant, make_tenant
 
 HERE = Path(__file__).parent
 MAX_EXAMPLES = 15  # for each operation
 SECONDS = 300
 REQUESTS_AN_HOUR = 1_000_000
+FILE_FIELD = "cv"  # as in `schemathesis_hooks`
 NOWHERE = "http://127.0.0.1:9/hook"  # nothing listens there
 
 
@@ -48,6 +50,7 @@ def existing_ids(api: Client, tenant: Tenant) -> dict[str, list[str]]:
             ids[prefix].append(answer.json()["data"]["id"])
         ids["frm"].append(form)
         ids["whk"].append(webhook)
+    ids["files"] = [tenant.form(fields=[file_field(FILE_FIELD)])]
     return ids
 
 
