@@ -82,7 +82,7 @@ UNRECORDED = {
     "form-preview": "it changes nothing",
     "form-build": "it saves by the same function as the API, whose PATCH is tried below",
     "form-test-mail": "the log of deliveries has it",
-    "form-test-reply": "it is mailed to the person who asks for it",
+    "form-test-reply": "only the member gets it, by mail",
     "webhook-new": "it makes them by the same function as the API, whose POST is tried below",
     "webhook-test": "the log of deliveries has it",
     "destination-new-kind": "it makes them by the same function as the API, whose POST is tried below",
