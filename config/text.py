@@ -35,6 +35,7 @@ def clean_name(value: str) -> str:
 # those that browsers read as one (IDNA). Both patterns match a fixed number of characters, so each is linear.
 _IN_A_HOST = re.compile(r"[^\W_][.\u3002\uff0e\uff61][^\W\d_]{2}")
 _PART_OF_A_LETTER = frozenset({"Mn", "Mc", "Me", "Cf"})  # Unicode categories: marks, and what nobody sees
+SHOWN_OF_A_NAME = 80  # characters, in mails to strangers and on their pages
 _ADDRESS = re.compile(r"://|\bwww[.\u3002\uff0e\uff61]", re.IGNORECASE)
 
 

@@ -32,7 +32,7 @@ WHY_NOT = {
     REFUSAL.BAD_ADDRESS: gettext_lazy("Its Email field does not hold exactly one address."),
     REFUSAL.PROGRAM: gettext_lazy("The address is that of a program, which would answer the mail."),
     REFUSAL.NO_CHECK: gettext_lazy("It came with a secret key and without a human check."),
-    REFUSAL.OPTED_OUT: gettext_lazy("The address has ended the mails of this organization."),
+    REFUSAL.OPTED_OUT: gettext_lazy("The recipient has ended mails from this organization."),
     REFUSAL.OFF: gettext_lazy("It was turned off, or nothing waited for it any more."),
     REFUSAL.SPAM: gettext_lazy("The submission was marked as spam."),
     REFUSAL.FORM_AND_ADDRESS: gettext_lazy("This form has mailed the address in the last 24 hours."),

@@ -67,7 +67,7 @@ def _advice_on_fetch(form: Form) -> str:
 
 def _advice_on_curl(form: Form) -> str:
     if has_files(form.fields):
-        return gettext("Replace the example values, and the names of the files by paths of yours.")
+        return gettext("Replace the example values, and the names of the files with your own paths.")
     return gettext("Replace the example values.")
 
 

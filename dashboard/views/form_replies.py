@@ -24,10 +24,18 @@ from forms_app.outsiders.opt_outs import remove_opt_out
 from forms_app.snippets import test_values
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.placeholders import TemplateRefused
-from forms_app.texts.replies import BOUNDED, Filled, Reply, confirmation_lines, email_fields, has_human_check
+from forms_app.texts.replies import (
+    BOUNDED,
+    Filled,
+    Reply,
+    confirmation_lines,
+    email_fields,
+    has_human_check,
+    name_for_submitters,
+)
 from keys.models import Role
 from submissions.models import Submission
-from webhooks.mails.recipients import shown_form_name, shown_organization_name
+from webhooks.mails.recipients import shown_organization_name
 from webhooks.mails.submitters import address_of, fill, send_test_reply
 
 PAGE_SIZE = 50
@@ -106,7 +114,7 @@ def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:
         except TemplateRefused:
             shown = None
     with translation.override(form.language):
-        lines = confirmation_lines(shown_form_name(form), shown_organization_name(form), address)
+        lines = confirmation_lines(name_for_submitters(form.name), shown_organization_name(form), address)
     return {"shown": shown, "address": address, "is_example": newest is None, "question": lines}
 
 

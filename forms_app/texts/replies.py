@@ -12,7 +12,7 @@ from typing import Any, Self
 from django.utils.translation import gettext
 
 from config.api.errors import ApiError, invalid
-from config.text import holds_web_address
+from config.text import SHOWN_OF_A_NAME, holds_web_address, name_for_strangers
 from forms_app.field_kinds import FieldType
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.placeholders import DATA, TemplateRefused, cut, fill_text, placeholders_in, refuse_undeclared_names
@@ -157,10 +157,23 @@ def _is_link(word: str) -> bool:
     return holds_web_address(word) or "mailto:" in word.lower() or "\\\\" in word
 
 
+def name_for_submitters(form_name: str) -> str:
+    """Return a form's name as its submitters see it: "" if it holds a web address, for a sentence without the name."""
+    return name_for_strangers(form_name, "")[:SHOWN_OF_A_NAME]
+
+
 def confirmation_lines(form_name: str, organization_name: str, address: str) -> list[str]:
-    """Return the sentences that ask for confirmation, in the present language: the mail and the page show the same."""
+    """
+    Return the sentences that ask for confirmation, in the present language: the mail and the page show the same.
+
+    `form_name`: of `name_for_submitters`.
+    """
     names = {"form": form_name, "organization": organization_name, "address": address}
+    if form_name:
+        filled = gettext("Somebody filled in the form %(form)s of %(organization)s with this address: %(address)s")
+    else:
+        filled = gettext("Somebody filled in a form of %(organization)s with this address: %(address)s")
     return [
-        gettext("Somebody filled in the form %(form)s of %(organization)s with this address: %(address)s") % names,
+        filled % names,
         gettext("Confirm that it was you. Only then does %(organization)s receive it.") % names,
     ]

@@ -112,7 +112,7 @@ ACTIONS = [
     Action("submitter.resumed", pgettext_lazy("what somebody did", "allowed mails again to the submitter"), Kind.FORM),
     Action(
         "submitter.removed",
-        pgettext_lazy("what somebody did", "removed from the list of ended mails the submitter"),
+        pgettext_lazy("what somebody did", "took a submitter off the list of ended mails:"),
         Kind.FORM,
     ),
     Action("form.published", pgettext_lazy("what somebody did", "published the form"), Kind.FORM),
@@ -128,7 +128,7 @@ ACTIONS = [
     ),
     Action("submissions.marked_spam", pgettext_lazy("what somebody did", "marked as spam"), Kind.SUBMISSION),
     Action("submissions.marked_not_spam", pgettext_lazy("what somebody did", "marked as not spam"), Kind.SUBMISSION),
-    Action("submissions.confirmed", pgettext_lazy("what somebody did", "confirmed by a mailed link"), Kind.SUBMISSION),
+    Action("submissions.confirmed", pgettext_lazy("what somebody did", "confirmed by a mailed link:"), Kind.SUBMISSION),
     Action("submissions.released", pgettext_lazy("what somebody did", "released"), Kind.SUBMISSION),
     Action("webhook.created", pgettext_lazy("what somebody did", "created the webhook"), Kind.WEBHOOK),
     Action(

@@ -68,8 +68,9 @@ def message_of(field: Mapping[str, Any], code: str) -> str:
         return gettext("A file in “%(label)s” is empty. Choose another one.") % {"label": label}
     if code == WRONG_TYPE and accept:
         return gettext(
-            "A file in “%(label)s” has a type that is not accepted, or its name says another type. Accepted: %(types)s"
+            "A file in “%(label)s” has a type that is not accepted, or its name suggests another type. "
+            "Accepted: %(types)s"
         ) % {"label": label, "types": types_for_people(accept)}
     if code == WRONG_TYPE:
-        return gettext("The name of a file in “%(label)s” says another type than its content.") % {"label": label}
-    return gettext("A file in “%(label)s” is not here, or was used already. Choose it again.") % {"label": label}
+        return gettext("The name of a file in “%(label)s” suggests another type than its content.") % {"label": label}
+    return gettext("A file in “%(label)s” was not found, or was used already. Choose it again.") % {"label": label}

@@ -36,7 +36,7 @@ from submissions.files.text_content import SNIFFED, decoded, refuse_markers, tex
 HEAD = 64 * 1024  # bytes that are read: the text before the first element of an XML file may be long
 MESSAGES: dict[Reason, str] = {
     "html": gettext_noop("HTML and SVG files are not accepted. Send the file in another format, for instance PDF."),
-    "script": gettext_noop("Scripts and links to programs are not accepted."),
+    "script": gettext_noop("Scripts and shortcuts to programs are not accepted."),
     "program": gettext_noop("Programs, installers and disk images are not accepted."),
     "second_file": gettext_noop("The file holds a second file of another type. Save it again, then send the new file."),
     "macros": gettext_noop("The document has macros, and its name does not say so. Save it without macros."),

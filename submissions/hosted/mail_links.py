@@ -17,17 +17,15 @@ from django.views.decorators.http import require_http_methods
 
 from config.client_address import client_address
 from config.pages.visitors_language import visitors_language
-from config.text import name_for_strangers
+from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from forms_app.models import ENGLISH
 from forms_app.outsiders.opt_outs import Link, find_link, opt_in, opt_out
 from forms_app.outsiders.recipients import LinkInvalid
-from forms_app.texts.replies import confirmation_lines
+from forms_app.texts.replies import confirmation_lines, name_for_submitters
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.hosted import pages
 from submissions.lifecycle.confirmation import Question, confirm, find_question
-
-SHOWN_OF_A_NAME = 80  # characters
 
 
 @csrf_exempt
@@ -52,8 +50,7 @@ def _show(request: HttpRequest, question: Question, *, is_confirmed: bool) -> Ht
     form = question.submission.form
     with translation.override(form.language):
         organization_name = shown_name(form.organization)
-        form_name = name_for_strangers(form.name, gettext("a form"))[:SHOWN_OF_A_NAME]
-        lines = confirmation_lines(form_name, organization_name, question.consent.email)
+        lines = confirmation_lines(name_for_submitters(form.name), organization_name, question.consent.email)
         heading = gettext("Confirm what you sent to %(organization)s") % {"organization": organization_name}
     context: dict[str, Any] = {
         "heading": heading,

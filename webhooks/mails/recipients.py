@@ -14,7 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from config.api.errors import ApiError
-from config.text import name_for_strangers
+from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from config.times import now
 from forms_app.actions import change_recipients
 from forms_app.models import Form
@@ -25,7 +25,6 @@ from webhooks.events import RECIPIENT_ASKED
 from webhooks.payloads import RenderedMail
 
 FORMS_A_BATCH = 500
-SHOWN_OF_A_NAME = 80  # characters
 
 logger = logging.getLogger(__name__)
 

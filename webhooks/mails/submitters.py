@@ -30,7 +30,7 @@ from forms_app.models import Form
 from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_of
 from forms_app.outsiders.opt_outs import opt_out_url, opted_out_among
 from forms_app.snippets import test_values
-from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply
+from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply, name_for_submitters
 from keys.branding.brand import brand_of
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED
@@ -38,7 +38,7 @@ from submissions.lifecycle.confirmation import new_token
 from submissions.models import Consent, Submission, SubmitterMail
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import CONFIRMATION_ASKED, REPLY, Event
-from webhooks.mails.recipients import shown_form_name, shown_organization_name
+from webhooks.mails.recipients import shown_organization_name
 from webhooks.payloads import RenderedMail
 
 ROWS_A_BATCH = 50
@@ -240,7 +240,7 @@ def render_reply(form: Form, filled: Filled, address: str) -> RenderedMail:
 def _question(submission: Submission, address: str) -> RenderedMail:
     """Return the mail that asks for confirmation, and write the record of the question."""
     form = submission.form
-    lines = confirmation_lines(shown_form_name(form), shown_organization_name(form), address)
+    lines = confirmation_lines(name_for_submitters(form.name), shown_organization_name(form), address)
     subject = gettext("Confirm what you sent to %(organization)s") % {"organization": shown_organization_name(form)}
     text = "\n".join([subject, *lines])
     token, digest = new_token()
@@ -264,7 +264,7 @@ def _frame(form: Form, address: str) -> dict[str, object]:
     return {
         "brand": brand_of(form.organization),
         "pages_url": settings.PAGES_URL or settings.PUBLIC_URL,
-        "form_name": shown_form_name(form),
+        "form_name": name_for_submitters(form.name),
         "stop_url": opt_out_url(form.organization_id, address, form.language),
     }
 

@@ -13,7 +13,7 @@ from tests.support.posted_files import PDF, file_field, files_of_form, pdf, post
 from tests.support.submitting import stored_data, submit
 from tests.support.tenants import Tenant, make_tenant, text_field
 
-MESSAGE = "A file in “CV” is not here, or was used already. Choose it again."
+MESSAGE = "A file in “CV” was not found, or was used already. Choose it again."
 
 
 def form_of(tenant: Tenant, **values: Any) -> str:

@@ -118,14 +118,14 @@ REFUSED: list[tuple[str, dict[str, Any], list[Part], str, str]] = [
         {},
         [("cv", "cv.png", PDF)],
         "file_type_not_allowed",
-        "The name of a file in “CV” says another type than its content.",
+        "The name of a file in “CV” suggests another type than its content.",
     ),
     (
         "not accepted",
         {"accept": ["image/*", ".png"]},
         [("cv", "cv.pdf", PDF)],
         "file_type_not_allowed",
-        "A file in “CV” has a type that is not accepted, or its name says another type. Accepted: images or PNG",
+        "A file in “CV” has a type that is not accepted, or its name suggests another type. Accepted: images or PNG",
     ),
     (
         "a page that says it is a picture",
@@ -139,7 +139,7 @@ REFUSED: list[tuple[str, dict[str, Any], list[Part], str, str]] = [
         {},
         [("cv", None, b"hello")],
         "invalid_upload",
-        "A file in “CV” is not here, or was used already. Choose it again.",
+        "A file in “CV” was not found, or was used already. Choose it again.",
     ),
 ]
 

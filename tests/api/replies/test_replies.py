@@ -181,3 +181,19 @@ def test_reply__turned_off__is_not_sent(api: Client) -> None:
 
     assert decision(send(api, tenant, answering_form(tenant), email=new_address(), topic="Sales")) == ""
     assert not is_wanted(made)
+
+
+def test_reply__of_a_form_whose_name_holds_a_web_address__says_a_form(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    form_id, address = answering_form(tenant, name="Win at evil.example/claim"), new_address()
+
+    send(api, tenant, form_id, email=address)
+
+    (mail,) = smtp.wait_for(address)
+    said = f"because this address was sent with a form of {tenant.organization.name}."
+    for part in ("plain", "html"):
+        body = mail.message.get_body((part,))
+        assert body is not None
+        text = " ".join(body.get_content().split())
+        assert said in text
+        assert "evil" not in text

@@ -231,7 +231,7 @@ def test_canceled_file__leaves_its_input__and_nothing_is_sent(visitor: Visitor) 
     assert visitor.stored() == [{"name": "Ada"}]
 
 
-def test_id_that_cannot_be_used_any_more__is_made_anew_once(visitor: Visitor) -> None:
+def test_id_that_cannot_be_used_any_more__is_made_again_once(visitor: Visitor) -> None:
     ids = play_uploads(visitor)
     refused = refusal(400, "invalid_upload", "CV: send the file again.")
     visitor.answers(refusal(400, "required", "No."), refused, refused)

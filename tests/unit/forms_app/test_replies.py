@@ -5,7 +5,7 @@ from django.core.mail.message import sanitize_address
 
 from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_of
 from forms_app.texts.placeholders import TemplateRefused, fill_text, placeholders_in
-from forms_app.texts.replies import Filled, Reply, fill_reply, shown_value
+from forms_app.texts.replies import Filled, Reply, confirmation_lines, fill_reply, name_for_submitters, shown_value
 
 FIELDS = [
     {"name": "email", "label": "Email", "type": "Email"},
@@ -154,3 +154,12 @@ def test_placeholder__unknown__is_refused(text: str) -> None:
 
 def test_text__is_filled_once_for_each_placeholder() -> None:
     assert fill_text("{{ data.a }}{{data.b|truncate: 2}}", lambda name: f"<{name}>") == "<data.a><…"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Contact", "the form Contact of Acme"), ("Win at evil.example/claim", "a form of Acme")],
+)
+def test_question__names_the_form__unless_its_name_holds_a_web_address(name: str, said: str) -> None:
+    line = confirmation_lines(name_for_submitters(name), "Acme", "ada@example.com")[0]
+    assert line == f"Somebody filled in {said} with this address: ada@example.com"
