@@ -80,7 +80,7 @@ def map_case(_context: schemathesis.HookContext, case: Case[Any]) -> Case[Any]:
         correct_form(case.body)
         correct_destination(case.body)
         if case.operation.path == "/api/uploads":
-            case.body.update(formId=IDS["files"][0], field=FILE_FIELD, file=b"A text")
+            name_file_field(case.body)
     return case
 
 
@@ -98,6 +98,11 @@ def existing(drawn: str) -> str:
     """Return an existing id for most drawn ids of its kind; always the same."""
     known, number = IDS.get(drawn[:3], []), zlib.crc32(drawn.encode())
     return known[number % len(known)] if known and number % 5 else drawn
+
+
+def name_file_field(body: dict[str, Any]) -> None:
+    """Name the form and the field that take files, with content that they take."""
+    body.update(formId=IDS["files"][0], field=FILE_FIELD, file=b"A text")
 
 
 def correct_range(values: Any) -> None:
