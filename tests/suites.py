@@ -192,7 +192,7 @@ class Runner:
             data_dir=directory,
             backend=POSTGRESQL,
             database_url=self._backing.database(suite.name),
-            redis_url=self._backing.redis(SUITES.index(suite)),
+            redis_url=self._backing.redis((SUITES + BY_NAME).index(suite)),
             web_concurrency=2,
         )
 
