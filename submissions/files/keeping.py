@@ -123,8 +123,17 @@ def _make_room(rows: Sequence[StoredFile], *, address: str) -> None:
 
 
 def _remove_oldest(waiting: QuerySet[StoredFile], excess: int) -> None:
-    """Remove the oldest files of at least `excess` bytes. One that a submission is taking just now is passed over."""
-    oldest = waiting.order_by("pk").values_list("pk", "size").select_for_update(skip_locked=True, no_key=True)
+    """
+    Remove the oldest files of at least `excess` bytes.
+
+    One that is just being stored, or that a submission is taking, is passed over: its sender would get an error.
+    """
+    oldest = (
+        waiting.filter(stored_at__isnull=False)
+        .order_by("pk")
+        .values_list("pk", "size")
+        .select_for_update(skip_locked=True, no_key=True)
+    )
     while excess > 0 and (found := list(oldest[:ROWS_A_BATCH])):
         going = []
         for pk, size in found:
