@@ -140,6 +140,13 @@ def name_anew(body: dict[str, Any]) -> None:
         body["name"] = f"{body['name'][:180]}{next(numbers)}"
 
 
+def correct_file_field(field: dict[str, Any]) -> None:
+    """Make 5.0 an integer, and accept types that are not those of programs, which are refused."""
+    field.update({name: int(field[name]) for name in ("maxFiles", "maxBytes") if isinstance(field.get(name), float)})
+    if "accept" in field:
+        field["accept"] = [".pdf", "image/*"]
+
+
 def correct_form(body: dict[str, Any]) -> None:
     """
     Make names distinct, a redirect a URL and 5.0 an integer.
@@ -155,9 +162,7 @@ def correct_form(body: dict[str, Any]) -> None:
     if isinstance(body.get("retentionDays"), float):
         body["retentionDays"] = int(body["retentionDays"])
     for field in body["fields"] if isinstance(body.get("fields"), list) else []:
-        field.update(
-            {name: int(field[name]) for name in ("maxFiles", "maxBytes") if isinstance(field.get(name), float)}
-        )
+        correct_file_field(field)
     for place, field in enumerate(body["fields"] if isinstance(body.get("fields"), list) else []):
         if "name" in field:
             field["name"] = f"{field['name'][:100]} {place}"
