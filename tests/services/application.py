@@ -151,7 +151,7 @@ class LoneRole(Application):
     """
     One web process, or the live stream, started as `serve` starts it, but without `serve`.
 
-    Each process takes a second of processor time to load Django. This one ends with the process that started it.
+    It is a fork of a process that has imported other packages, and ends with the process that started it.
     """
 
     def __init__(self, environment: Mapping[str, str], directory: Path, *, role: str = "web", backend: str) -> None:
@@ -178,7 +178,9 @@ class LoneRole(Application):
                 files = (listener.fileno(), told.fileno())
                 command += ["--listener", str(files[0]), "--ready", str(files[1])]
                 environment = {"DATABASE_POOL_SIZE": "8"} | environment  # as `serve` sets it
-            self.processes[role] = Process(role, command, log=log, env=environment, files=(*files, _LIFELINE[0]))
+            self.processes[role] = Process(
+                role, command, log=log, env=environment, files=(*files, _LIFELINE[0]), forks=True
+            )
         return self.processes[role]
 
 

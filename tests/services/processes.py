@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tests.services.fork_server import ROOT, Forked, can_fork, start
 from tests.services.waiting import eventually
 
-ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
 # Below the range from which Linux takes source ports (32768-60999): no outgoing connection can take one of these.
 PORTS = range(15_000, 32_000)
@@ -39,15 +39,24 @@ class Process:
         cwd: Path = ROOT,
         user: str | None = None,
         files: Sequence[int] = (),
+        forks: bool = False,
     ) -> None:
         """
         Start `command`, as `user` if given (that needs root). Without `log` it prints where we print. It inherits the
-        descriptors `files`.
+        descriptors `files`. With `forks` it may be a fork of `tests/services/fork_server.py`: for a command line of
+        this Python, with a log.
         """
         self.name = name
         self.log = log
         self._shown = 0
         self._ended = False
+        self.popen: subprocess.Popen[bytes] | Forked
+        if forks and log and env is not None and can_fork(env):
+            with log.open("ab") as output, Path(os.devnull).open("rb") as nothing:
+                streams = {0: nothing.fileno(), 1: output.fileno(), 2: output.fileno()}
+                arguments = [str(part) for part in command[1:]]
+                self.popen = start(arguments, env, cwd, streams | {number: number for number in files})
+            return
         output = log.open("ab") if log else None
         try:
             self.popen = subprocess.Popen(
