@@ -14,6 +14,9 @@ from tests.services.environment import BACKEND_VARIABLE
 from tests.services.processes import free_port
 from tests.services.receivers import MailReceiver, Receiver
 
+# Of roles next to the session's service, which looks after the same rows: their polls would take 2 % of a core each.
+RARE_POLLS = {"HELD_POLL_SECONDS": "60", "FILES_POLL_SECONDS": "60"}
+
 
 @pytest.fixture(scope="session")
 def backend() -> str:
@@ -104,9 +107,10 @@ def _another(
     port, events_port = free_port(), free_port()
     addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
     addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
-    environment, place = {**service.environment, **addresses, **settings}, directory / f"service-{port}"
+    environment, place = {**service.environment, **addresses}, directory / f"service-{port}"
     if role != "serve":
-        return LoneRole(environment, place, role=role, backend=service.backend)
+        return LoneRole(environment | RARE_POLLS | settings, place, role=role, backend=service.backend)
+    environment |= settings
     return Application(environment, place, backend=service.backend, delivers=delivers, streams=streams, migrates=False)
 
 
