@@ -7,8 +7,10 @@
 """
 
 import argparse
+import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +18,7 @@ from contextlib import ExitStack
 
 from tests import python_coverage
 from tests.services.backing import Backing, backing_services, programs_needed
-from tests.services.environment import POSTGRESQL, SQLITE
+from tests.services.environment import MIGRATED_VARIABLE, POSTGRESQL, SQLITE
 from tests.services.packages import ensure
 from tests.suites import BY_NAME, QUICK, SUITES, Result, Runner, Suite, exists
 
@@ -67,6 +69,7 @@ def _run(suites: Sequence[Suite], for_pytest: Sequence[str]) -> list[Result]:
     live = len(suites) == 1
     results = []
     with ExitStack() as stack:
+        os.environ[MIGRATED_VARIABLE] = stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldpost-migrated-"))
         backing = _start_backing(stack) if any(suite.backend == POSTGRESQL for suite in suites) else None
         runner = Runner(backing, for_pytest, live=live)
         lanes = stack.enter_context(ThreadPoolExecutor(LANES))

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.services.backing import Backing
-from tests.services.environment import POSTGRESQL, SQLITE, service_environment
+from tests.services.environment import POSTGRESQL, SQLITE, TEMPLATE_VARIABLE, service_environment
 from tests.services.processes import ROOT, Process
 from tests.services.swift_server import SwiftServer
 
@@ -194,6 +194,7 @@ class Runner:
             database_url=self._backing.database(suite.name),
             redis_url=self._backing.redis((SUITES + BY_NAME).index(suite)),
             web_concurrency=2,
+            extra={TEMPLATE_VARIABLE: self._backing.template},
         )
 
     @contextmanager

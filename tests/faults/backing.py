@@ -1,13 +1,12 @@
 """One PostgreSQL and one migrated database of each kind for a whole run, because migrating takes seconds."""
 
 import shutil
-from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Self
 
-from tests.services.commands import CommandServer
+from tests.services.backing import FILE_NAME, migrate, migrated_sqlite
 from tests.services.environment import POSTGRESQL, SQLITE, service_environment
 from tests.services.postgresql import PostgreSQL, create_database, from_template
 
@@ -46,19 +45,11 @@ class Backing:
 
     def new_sqlite(self, path: Path) -> None:
         """Make a fresh database at this path."""
+        if self._sqlite is None and (made := migrated_sqlite()):
+            self._sqlite = made
         if self._sqlite is None:
             data_dir = self._directory / "migrated"
             data_dir.mkdir()
             migrate(service_environment(data_dir=data_dir, backend=SQLITE))
-            self._sqlite = data_dir / "fieldpost.sqlite3"
+            self._sqlite = data_dir / FILE_NAME
         shutil.copy(self._sqlite, path)
-
-
-def migrate(environment: Mapping[str, str]) -> None:
-    commands = CommandServer({**environment, "DJANGO_SETTINGS_MODULE": "config.settings"})
-    try:
-        result = commands.run(["migrate", "--verbosity", "0"])
-    finally:
-        commands.close()
-    if result.returncode:
-        raise RuntimeError(f"migrate failed:\n{(result.stdout + result.stderr).decode(errors='replace')}")

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from celery import Celery
 from django.conf import settings
 
 from config.supervision.ports import BACKLOG
+from tests.services.backing import FILE_NAME, migrated_sqlite
 from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.processes import Process
@@ -68,7 +70,7 @@ class Application:
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
             if self.migrates:
-                self.manage("migrate", "--verbosity", "0")
+                self.migrate()
             for role in self.roles():
                 self.start_role(role)
             self.processes[self.roles()[0]].wait_until(self.is_ready, READY_SECONDS)
@@ -77,6 +79,15 @@ class Application:
         except BaseException:
             self.stop()
             raise
+
+    def migrate(self) -> None:
+        """Apply migrations; on SQLite to a copy of the run's migrated database, where there is none yet."""
+        file = Path(self.environment["DATA_DIR"]) / FILE_NAME
+        is_own = self.backend == SQLITE and not self.environment.get("DATABASE_URL")
+        if is_own and not file.exists() and (made := migrated_sqlite()):
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.copyfile(made, file)
+        self.manage("migrate", "--verbosity", "0")
 
     @property
     def commands(self) -> CommandServer:

@@ -16,6 +16,8 @@ from tests.services.processes import free_port
 
 BACKEND_VARIABLE = "FIELDPOST_TEST_BACKEND"
 READY_VARIABLE = "FIELDPOST_TEST_READY"  # set where the environment is already one of tests
+MIGRATED_VARIABLE = "FIELDPOST_TEST_MIGRATED"  # the directory of a run's migrated SQLite database
+TEMPLATE_VARIABLE = "FIELDPOST_TEST_TEMPLATE"  # the name of its migrated PostgreSQL database
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
 # Settings of a developer's shell, which must not reach a test (docs/contract.md 8.4).

@@ -1,15 +1,22 @@
 """Unit tests stay on this machine: they connect only to loopback and Unix sockets and resolve no names."""
 
+import os
 import socket
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 
 from config.outage import OUTAGE
+from tests.services.backing import migrated_sqlite
+from tests.services.environment import BACKEND_VARIABLE, SQLITE
 
 # Milliseconds for an example. The default of 200 fails on a machine that runs other suites at the same time.
 hypothesis.settings.register_profile("busy", deadline=2_000)
@@ -59,6 +66,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path not in with_database and item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("on_sqlite")
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:  # noqa: ARG001
+    """Fill the test database from the run's migrated one, if it is in memory: pytest-django calls this before it."""
+    made = migrated_sqlite() if os.environ[BACKEND_VARIABLE] == SQLITE else None
+
+    def fill(connection: BaseDatabaseWrapper, **_: Any) -> None:
+        nonlocal made
+        if made and connection.vendor == "sqlite" and connection.is_in_memory_db():
+            with closing(sqlite3.connect(made)) as source:
+                source.backup(connection.connection)
+            made = None
+
+    connection_created.connect(fill)
+    yield
+    connection_created.disconnect(fill)
 
 
 @pytest.fixture(scope="session", autouse=True)

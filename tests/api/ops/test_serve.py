@@ -188,7 +188,7 @@ def test_serve__killed_while_it_starts__leaves_no_child_and_starts_again(tmp_pat
     """A child that has not loaded Django yet must end too: it holds the port."""
     application = Application(service_environment(data_dir=tmp_path), tmp_path / "service", migrates=False)
     application.directory.mkdir()
-    application.manage("migrate", "--verbosity", "0")
+    application.migrate()
     for seconds in (0.0, 0.4):  # for which the children load Django
         serve = application.start_role("web").popen
         eventually(lambda: len(children_of(serve.pid)) == 3, 60, "it starts its children")  # noqa: B023 - runs now
