@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.services import fork_server
+from tests.suites import PROCESSOR_TIME
+
 pytest_plugins = ["tests.services.fixtures"]
 
 # By default SIGTERM ends Python immediately and leaves the started services behind; as Ctrl-C it lets fixtures end.
@@ -22,6 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the processor time of this process and of all that it started and stopped; databases are not among them."""
+    fork_server.close()
     spent = os.times()
     seconds = spent.user + spent.system + spent.children_user + spent.children_system
-    terminalreporter.line(f"{seconds:.0f} seconds of processor time")
+    terminalreporter.line(f"{seconds:.0f}{PROCESSOR_TIME}")

@@ -21,6 +21,7 @@ SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has f
 STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started
 SCAN_SECONDS = 12  # for which submissions wait for clamd, instead of 15 minutes
 CV = "tests/browser/files/test_cv_of_10_mb.py"
+PROCESSOR_TIME = " seconds of processor time"  # the end of a line that `tests/conftest.py` prints
 NOTHING_COLLECTED = 5  # pytest's exit status
 
 
@@ -136,8 +137,16 @@ class Result:
         """The lines of pytest's summary, `FAILED <test> - <error>`; empty if the suite printed as it went."""
         return [line for line in self.output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
 
+    @property
+    def processor_seconds(self) -> int:
+        """Return the processor time without the databases'; 0 if the suite printed it as it went."""
+        lines = [line for line in self.output.splitlines() if line.endswith(PROCESSOR_TIME)]
+        return int(lines[-1].removesuffix(PROCESSOR_TIME)) if lines else 0
+
     def line(self) -> str:
         counts = f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped in {self.seconds:.0f} s"
+        if self.processor_seconds:
+            counts += f", {self.processor_seconds} s of processor time"
         return f"{self.title}: {counts}{self.note and f' ({self.note})'}"
 
 

@@ -13,10 +13,12 @@ import hypothesis
 import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.test import TransactionTestCase
 
 from config.outage import OUTAGE
 from tests.services.backing import migrated_sqlite
 from tests.services.environment import BACKEND_VARIABLE, SQLITE
+from tests.unit.emptying import empty
 
 # Milliseconds for an example. The default of 200 fails on a machine that runs other suites at the same time.
 hypothesis.settings.register_profile("busy", deadline=2_000)
@@ -83,6 +85,14 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     connection_created.connect(fill)
     yield
     connection_created.disconnect(fill)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_flush() -> Iterator[None]:
+    """Delete rows after tests that commit, instead of truncating every table and migrating nothing again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,7 +53,7 @@ class Deliverers:
         }
         log = self.directory / f"deliverer-{len(self.started)}.log"
         command = [sys.executable, "manage.py", "deliver", *options]
-        self.started.append(Process("deliverer", command, log=log, env=environment))
+        self.started.append(Process("deliverer", command, log=log, env=environment, forks=True))
         return self.started[-1]
 
     def stop(self) -> None:
