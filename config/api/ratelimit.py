@@ -153,7 +153,7 @@ def _take(organization: uuid.UUID, reset: int, wanted: int, *, most: int) -> tup
     key, seconds = f"hour:{organization}:{reset}", max(1, reset - int(time.time())) + KEPT_LONGER
     cache = caches[settings.RATELIMIT_USE_CACHE]
     if hasattr(cache, "take"):  # RedisCounterCache, without importing redis where there is none: 27 ms, 6 MB
-        found = cache.take(key, wanted, most=most, seconds=seconds)
+        found: tuple[int, int] | None = cache.take(key, wanted, most=most, seconds=seconds)
         if found is not None:
             return found
         cache = caches["local"]
