@@ -88,7 +88,7 @@ class Fork:
 def _become(
     run: Callable[[], object], title: str, lifeline: int, kept: set[int], signals: Iterable[signal.Signals | int]
 ) -> NoReturn:
-    """Do what an exec would: a session, signals and descriptors of its own. Never returns into the parent's frames."""
+    """Do what an exec would: new session, default signals, few descriptors. Never returns to the parent's frames."""
     status = 1
     try:
         os.setsid()
@@ -108,10 +108,12 @@ def _become(
     except BaseException:
         traceback.print_exc()
     finally:
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+        try:
+            logging.shutdown()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
 
 
 def _close_all_but(kept: set[int]) -> None:
