@@ -8,7 +8,6 @@ from django.core import checks
 from django.core.management.base import SystemCheckError
 from django.core.wsgi import get_wsgi_application
 
-from config.api.parsing import drop_long_media_types
 from config.postgresql.sessions import ROLE_VARIABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -16,7 +15,8 @@ os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py s
 os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL for each web process: one per thread
 _django = get_wsgi_application()
 
-from submissions.files.removal import start_removing  # noqa: E402 - after setup
+from config.api.parsing import drop_long_media_types  # noqa: E402 - after setup
+from submissions.files.removal import start_removing  # noqa: E402
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402
 from submissions.scanning.pending import start_scanning  # noqa: E402
 

@@ -23,7 +23,6 @@ from django_ratelimit.core import get_usage
 
 from config.api.errors import RateLimited
 from config.client_address import client_network
-from config.redis_caches import RedisCounterCache
 
 HOUR = 3600  # seconds
 KEPT_LONGER = 60  # seconds that a counter outlives its hour, so that clocks of several hosts may differ
@@ -119,7 +118,7 @@ def is_counted_here(organization: uuid.UUID) -> bool:
 
     Without Redis, a process that was restarted has forgotten the hour, and must not take it for empty.
     """
-    is_shared = isinstance(caches[settings.RATELIMIT_USE_CACHE], RedisCounterCache)
+    is_shared = hasattr(caches[settings.RATELIMIT_USE_CACHE], "take")
     return is_shared or _full_here.get(organization) == _end_of_hour(organization)
 
 
@@ -153,8 +152,8 @@ def _take(organization: uuid.UUID, reset: int, wanted: int, *, most: int) -> tup
     """Return `(taken, count)` of an hour's counter: in Redis, or in this process without it (docs/contract.md 2.8)."""
     key, seconds = f"hour:{organization}:{reset}", max(1, reset - int(time.time())) + KEPT_LONGER
     cache = caches[settings.RATELIMIT_USE_CACHE]
-    if isinstance(cache, RedisCounterCache):
-        found = cache.take(key, wanted, most=most, seconds=seconds)
+    if hasattr(cache, "take"):  # RedisCounterCache, without importing redis where there is none: 27 ms, 6 MB
+        found: tuple[int, int] | None = cache.take(key, wanted, most=most, seconds=seconds)
         if found is not None:
             return found
         cache = caches["local"]

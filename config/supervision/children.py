@@ -1,5 +1,6 @@
 """The processes of `serve`: `manage.py` commands, restarted when they die, and replaced on a reload."""
 
+import functools
 import logging
 import os
 import select
@@ -12,27 +13,35 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.management import call_command
+
+from config.supervision.forks import Fork
 
 RESTART_PAUSE_SECONDS = 1.0
 POLL_SECONDS = 0.1
 LAUNCHER = settings.BASE_DIR / "config" / "supervision" / "child.py"
+Process = subprocess.Popen[bytes] | Fork
 logger = logging.getLogger(__name__)
 
 
 class Child:
-    """A `manage.py` command that is restarted when it dies."""
+    """A `manage.py` command that is restarted when it dies, once it is watched."""
 
     _defaults: ClassVar[dict[str, str]] = {}  # of its environment
     _lifeline: ClassVar[tuple[int, int]] = (-1, -1)  # a pipe; every child ends when its writing end is closed
 
-    def __init__(self, *command: str) -> None:
+    def __init__(self, *command: str, forks: bool) -> None:
+        """Start the command: in a fork of this process, or in a new interpreter, as every later time."""
         if Child._lifeline[0] < 0:
             Child._lifeline = os.pipe()
-        self._command = [sys.executable, str(LAUNCHER), str(self._lifeline[0])]
-        self._command += [str(settings.BASE_DIR / "manage.py"), *command]
+        self._command = command
+        self._forks = forks
         self._ending = threading.Event()
         self._lock = threading.Lock()  # held while one process takes the place of another
         self._process = self._start()
+
+    def watch(self) -> None:
+        """Restart it when it dies. This starts a thread, so all that fork are started before."""
         threading.Thread(target=self._watch, daemon=True).start()
 
     def ask_to_end(self) -> None:
@@ -54,16 +63,19 @@ class Child:
                 _wait_or_kill(self._process, patience_seconds)
                 self._process = self._start()
 
-    def _start(self) -> "subprocess.Popen[bytes]":
-        return self._spawn([])
+    def _start(self) -> Process:
+        return self._run([])
 
-    def _spawn(self, arguments: list[str], files: tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
+    def _run(self, arguments: list[str], files: tuple[int, ...] = ()) -> Process:
+        command, lifeline = [*self._command, *arguments], self._lifeline[0]
+        if self._forks:
+            self._forks = False
+            return Fork(functools.partial(call_command, *command), title=command[0], lifeline=lifeline, files=files)
         # In a new session, so that Ctrl-C reaches only the parent, which then ends its children in order.
-        command = [*self._command, *arguments]
         return subprocess.Popen(  # noqa: S603 - our own command line
-            command,
+            [sys.executable, str(LAUNCHER), str(lifeline), str(settings.BASE_DIR / "manage.py"), *command],
             start_new_session=True,
-            pass_fds=(*files, self._lifeline[0]),
+            pass_fds=(*files, lifeline),
             env={**self._defaults, **os.environ},
         )
 
@@ -87,10 +99,10 @@ class WebChild(Child):
 
     _defaults: ClassVar[dict[str, str]] = {"DATABASE_POOL_SIZE": "8"}  # one connection for each thread, as config.wsgi
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, *, forks: bool) -> None:
         self._listener = listener
         self._ready = -1  # the end of a pipe that the newest process writes to
-        super().__init__("web")
+        super().__init__("web", forks=forks)
 
     def wait_until_ready(self, patience_seconds: float, is_stopped: Callable[[], bool] = lambda: False) -> bool:
         """Return whether the newest process answers requests; False also if it has ended, or if `is_stopped()`."""
@@ -117,18 +129,18 @@ class WebChild(Child):
             old.terminate()
         _wait_or_kill(old, patience_seconds)
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _start(self) -> Process:
         if self._ready >= 0:
             os.close(self._ready)
         self._ready, written = os.pipe()
         try:
             listener = self._listener.fileno()
-            return self._spawn(["--listener", str(listener), "--ready", str(written)], (listener, written))
+            return self._run(["--listener", str(listener), "--ready", str(written)], (listener, written))
         finally:
             os.close(written)
 
 
-def _wait_or_kill(process: "subprocess.Popen[bytes]", patience_seconds: float) -> None:
+def _wait_or_kill(process: Process, patience_seconds: float) -> None:
     try:
         process.wait(patience_seconds)
     except subprocess.TimeoutExpired:

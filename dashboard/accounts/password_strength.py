@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
-from zxcvbn import zxcvbn
 
 from keys.models import Organization, User
 
@@ -56,6 +55,8 @@ class StrengthValidator:
 
 def refuse_weak(password: str, texts: Iterable[str]) -> None:
     """Raise ValidationError for a password that is guessed soon by someone who knows `texts`."""
+    from zxcvbn import zxcvbn  # lists of words that take 12 MB, which most processes never need
+
     known = _words([*texts, "Fieldpost", urlsplit(settings.PUBLIC_URL).hostname or ""])
     with _one_at_a_time:
         judged = zxcvbn(_plain(password)[:LONGEST], user_inputs=known)

@@ -7,10 +7,12 @@ Records of decisions and house rules are for people who change the code: they st
 import dataclasses
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from dashboard.guides.rendering import Document, render
+if TYPE_CHECKING:
+    from dashboard.guides.rendering import Document
 
 FOLDER = Path(settings.BASE_DIR) / "docs"
 
@@ -33,7 +35,7 @@ class Page:
     """A guide as it is shown, between its neighbors in the reading order."""
 
     guide: Guide
-    document: Document
+    document: "Document"
     before: Guide | None
     after: Guide | None
 
@@ -72,6 +74,8 @@ def page_of(name: str) -> Page:
 
 @functools.cache
 def _page(name: str) -> Page:
+    from dashboard.guides.rendering import render  # with markdown-it: 12 ms of each start
+
     guides = list(GUIDES.values())
     place = guides.index(GUIDES[name])
     neighbors = (None, *guides, None)

@@ -4,12 +4,15 @@ import dataclasses
 import functools
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.urls import reverse
 
 from dashboard.guides.library import GUIDES, Page, page_of
-from dashboard.guides.rendering import Section
+
+if TYPE_CHECKING:
+    from dashboard.guides.rendering import Section
 
 MAX_QUERY = 100  # characters; the rest is ignored
 MAX_WORDS = 8
@@ -23,7 +26,7 @@ class Hit:
     """A section, and a part of its text as `(text, whether it is a word of the query)`."""
 
     page: Page
-    section: Section
+    section: "Section"
     excerpt: tuple[tuple[str, bool], ...]
 
     @property
@@ -36,7 +39,7 @@ class Hit:
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Entry:
     page: Page
-    section: Section
+    section: "Section"
     title: str  # lower case, as are the next two
     heading: str
     text: str

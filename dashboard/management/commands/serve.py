@@ -9,14 +9,17 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
+from django.utils.module_loading import import_string
 
 from config.supervision.children import Child, WebChild
+from config.supervision.forks import may_fork, prepare_to_fork
 from config.supervision.ports import listen, refuse_busy_port
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
@@ -51,8 +54,8 @@ class Command(BaseCommand):
             demo = self.prepare(migrates=not options["no_migrate"])
             roles, wishes = Roles(), Wishes()
             try:
-                roles.start(host=host, events=not options["no_events"], deliver=not options["no_deliver"])
-                if roles.serve_web(listener, wishes.has_stop):
+                roles.start(listener, host=host, events=not options["no_events"], deliver=not options["no_deliver"])
+                if roles.is_web_ready(wishes.has_stop):
                     self.announce(demo)
                 while wishes.wait() == signal.SIGHUP:
                     roles.reload()
@@ -113,15 +116,21 @@ class Roles:
         self._others: list[Child] = []
         self._deliver: list[Child] = []
 
-    def start(self, *, host: str, events: bool, deliver: bool) -> None:
-        """Start all but the web."""
+    def start(self, listener: socket.socket, *, host: str, events: bool, deliver: bool) -> None:
+        """Start all, the web first: it is waited for."""
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        self._others = [Child("events", "--host", host)] if events else []
-        self._deliver = [Child("deliver") for _ in range(settings.DELIVERY_PROCESSES if deliver else 0)]
+        if forks := may_fork():
+            _load_roles()
+            prepare_to_fork()
+        self._web = [WebChild(listener, forks=forks) for _ in range(settings.WEB_CONCURRENCY)]
+        self._others = [Child("events", "--host", host, forks=forks)] if events else []
+        deliverers = settings.DELIVERY_PROCESSES if deliver else 0
+        self._deliver = [Child("deliver", forks=forks) for _ in range(deliverers)]
+        for child in (*self._web, *self._others, *self._deliver):
+            child.watch()
 
-    def serve_web(self, listener: socket.socket, is_stopped: Callable[[], bool]) -> bool:
-        """Start the web. Return True when it answers, False if stopped; raise CommandError if it does not start."""
-        self._web = [WebChild(listener) for _ in range(settings.WEB_CONCURRENCY)]
+    def is_web_ready(self, is_stopped: Callable[[], bool]) -> bool:
+        """Return True when the web answers, False if stopped; raise CommandError if it does not start."""
         if all(child.wait_until_ready(READY_SECONDS, is_stopped) for child in self._web):
             return True
         if not is_stopped():
@@ -141,6 +150,15 @@ class Roles:
                 child.ask_to_end()
             for child in group:
                 child.end(max(0.1, until - time.monotonic()))
+
+
+def _load_roles() -> None:
+    """Import what the children run, once for all of them."""
+    for command in ("web", "events", "deliver"):
+        load_command_class(get_commands()[command], command)
+    import_module("submissions.live.stream")
+    for middleware in settings.MIDDLEWARE:
+        import_string(middleware)
 
 
 def is_loopback(host: str) -> bool:

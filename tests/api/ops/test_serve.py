@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -68,7 +68,8 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 def children_of(pid: int) -> dict[int, str]:
     """Return the processes that this one started: `{pid: command}`."""
-    pids = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    threads = Path(f"/proc/{pid}/task").glob("*/children")  # each lists those that it started
+    pids = [int(child) for thread in threads for child in thread.read_text().split()]
     commands = {}
     for child in pids:
         with suppress(OSError):  # it has ended meanwhile
@@ -135,6 +136,49 @@ def test_sighup__under_load__replaces_every_child_and_loses_no_submission(
     assert set(statuses) == {201}
     assert Submission.objects.filter(organization=tenant.organization).count() == len(statuses)
     assert not before.keys() & after.keys()
+
+
+def are_replaced(pid: int, before: Mapping[int, str]) -> bool:
+    """Return whether `serve` has as many children as before, and none of those."""
+    now = children_of(pid)
+    return len(now) == len(before) and not now.keys() & before.keys()
+
+
+CHANGING = "from tests.services.settings import *\nSECURITY_CONTACT = {contact!r}\n"
+
+
+@pytest.mark.on_sqlite
+def test_sighup__after_the_code_has_changed__runs_the_new_code_in_every_role(
+    tmp_path: Path,
+) -> None:
+    """The first children are forks, which have loaded the code that was there at the start."""
+    contact = tmp_path / "changing_settings.py"
+    contact.write_text(CHANGING.format(contact="mailto:old@example.com"))
+    environment = service_environment(data_dir=tmp_path, extra={"PYTHONPATH": str(tmp_path)})
+    application = Application(environment, tmp_path / "service")
+    application.environment["DJANGO_SETTINGS_MODULE"] = "changing_settings"
+    with application, Client(application.port) as api:
+        pid = application.processes["web"].popen.pid
+        before = children_of(pid)
+        assert sorted(command.split()[-1] for command in before.values()) == ["deliver", "events", "web"]
+        assert "mailto:old@example.com" in api.get("/.well-known/security.txt").text
+        contact.write_text(CHANGING.format(contact="mailto:security.new@example.com"))
+        os.kill(pid, signal.SIGHUP)
+        eventually(lambda: are_replaced(pid, before), 60, "all are new")
+        with Client(application.port) as after:
+            assert "mailto:security.new@example.com" in after.get("/.well-known/security.txt").text
+
+
+@pytest.mark.on_sqlite
+def test_serve__each_forked_child_killed__starts_it_again(tmp_path: Path) -> None:
+    application = Application(service_environment(data_dir=tmp_path), tmp_path / "service")
+    with application:
+        pid = application.processes["web"].popen.pid
+        before = children_of(pid)
+        for child in before:
+            os.kill(child, signal.SIGKILL)
+        eventually(lambda: are_replaced(pid, before), 60, "all are new")
+        eventually(application.is_ready, 60, "they answer")
 
 
 class KeptConnection:

@@ -10,8 +10,7 @@ from celery import current_app
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
-from config import clean_up
-from config import nudge as nudges
+from config import clean_up, redis_caches
 from config.celery import app
 from config.nudge import DELIVER, nudge, send_nudge, take_nudge
 from config.redis_caches import Breaker
@@ -29,7 +28,7 @@ HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there
 def fresh_nudges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Breaker]:
     """Clear flags, messages and the memory of a failed Redis, before and after."""
     breaker = Breaker()
-    monkeypatch.setattr(nudges, "breaker", breaker)
+    monkeypatch.setattr(redis_caches, "breaker", breaker)
     if HAS_REDIS:
         clear()
     yield breaker
