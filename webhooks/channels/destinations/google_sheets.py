@@ -22,7 +22,7 @@ from rest_framework import serializers
 from config.api.serializers import NameField, StrictSerializer, TextField
 from submissions.json_text import dump_json
 from webhooks.channels import http
-from webhooks.channels.connection import MAX_ANSWER_BYTES
+from webhooks.channels.connections.connection import MAX_ANSWER_BYTES
 from webhooks.channels.destinations.base import (
     JSON,
     SECRET_LINES,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhooks.channels.deadline import Deadline, call_later
+from webhooks.channels.connections.deadline import Deadline, call_later
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from django.conf import settings
 from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from webhooks.channels.address_guard import Destination, look_up
-from webhooks.channels.connection import SHORTEST_SECONDS, Answer, connect, tls_context
-from webhooks.channels.deadline import Deadline
+from webhooks.channels.connections.address_guard import Destination, look_up
+from webhooks.channels.connections.connection import SHORTEST_SECONDS, Answer, connect, tls_context
+from webhooks.channels.connections.deadline import Deadline
 
 
 def send_through_proxy(
