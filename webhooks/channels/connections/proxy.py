@@ -81,6 +81,5 @@ class _WatchedProxyManager(urllib3.ProxyManager):
 
     def _new_pool(self, scheme: str, *args: Any, **kwargs: Any) -> urllib3.HTTPConnectionPool:
         pool = super()._new_pool(scheme, *args, **kwargs)
-        # type: ignore, since urllib3 asks for a class and only calls it
-        pool.ConnectionCls = partial(_connection, scheme, *self._limits)  # type: ignore[assignment]
+        pool.ConnectionCls = partial(_connection, scheme, *self._limits)  # type: ignore[assignment]  # only called
         return pool

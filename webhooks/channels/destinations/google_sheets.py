@@ -136,7 +136,7 @@ class GoogleSheets(Kind):
     def send(self, request: Request, endpoint: str) -> Outcome:
         """Get a token, read the headers, add those that are missing, and append the row."""
         assert request.config is not None  # noqa: S101 - as `render` made it
-        assert request.submitted is not None  # noqa: S101
+        assert request.submitted is not None  # noqa: S101 - as `render` made it
         started = time.monotonic()
         outcome = self._append(request.config, request.submitted, endpoint, started)
         if outcome.status == 401 and TOKENS_KEPT.forget(request.config["credentials"]):
