@@ -9,7 +9,7 @@ import sys
 # dashboard.apps turns it on again.
 gc.disable()
 
-from django.core.management import execute_from_command_line  # noqa: E402
+from django.core.management import execute_from_command_line  # noqa: E402  # without the collector
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

@@ -16,9 +16,9 @@ os.environ.setdefault("DATABASE_POOL_SIZE", "12")  # connections to PostgreSQL f
 _django = get_wsgi_application()
 
 from config.api.parsing import drop_long_media_types  # noqa: E402 - after setup
-from submissions.files.removal import start_removing  # noqa: E402
-from submissions.lifecycle.release_loop import start_releasing  # noqa: E402
-from submissions.scanning.pending import start_scanning  # noqa: E402
+from submissions.files.removal import start_removing  # noqa: E402 - after setup
+from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
+from submissions.scanning.pending import start_scanning  # noqa: E402 - after setup
 
 # A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
 _errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]

@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 from config.api.parsing import MAX_IDEMPOTENCY_KEY
 from config.api.ratelimit import ANONYMOUS_LIMIT
 from forms_app.field_definitions import MAX_FIELDS, MAX_NAME
+from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from forms_app.origins import InvalidOrigin, is_allowed, parse_origin_pattern
 from submissions.models import Refusal
@@ -248,9 +249,19 @@ def _validation(refusal: Refusal) -> Advice:
         return _too_much(refusal)
     # Translators: it takes the place of a field's name, as {field} and %(field)s.
     field = f"“{refusal.field}”" if refusal.field else gettext("the field")
-    default = gettext_lazy("Correct the value of {field}, or change its type in the form.")
     title = _answered(refusal, gettext("The value of %(field)s is not valid") % {"field": field})
-    return Advice(Gate.VALIDATION, title, FIXES.get(refusal.detail_code, default).format(field=field))
+    return Advice(Gate.VALIDATION, title, _fix_of_value(refusal.detail_code).format(field=field))
+
+
+def _fix_of_value(code: str) -> str:
+    """Return what to do about a value, with a place for the `field`."""
+    kind = next((one for one in KINDS.values() if one.check and one.check.code == code), None)
+    if kind is None:
+        return str(FIXES.get(code) or gettext("Correct the value of {field}, or change its type in the form."))
+    fix = gettext(
+        "Send a value of the type {type}, such as {example}, as {field}, or change the field's type in the form."
+    )
+    return fix.format(type=kind.label, example=kind.example, field="{field}")
 
 
 def _too_much(refusal: Refusal) -> Advice:
@@ -284,17 +295,6 @@ ROBOT_CHECKS = {
     ),
 }
 FIXES = {
-    "invalid_email": gettext_lazy(
-        "Send an email address, such as ada@example.com, as {field}, or change the field's type in the form."
-    ),
-    "invalid_number": gettext_lazy("Send a number, such as 42, as {field}, or change the field's type in the form."),
-    "invalid_url": gettext_lazy(
-        "Send a URL that begins with http:// or https://, such as https://example.com, as {field}, "
-        "or change the field's type in the form."
-    ),
-    "invalid_date": gettext_lazy(
-        "Send a date in the form YYYY-MM-DD, such as 2026-01-31, as {field}, or change the field's type in the form."
-    ),
     "required": gettext_lazy("Send a value for the field {field}. The name of the input must be exactly the same."),
     "invalid_choice": gettext_lazy(
         "Send one of the options of {field}, spelled as in the form, or add the option to the form."

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from django.db import models
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from forms_app.formats import is_date, is_email, is_number, is_web_address
 
@@ -45,9 +45,11 @@ class Check:
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldKind:
     """
-    Everything about the field type `name`.
+    Everything about the field type `name`, which people read as `label`.
 
     `control` and `input_type`: how it is drawn; `input_type` is the `type` of an `<input>`, "" for other elements.
+    `direction`: the `dir` of its input; "" leaves the page's.
+    `html_types`: other types of inputs in pasted HTML that become it, besides its own; `select`, `textarea` as well.
     `takes_options`: a definition may have a list of options; `needs_options`: it must, and a value must be one of them.
     `takes_files`: its values are files; in JSON their ids.
     `check`: the format of its values; None: any text.
@@ -56,9 +58,12 @@ class FieldKind:
     """
 
     name: str
+    label: "StrOrPromise"
     new_label: "StrOrPromise"
     control: Literal["input", "textarea", "select", "checkbox", "hidden", "file"] = "input"
     input_type: str = "text"
+    direction: Literal["", "auto", "ltr"] = ""
+    html_types: tuple[str, ...] = ()
     takes_options: bool = False
     needs_options: bool = False
     takes_files: bool = False
@@ -75,51 +80,99 @@ _URL = Check(
 _DATE = Check("invalid_date", gettext_lazy("%(label)s must be a date in the form YYYY-MM-DD."), is_date)
 _ADDRESS, _SITE, _DAY = "ada@example.com", "https://example.com", "2026-01-31"
 _ROWS = [
-    FieldKind(FieldType.TEXT.value, gettext_lazy("Text")),
+    FieldKind(
+        FieldType.TEXT.value,
+        pgettext_lazy("a type of field", "Text"),
+        gettext_lazy("Text"),
+        direction="auto",
+        html_types=("search",),
+    ),
     FieldKind(
         FieldType.EMAIL.value,
+        pgettext_lazy("a type of field", "Email"),
         gettext_lazy("Email"),
         input_type="email",
+        direction="ltr",
         check=_EMAIL,
         example=_ADDRESS,
         test_value=_ADDRESS,
     ),
-    FieldKind(FieldType.TEXTAREA.value, gettext_lazy("Message"), control="textarea", input_type=""),
+    FieldKind(
+        FieldType.TEXTAREA.value,
+        pgettext_lazy("a type of field", "Textarea"),
+        gettext_lazy("Message"),
+        control="textarea",
+        input_type="",
+    ),
     FieldKind(
         FieldType.NUMBER.value,
+        pgettext_lazy("a type of field", "Number"),
         gettext_lazy("Number"),
         input_type="number",
+        direction="ltr",
+        html_types=("range",),
         check=_NUMBER,
         example="42",
         test_value="42",
     ),
-    FieldKind(FieldType.PHONE.value, gettext_lazy("Phone"), input_type="tel", example="+44 20 7946 0000"),
     FieldKind(
-        FieldType.URL.value, gettext_lazy("Website"), input_type="url", check=_URL, example=_SITE, test_value=_SITE
+        FieldType.PHONE.value,
+        pgettext_lazy("a type of field", "Phone"),
+        gettext_lazy("Phone"),
+        input_type="tel",
+        direction="ltr",
+        example="+44 20 7946 0000",
     ),
     FieldKind(
-        FieldType.DATE.value, gettext_lazy("Date"), input_type="date", check=_DATE, example=_DAY, test_value=_DAY
+        FieldType.URL.value,
+        pgettext_lazy("a type of field", "URL"),
+        gettext_lazy("Website"),
+        input_type="url",
+        direction="ltr",
+        check=_URL,
+        example=_SITE,
+        test_value=_SITE,
+    ),
+    FieldKind(
+        FieldType.DATE.value,
+        pgettext_lazy("a type of field", "Date"),
+        gettext_lazy("Date"),
+        input_type="date",
+        check=_DATE,
+        example=_DAY,
+        test_value=_DAY,
     ),
     FieldKind(
         FieldType.SELECT.value,
+        pgettext_lazy("a type of field", "Select"),
         gettext_lazy("Choose one"),
         control="select",
         input_type="",
+        html_types=("radio",),
         takes_options=True,
         needs_options=True,
     ),
     FieldKind(
         FieldType.CHECKBOX.value,
+        pgettext_lazy("a type of field", "Checkbox"),
         gettext_lazy("I agree"),
         control="checkbox",
         input_type="checkbox",
+        html_types=("select-multiple",),
         takes_options=True,
         example="yes",  # as the hosted page sends it
         test_value="yes",
     ),
-    FieldKind(FieldType.HIDDEN.value, gettext_lazy("Source"), control="hidden", input_type="hidden"),
+    FieldKind(
+        FieldType.HIDDEN.value,
+        pgettext_lazy("a type of field", "Hidden"),
+        gettext_lazy("Source"),
+        control="hidden",
+        input_type="hidden",
+    ),
     FieldKind(
         FieldType.FILE.value,
+        pgettext_lazy("a type of field", "File"),
         gettext_lazy("File"),
         control="file",
         input_type="file",
@@ -129,6 +182,12 @@ _ROWS = [
     ),
 ]
 KINDS: dict[str, FieldKind] = {row.name: row for row in _ROWS}
+
+
+def kinds_by_html_type() -> dict[str, FieldKind]:
+    """Return the kind that an input of pasted HTML becomes, by the input's type; `select` and `textarea` as well."""
+    found = {kind.input_type or kind.control: kind for kind in reversed(KINDS.values())}  # of two, the first
+    return found | {other: kind for kind in KINDS.values() for other in kind.html_types}
 
 
 def kind_of(type_name: str) -> FieldKind:

@@ -227,7 +227,7 @@ class FormChanges(NamesFields, StrictSerializer):
     name = NameField(required=False)
     # `max_length` instead of a check in a method, which would validate eighty thousand fields before it counts them.
     # (Ignored, since the stubs do not know that `many=True` accepts the arguments of a ListSerializer.)
-    fields_ = FieldDefinitionSerializer(many=True, required=False, max_length=MAX_FIELDS)  # type: ignore[call-arg]
+    fields_ = FieldDefinitionSerializer(many=True, required=False, max_length=MAX_FIELDS)  # type: ignore[call-arg]  # see above
     allowedOrigins = serializers.ListField(
         child=TextField(max_length=300), source="allowed_origins", required=False, max_length=MAX_ORIGINS
     )

@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext_lazy, pgettext_lazy
+from rest_framework import serializers
 
 from submissions.models import Submission
-from webhooks.payloads import notice_message, rendered_message, submission_message, test_message
+from webhooks.payloads import (
+    SubmittedSubmission,
+    notice_message,
+    rendered_message,
+    submission_message,
+    test_message,
+)
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -30,7 +37,9 @@ class Event:
 
     name: in the table, and in the API if it is public. label: in the delivery log.
     write: returns the body of its message, from its subject: a submission (with its form loaded), a form, a notice.
-    is_caused_by: returns whether dispatching this submission causes the event. is_public: webhooks may subscribe to it.
+    is_caused_by: returns whether dispatching this submission causes the event.
+    record: the shape of its message's `data`, for the OpenAPI document, and `summary` its title there. An event with
+    them is public: webhooks may subscribe to it.
     is_tried_once: a failure is final, and leaves the endpoint's health unchanged.
     has_submission_id: its message has the id of the submission that caused it; at most one event may.
     is_secret: its body has a code or a link that is a key, so it is encrypted, and dropped when its delivery ends.
@@ -42,11 +51,17 @@ class Event:
     label: "StrOrPromise"
     write: Callable[[Any], str]
     is_caused_by: Callable[[Submission], bool] = _never
-    is_public: bool = False
+    record: type[serializers.BaseSerializer[Any]] | None = None
+    summary: str = ""
     is_tried_once: bool = False
     has_submission_id: bool = False
     is_secret: bool = False
     priority: int = 0
+
+    @property
+    def is_public(self) -> bool:
+        """Whether webhooks may subscribe to it."""
+        return self.record is not None
 
 
 SUBMISSION_CREATED = Event(
@@ -54,7 +69,8 @@ SUBMISSION_CREATED = Event(
     gettext_lazy("A new submission was received"),
     write=lambda submission: submission_message(submission, submission.form.name),
     is_caused_by=lambda submission: not submission.spam,
-    is_public=True,
+    record=SubmittedSubmission,
+    summary="A submission was created",
     has_submission_id=True,
 )
 # Somebody waits for it, so it does not queue behind its endpoint's backlog.

@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from rest_framework import serializers
+
 from config.ids import new_id
 from config.times import format_time, now
 from forms_app.field_kinds import kind_of
@@ -12,7 +14,7 @@ from forms_app.snippets import test_values
 from keys.notices import ENGLISH
 from submissions.json_text import dump_json
 from submissions.models import StoredFile, Submission
-from submissions.serializers import submission_record
+from submissions.serializers import SubmissionRecord, submission_record
 
 SUBMISSION_CREATED = "submission.created"
 EXAMPLE_CONTENT = b"%PDF-1.4 example"  # of a test event's file
@@ -27,6 +29,23 @@ def submission_message(submission: Submission, form_name: str) -> str:
     """Return the body for a new submission: `{type, timestamp, data: {…record, formName}}`."""
     data = {**submission_record(submission), "formName": form_name}
     return standard_message(SUBMISSION_CREATED, format_time(submission.created_at), data)
+
+
+class SubmittedSubmission(SubmissionRecord):
+    """The submission, with the name of its form."""
+
+    texts = {
+        **SubmissionRecord.texts,
+        "formName": "The name of its form.",
+        "test": "true for a test event, whose submission is an example; otherwise left out.",
+    }
+    optional_members = ("test",)
+
+    formName = serializers.CharField()
+    test = serializers.BooleanField()
+
+    class Meta(SubmissionRecord.Meta):
+        fields: tuple[str, ...] = (*SubmissionRecord.Meta.fields, "formName", "test")  # type: ignore[assignment]  # longer
 
 
 def test_message(form: Form) -> str:

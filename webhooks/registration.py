@@ -20,7 +20,7 @@ from keys.models import Organization
 from keys.notices import notify_owners
 from keys.trail.changes import changes, values_of
 from submissions.models import Submission
-from webhooks.channels.address_guard import UrlRefused, check_url
+from webhooks.channels.connections.address_guard import UrlRefused, check_url
 from webhooks.channels.webhook_health import disable
 from webhooks.enqueue import enqueue, host_of, webhook_target
 from webhooks.events import TEST

@@ -17,7 +17,8 @@ class MenuPage:
     A page by the name of its address. `section`: its part of the menu; "" for pages that only the search finds.
 
     `current_on`: patterns of names of other pages (`form*`) on which the menu shows it as the current one. `words`:
-    what else people type to find it. `for_managers`: only admins and owners may open it.
+    what else people type to find it. `for_managers`: only admins and owners may open it. `guide`: the anchor of the
+    part of docs/dashboard.md that explains it.
     """
 
     name: str
@@ -27,6 +28,7 @@ class MenuPage:
     current_on: tuple[str, ...] = ()
     words: str = ""
     for_managers: bool = False
+    guide: str = ""
 
 
 def pages_for(*, may_manage: bool) -> list[MenuPage]:
@@ -38,28 +40,44 @@ def _daily_pages() -> list[MenuPage]:
     submissions = pgettext("words to search for", "spam search")
     creates = pgettext("words to search for", "create add")
     return [
-        MenuPage("overview", gettext("Overview"), "house", MAIN, words=pgettext("words to search for", "home chart")),
-        MenuPage("forms", gettext("Forms"), "list-checks", MAIN, ("form*", "opt-outs")),
-        MenuPage("form-new", gettext("New form"), "plus", words=creates),
-        MenuPage("submissions", gettext("Submissions"), "inbox", MAIN, ("submission*", "exports"), submissions),
+        MenuPage(
+            *("overview", gettext("Overview"), "house", MAIN),
+            words=pgettext("words to search for", "home chart"),
+            guide="overview",
+        ),
+        MenuPage("forms", gettext("Forms"), "list-checks", MAIN, ("form*", "opt-outs"), guide="forms"),
+        MenuPage("form-new", gettext("New form"), "plus", words=creates, guide="a-new-form"),
+        MenuPage(
+            *("submissions", gettext("Submissions"), "inbox", MAIN, ("submission*", "exports"), submissions),
+            guide="submissions",
+        ),
         MenuPage(
             *("exports", pgettext("a page", "Export"), "inbox"),
             words=pgettext("words to search for", "csv json download"),
+            guide="export",
         ),
         MenuPage(
             *("destinations", gettext("Destinations"), "send", MAIN, ("destination*",)),
             words=" ".join(str(kind.label) for kind in KINDS.values()),
+            guide="destinations",
         ),
-        MenuPage("destination-new", gettext("New destination"), "plus", words=creates, for_managers=True),
-        MenuPage("webhooks", gettext("Webhooks"), "webhook", MAIN, ("webhook*", "deliver*")),
-        MenuPage("webhook-new", gettext("New webhook"), "plus", words=creates, for_managers=True),
+        MenuPage(
+            *("destination-new", gettext("New destination"), "plus"),
+            words=creates,
+            for_managers=True,
+            guide="destinations",
+        ),
+        MenuPage("webhooks", gettext("Webhooks"), "webhook", MAIN, ("webhook*", "deliver*"), guide="webhooks"),
+        MenuPage("webhook-new", gettext("New webhook"), "plus", words=creates, for_managers=True, guide="webhooks"),
         MenuPage(
             *("deliveries", gettext("Deliveries"), "webhook"),
             words=pgettext("words to search for", "log mails attempts"),
+            guide="deliveries",
         ),
         MenuPage(
             *("refused", pgettext("a page", "Refused"), "shield-alert", MAIN),
             words=pgettext("words to search for", "errors why post"),
+            guide="refused",
         ),
     ]
 
@@ -70,29 +88,40 @@ def _settings_pages() -> list[MenuPage]:
     brand = pgettext("words to search for", "logo accent color hosted pages mails look")
     organization = pgettext("words to search for", "settings rename delete")
     return [
-        MenuPage("keys", gettext("Access Keys"), "key-round", SETTINGS, ("key-*",), keys, for_managers=True),
-        MenuPage("key-new", gettext("Generate New Key"), "plus", words=new_key, for_managers=True),
+        MenuPage(
+            *("keys", gettext("Access Keys"), "key-round", SETTINGS, ("key-*",), keys),
+            for_managers=True,
+            guide="access-keys",
+        ),
+        MenuPage("key-new", gettext("Generate New Key"), "plus", words=new_key, for_managers=True, guide="access-keys"),
         MenuPage(
             *("members", gettext("Members"), "users", SETTINGS, ("member-*",)),
             words=pgettext("words to search for", "invite people team"),
+            guide="members",
         ),
         MenuPage(
             *("plan", pgettext("a page", "Plan"), "gauge", SETTINGS),
             words=pgettext("words to search for", "limits usage storage"),
+            guide="plan",
         ),
         MenuPage(
             *("audit", gettext("Audit trail"), "scroll-text", SETTINGS),
             words=pgettext("words to search for", "history log"),
             for_managers=True,
+            guide="audit-trail",
         ),
         MenuPage(
             *("opt-outs", pgettext("a page", "Ended mails"), "send"),
             words=pgettext("words to search for", "unsubscribe opt out reply confirmation list"),
             for_managers=True,
+            guide="replies",
         ),
-        MenuPage("organization-brand", gettext("Branding"), "building-2", words=brand, for_managers=True),
+        MenuPage(
+            "organization-brand", gettext("Branding"), "building-2", words=brand, for_managers=True, guide="branding"
+        ),
         MenuPage(
             *("organization", gettext("Organization"), "building-2", SETTINGS, ("organization-*",), organization),
             for_managers=True,
+            guide="organization",
         ),
     ]

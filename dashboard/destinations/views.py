@@ -136,7 +136,7 @@ def _form_chosen(entered: DestinationForm, request: MemberRequest) -> Form | Non
     field = entered.fields["form"]
     wanted = request.GET.get("form", "all")
     # The stubs know only that it is a Field.
-    chosen: Form | None = field.clean(wanted) if field.valid_value(wanted) else None  # type: ignore[attr-defined]
+    chosen: Form | None = field.clean(wanted) if field.valid_value(wanted) else None  # type: ignore[attr-defined]  # see above
     return chosen
 
 

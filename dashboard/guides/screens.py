@@ -1,13 +1,15 @@
 """Which part of the guides explains a screen of the dashboard."""
 
+from fnmatch import fnmatchcase
+
 from django.urls import reverse
 
-# By the name of the address. A name that is not here has no part: dashboard.md as a whole.
-SECTIONS = {
+from dashboard.design.menu import pages_for
+
+# Screens by the name of their address that neither their own row of the menu explains, nor that of the page on which
+# the menu shows them. "": dashboard.md as a whole.
+PARTS = {
     "find": "search-and-keys",
-    "overview": "overview",
-    "forms": "forms",
-    "form-new": "a-new-form",
     "form-new-html": "fields-from-html",
     "form-html": "fields-from-html",
     "form": "a-form",
@@ -18,44 +20,26 @@ SECTIONS = {
     "form-page": "the-page-of-a-form",
     "form-spam": "spam-rules",
     "form-replies": "replies",
-    "opt-outs": "replies",
     "form-notifications": "notifications",
-    "submissions": "submissions",
     "submission": "a-submission",
-    "exports": "export",
-    "webhooks": "webhooks",
-    "webhook": "webhooks",
-    "webhook-new": "webhooks",
-    "webhook-delete": "webhooks",
-    "webhook-replay": "webhooks",
-    "webhook-rotate": "webhooks",
-    "deliveries": "deliveries",
-    "destinations": "destinations",
-    "destination": "destinations",
-    "destination-new": "destinations",
-    "destination-new-kind": "destinations",
-    "destination-edit": "destinations",
-    "destination-delete": "destinations",
-    "refused": "refused",
-    "keys": "access-keys",
-    "key-new": "access-keys",
-    "key-regenerate": "access-keys",
-    "key-revoke": "access-keys",
-    "members": "members",
-    "member-leave": "members",
-    "member-remove": "members",
-    "plan": "plan",
-    "audit": "audit-trail",
-    "organization": "organization",
-    "organization-brand": "branding",
-    "organization-end": "organization",
+    "organization-new": "",
     "account": "your-account",
     "account-time-zone": "your-account",
     "account-delete": "your-account",
 }
 
 
+def part_about(screen: str) -> str:
+    """Return the anchor of the part of docs/dashboard.md about a screen, "" for none."""
+    pages = pages_for(may_manage=True)
+    own = next((page.guide for page in pages if page.name == screen), None)
+    if own is not None:
+        return own
+    around = (page.guide for page in pages if any(fnmatchcase(screen, pattern) for pattern in page.current_on))
+    return PARTS[screen] if screen in PARTS else next(around, "")
+
+
 def address_for(screen: str) -> str:
     """Return the address of the part of the guides about a screen, by the name of the screen's address."""
-    page = reverse("guides:page", args=["dashboard"])
-    return f"{page}#{SECTIONS[screen]}" if screen in SECTIONS else page
+    page, part = reverse("guides:page", args=["dashboard"]), part_about(screen)
+    return f"{page}#{part}" if part else page

@@ -1,15 +1,15 @@
 """HTML forms for forms. The API's serializers validate; this module shows their errors at the inputs."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
-from config.api.errors import ValidationFailed
+from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
-from forms_app.actions import MAX_RECIPIENTS
+from forms_app.actions import MAX_RECIPIENTS, change_form
 from forms_app.models import Form
 from forms_app.serializers import FormChanges
 
@@ -70,6 +70,32 @@ class SettingsForm(forms.Form):
     def show(self, failure: ValidationFailed) -> None:
         """Add each error to its input."""
         add_details(self, failure, self.names)
+
+
+class EnteredChanges(Protocol):
+    """An HTML form with changes of a form: its settings, its page, its replies."""
+
+    def values(self) -> dict[str, Any]:
+        """Return the changes. Raises ValidationFailed."""
+
+    def show(self, failure: ValidationFailed) -> None:
+        """Add each error to its input."""
+
+    def add_error(self, field: str | None, error: str) -> None:
+        """Add an error to an input, or above all of them."""
+
+
+def save(form: Form, entered: EnteredChanges) -> bool:
+    """Change a form as it was entered. Return whether that was right; if not, the errors are shown at the inputs."""
+    try:
+        change_form(form, **entered.values())
+    except ValidationFailed as failure:
+        entered.show(failure)
+    except ApiError as error:
+        entered.add_error(None, error.message)
+    else:
+        return True
+    return False
 
 
 class RecipientsForm(forms.Form):

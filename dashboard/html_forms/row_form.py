@@ -5,28 +5,15 @@ from typing import Any
 
 from django import forms
 from django.forms.utils import ErrorDict
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from dashboard.html_forms.file_inputs import CHOICES
 from forms_app.field_definitions import MAX_FILE_BYTES, MAX_FILES, MAX_HELP, MAX_LABEL, MAX_NAME, MAX_PLACEHOLDER
-from forms_app.field_kinds import KINDS, FieldType
+from forms_app.field_kinds import KINDS
 from forms_app.file_fields.entries import MAX_ACCEPT, MAX_ENTRY
 from keys.plans import MIB
 
-TYPE_LABELS = {
-    FieldType.TEXT: pgettext_lazy("a type of field", "Text"),
-    FieldType.EMAIL: pgettext_lazy("a type of field", "Email"),
-    FieldType.TEXTAREA: pgettext_lazy("a type of field", "Textarea"),
-    FieldType.NUMBER: pgettext_lazy("a type of field", "Number"),
-    FieldType.PHONE: pgettext_lazy("a type of field", "Phone"),
-    FieldType.URL: pgettext_lazy("a type of field", "URL"),
-    FieldType.DATE: pgettext_lazy("a type of field", "Date"),
-    FieldType.SELECT: pgettext_lazy("a type of field", "Select"),
-    FieldType.CHECKBOX: pgettext_lazy("a type of field", "Checkbox"),
-    FieldType.HIDDEN: pgettext_lazy("a type of field", "Hidden"),
-    FieldType.FILE: pgettext_lazy("a type of field", "File"),
-}
-TYPES = [(name, TYPE_LABELS[FieldType(name)]) for name in KINDS]
+TYPES = [(kind.name, kind.label) for kind in KINDS.values()]
 
 
 class RowForm(forms.Form):

@@ -8,7 +8,6 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
-from dashboard.html_forms.row_form import TYPE_LABELS
 from dashboard.new_forms.pasted_html import FoundInput, PastedPage, words_of
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
@@ -19,29 +18,10 @@ from forms_app.field_definitions import (
     PAGE_CONTROL_FIELDS,
     is_framework_field,
 )
-from forms_app.field_kinds import FieldType, kind_of
+from forms_app.field_kinds import FieldKind, FieldType, kind_of, kinds_by_html_type
 from forms_app.file_fields.entries import MAX_ACCEPT, InvalidEntry, entry_of
 from forms_app.serializers import MAX_OPTIONS, FieldDefinitionSerializer
 
-TYPES = {
-    "text": FieldType.TEXT,
-    "search": FieldType.TEXT,
-    "email": FieldType.EMAIL,
-    "tel": FieldType.PHONE,
-    "url": FieldType.URL,
-    "number": FieldType.NUMBER,
-    "range": FieldType.NUMBER,
-    "date": FieldType.DATE,
-    "textarea": FieldType.TEXTAREA,
-    "hidden": FieldType.HIDDEN,
-    "file": FieldType.FILE,
-}
-GROUPS = {
-    "radio": FieldType.SELECT,
-    "select": FieldType.SELECT,
-    "checkbox": FieldType.CHECKBOX,
-    "select-multiple": FieldType.CHECKBOX,
-}
 NEVER = {
     "password": gettext_lazy("A form must not ask for passwords."),
 }
@@ -121,8 +101,8 @@ def _reason_against(name: str, inputs: Sequence[FoundInput], taken: Collection[s
 
 
 def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_require: bool) -> None:
-    first = inputs[0]
-    field, remark = _choice(name, inputs) if first.type in GROUPS else _single(name, inputs)
+    kind = kinds_by_html_type().get(inputs[0].type)
+    field, remark = _choice(name, inputs, kind) if kind and kind.takes_options else _single(name, inputs, kind)
     field["required"] = any(one.required for one in inputs)
     if field["required"] and not may_require:
         field["required"] = False
@@ -138,13 +118,12 @@ def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_req
         found.remarks.append(Reason(field["label"], remark))
 
 
-def _single(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:
+def _single(name: str, inputs: Sequence[FoundInput], kind: FieldKind | None) -> tuple[dict[str, Any], str]:
     one = inputs[0]
-    kind = TYPES.get(one.type)
-    field = {"name": name, "label": one.label or words_of(name) or name, "type": (kind or FieldType.TEXT).value}
+    field = {"name": name, "label": one.label or words_of(name) or name, "type": (kind or kind_of(FieldType.TEXT)).name}
     if one.placeholder and one.placeholder != one.label and kind_of(field["type"]).control in ("input", "textarea"):
         field["placeholder"] = one.placeholder[:MAX_PLACEHOLDER]
-    if kind is FieldType.FILE:
+    if kind and kind.takes_files:
         return _file(field, inputs)
     if kind:
         return field, ""
@@ -167,25 +146,24 @@ def _file(field: dict[str, Any], inputs: Sequence[FoundInput]) -> tuple[dict[str
     return found, gettext("Without the type %(type)s, which no form accepts.") % {"type": refused[0][:30]}
 
 
-def _choice(name: str, inputs: Sequence[FoundInput]) -> tuple[dict[str, Any], str]:
+def _choice(name: str, inputs: Sequence[FoundInput], kind: FieldKind) -> tuple[dict[str, Any], str]:
     """Return a Select or Checkbox. Its options are the values that the page sends."""
     first = inputs[0]
-    kind = GROUPS[first.type]
     is_select = first.type.startswith("select")
     if first.type == "checkbox" and len(inputs) == 1:
-        return {"name": name, "label": first.label or words_of(name), "type": kind.value}, ""
+        return {"name": name, "label": first.label or words_of(name), "type": kind.name}, ""
     label = first.label if is_select else first.group or words_of(name)
     pairs = first.options if is_select else [(one.value, one.label) for one in inputs if one.type == first.type]
     options = list(dict.fromkeys(value for value, _ in pairs if value))
-    field: dict[str, Any] = {"name": name, "label": label or name, "type": kind.value}
+    field: dict[str, Any] = {"name": name, "label": label or name, "type": kind.name}
     if len(options) > MAX_OPTIONS:
         remark = gettext("Text, because it has %(number)s options and a %(type)s has at most %(most)s.")
-        numbers = {"number": len(options), "type": TYPE_LABELS[kind], "most": MAX_OPTIONS}
+        numbers = {"number": len(options), "type": kind.label, "most": MAX_OPTIONS}
         return {**field, "type": FieldType.TEXT.value}, remark % numbers
     if options:
         field["options"] = options
     blank = next((text for value, text in pairs if not value and text), "")
-    if blank and kind is FieldType.SELECT and is_select:
+    if blank and kind.needs_options and is_select:
         field["placeholder"] = blank[:MAX_PLACEHOLDER]
     differ = any(value and text and value != text for value, text in pairs)
     return field, gettext("Its options are the values that your page sends, not their texts.") if differ else ""

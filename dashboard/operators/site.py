@@ -36,7 +36,7 @@ def arrange(site: AdminSite) -> list[URLPattern]:
         return plain_index(request, {**overview(), **(extra_context or {})})
 
     site.get_app_list = get_app_list  # type: ignore[method-assign]  # of the site that every app registers in
-    site.index = index  # type: ignore[method-assign,assignment]
+    site.index = index  # type: ignore[method-assign,assignment]  # Django's site has no other place for its index
     return [path("overview", site.admin_view(figures), name="operators-figures")]
 
 

@@ -25,9 +25,8 @@ from dashboard.design.menu import pages_for
 from dashboard.design.surroundings import Surroundings, destinations_waiting, surroundings_of
 from dashboard.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
-from dashboard.html_forms.row_form import TYPE_LABELS
 from dashboard.laptop_mails.mailbox import has_mailbox
-from forms_app.field_kinds import FieldType
+from forms_app.field_kinds import kind_of
 from keys.choices import within_sentence
 
 register = template.Library()
@@ -80,7 +79,7 @@ register.filter("last_of", lambda rows: next(reversed(list(rows)), None))  # of 
 register.filter("is_open", takes_deliveries)
 register.filter("device", device_name)
 register.filter("exact", exact)
-register.filter("type_name", lambda name: TYPE_LABELS[FieldType(name)])
+register.filter("type_name", lambda name: kind_of(name).label)
 
 
 @register.simple_tag(name="passkey_host", takes_context=True)

@@ -12,11 +12,10 @@ from django.utils.translation import gettext
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
-from config.api.errors import ApiError, ValidationFailed
 from config.web_server.body import LARGE_BODY_BYTES
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
-from forms_app.actions import change_form
+from dashboard.html_forms.forms import save
 from forms_app.models import Form
 from keys.branding.brand import brand_of
 from keys.branding.changes import remove_logo, set_accent, set_logo
@@ -34,16 +33,9 @@ def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the texts of a form's page."""
     form = find_form(request, form_id)
     entered = PageForm(request.POST) if request.method == "POST" else PageForm.showing(form)
-    if request.method == "POST" and entered.is_valid():
-        try:
-            change_form(form, **entered.values())
-        except ValidationFailed as failure:
-            entered.show(failure)
-        except ApiError as error:
-            entered.add_error(None, error.message)
-        else:
-            messages.success(request, gettext("Saved. The form's page shows it now."))
-            return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
+    if request.method == "POST" and entered.is_valid() and save(form, entered):
+        messages.success(request, gettext("Saved. The form's page shows it now."))
+        return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_look.html", context, status=400 if entered.errors else 200)
 

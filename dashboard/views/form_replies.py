@@ -12,13 +12,13 @@ from django.utils import translation
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from config.api.errors import ApiError, ValidationFailed
+from config.api.errors import ValidationFailed
 from config.ids import new_id
 from config.paging import whole_number
 from config.times import now
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
+from dashboard.html_forms.forms import save
 from dashboard.html_forms.replies import RepliesForm
-from forms_app.actions import change_form
 from forms_app.models import Form, OptOut
 from forms_app.outsiders.opt_outs import remove_opt_out
 from forms_app.snippets import test_values
@@ -57,16 +57,9 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     form = find_form(request, form_id)
     entered = RepliesForm(request.POST) if request.method == "POST" else RepliesForm.showing(form)
     is_preview = request.POST.get("do") == "preview"
-    if request.method == "POST" and entered.is_valid() and not is_preview:
-        try:
-            change_form(form, **entered.values())
-        except ValidationFailed as failure:
-            entered.show(failure)
-        except ApiError as error:
-            entered.add_error(None, error.message)
-        else:
-            messages.success(request, gettext("Saved. It applies from the next submission on."))
-            return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
+    if request.method == "POST" and entered.is_valid() and not is_preview and save(form, entered):
+        messages.success(request, gettext("Saved. It applies from the next submission on."))
+        return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
     typed, confirms = Reply.of(form.reply), form.confirmation
     if request.method == "POST" and entered.is_valid():
         typed, confirms = entered.reply(), bool(entered.cleaned_data["confirmation"])

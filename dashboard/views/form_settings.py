@@ -7,12 +7,12 @@ from django.urls import path
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
 
-from config.api.errors import ApiError, ValidationFailed
+from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change
-from dashboard.html_forms.forms import RecipientsForm, SettingsForm
+from dashboard.html_forms.forms import RecipientsForm, SettingsForm, save
 from dashboard.html_forms.spam_protection import SpamProtectionForm
-from forms_app.actions import change_form, change_spam_protection
+from forms_app.actions import change_spam_protection
 from forms_app.outsiders.recipients import mailable, standings
 from forms_app.spam_protection import SpamProtection
 from keys.models import Role
@@ -30,16 +30,9 @@ def settings(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save name, origins, success message, redirect and retention."""
     form = find_form(request, form_id)
     entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
-    if request.method == "POST" and entered.is_valid():
-        try:
-            change_form(form, **entered.values())
-        except ValidationFailed as failure:
-            entered.show(failure)
-        except ApiError as error:
-            entered.add_error(None, error.message)
-        else:
-            messages.success(request, gettext("Saved. It applies from the next submission on."))
-            return redirect("dashboard:form-settings", request.member.organization.slug, form.public_id)
+    if request.method == "POST" and entered.is_valid() and save(form, entered):
+        messages.success(request, gettext("Saved. It applies from the next submission on."))
+        return redirect("dashboard:form-settings", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
     return render(request, "dashboard/form_settings.html", context, status=400 if entered.errors else 200)
 

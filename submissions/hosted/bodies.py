@@ -226,7 +226,7 @@ class ArrivingFiles(FileUploadHandler):
                 self._content.write(raw_data)
             self._digest.update(raw_data)
 
-    def file_complete(self, file_size: int) -> None:  # noqa: ARG002  # the same as ours
+    def file_complete(self, file_size: int) -> None:  # noqa: ARG002  # Django passes it
         """Keep the file. Returning nothing keeps Django from closing it with the request."""
         with away_on_failure("an arriving file cannot be written"):
             self._content.seek(0)

@@ -26,6 +26,7 @@ class Control:
     """
     One input, or group of checkboxes. `kind`: how it is drawn. `values`: its current values.
 
+    `direction`: the `dir` of an input: free text has that of its first letter, addresses and numbers are left to right.
     `limits`: a sentence about the files that it takes; `accept`, `multiple`: the attributes that say so to the browser.
     """
 
@@ -41,14 +42,10 @@ class Control:
     values: Sequence[str]
     errors: Sequence[str]
     autocomplete: str
+    direction: str = ""
     limits: str = ""
     accept: str = ""
     multiple: bool = False
-
-    @property
-    def direction(self) -> str:
-        """The `dir` of an input: free text has that of its first letter, addresses and numbers are left to right."""
-        return {"text": "auto", "email": "ltr", "url": "ltr", "tel": "ltr", "number": "ltr"}.get(self.input_type, "")
 
     @property
     def value(self) -> str:
@@ -108,6 +105,7 @@ def _control(number: int, field: Mapping[str, Any], values: Sequence[str], probl
         values=values,
         errors=[problem.sentence for problem in problems if problem.field == name],
         autocomplete=AUTOCOMPLETE.get(name.lower().replace("-", "_"), ""),
+        direction=kind.direction,
         limits=limits_for_people(field) if kind.takes_files else "",
         accept=accept_attribute(field).get("accept", ""),
         multiple=takes_several(field),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
 from forms_app.models import Form
 from tests.services.application import Application
@@ -202,9 +202,9 @@ def test_builder__handle_dragged__puts_the_field_where_it_is_dropped(builder: Bu
 def test_builder__left_with_changes__asks_first_and_not_after_saving(builder: Builder) -> None:
     page, asked = builder.page, []
 
-    def stay(dialog: object) -> None:
-        asked.append(dialog.type)  # type: ignore[attr-defined]
-        dialog.dismiss()  # type: ignore[attr-defined]
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
 
     page.on("dialog", stay)
     page.get_by_label("Label").first.fill("Changed")

@@ -78,7 +78,7 @@ def test_key__scoped_on_enterprise__has_what_was_ticked_and_ends(api: Client, te
     assert api.get("/api/forms", token).status == 200
     assert api.get("/api/submissions", token).status == 403
     key = AccessKey.objects.get(organization=tenant.organization, name="Few")
-    assert (key.permissions, key.expires_on.isoformat()) == (["forms:read"], tomorrow)  # type: ignore[union-attr]
+    assert (key.permissions, key.expires_on.isoformat()) == (["forms:read"], tomorrow)  # type: ignore[union-attr]  # None fails the test
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])

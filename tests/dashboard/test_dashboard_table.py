@@ -14,6 +14,7 @@ from tests.support.tables.dashboard_table import (
     ADMIN,
     IN_ORGANIZATION,
     MEMBER,
+    OF_MENU,
     OPEN,
     OWNER,
     PERSONAL,
@@ -65,6 +66,10 @@ def names_of(patterns: list[URLPattern | URLResolver]) -> Iterator[str]:
 def test_table__every_address_of_the_dashboard__has_a_row() -> None:
     routed = set(names_of(get_resolver("dashboard.urls").url_patterns))
     assert routed == set(IN_ORGANIZATION) | PERSONAL | OPEN
+
+
+def test_menu__of_every_role__lists_the_pages_that_the_role_may_open() -> None:
+    assert {name: IN_ORGANIZATION[name].get for name in OF_MENU} == {name: row.get for name, row in OF_MENU.items()}
 
 
 @pytest.mark.on_sqlite

@@ -17,15 +17,15 @@ import eventlet
 eventlet.monkey_patch()
 
 from eventlet import wsgi  # noqa: E402 - after the patch
-from swift.account import server as account_server  # noqa: E402
-from swift.common import storage_policy, utils  # noqa: E402
-from swift.common.middleware import catch_errors, copy, gatekeeper, listing_formats, slo, tempauth  # noqa: E402
-from swift.common.middleware.s3api import s3api  # noqa: E402
-from swift.common.ring import RingData  # noqa: E402
-from swift.common.swob import Request  # noqa: E402
-from swift.container import server as container_server  # noqa: E402
-from swift.obj import mem_server  # noqa: E402
-from swift.proxy import server as proxy_server  # noqa: E402
+from swift.account import server as account_server  # noqa: E402  # after the patch
+from swift.common import storage_policy, utils  # noqa: E402  # after the patch
+from swift.common.middleware import catch_errors, copy, gatekeeper, listing_formats, slo, tempauth  # noqa: E402  # after the patch
+from swift.common.middleware.s3api import s3api  # noqa: E402  # after the patch
+from swift.common.ring import RingData  # noqa: E402  # after the patch
+from swift.common.swob import Request  # noqa: E402  # after the patch
+from swift.container import server as container_server  # noqa: E402  # after the patch
+from swift.obj import mem_server  # noqa: E402  # after the patch
+from swift.proxy import server as proxy_server  # noqa: E402  # after the patch
 
 SWIFT_CONF = """
 [swift-hash]

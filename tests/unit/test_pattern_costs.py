@@ -129,8 +129,8 @@ PATTERNS = {
     "submissions.transfers.downloads._MEDIA_TYPE": Row("fullmatch", ("text/", "a", "+x", "."), "application/pdf"),
     "submissions.transfers.downloads._RANGE": Row("fullmatch", ("bytes=", "9", "-", "bytes=0-"), "bytes=0-9"),
     "submissions.transfers.downloads._RUNNABLE": Row("match", ("xml", "java", "script", "a/"), "image/svg+xml"),
-    "webhooks.channels.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
-    "webhooks.channels.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
+    "webhooks.channels.connections.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
+    "webhooks.channels.connections.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
     "webhooks.channels.destinations.discord.MARKUP": Row("sub", ("*", "\\*", "[a]("), WORDS),
     "webhooks.channels.destinations.discord.PATH": Row(
         "fullmatch",

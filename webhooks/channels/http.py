@@ -22,8 +22,8 @@ from django.conf import settings
 from urllib3 import BaseHTTPResponse, exceptions
 
 from submissions.json_text import dump_json
-from webhooks.channels import kept_connections
-from webhooks.channels.address_guard import (
+from webhooks.channels.connections import kept_connections
+from webhooks.channels.connections.address_guard import (
     DNS_SECONDS,
     AddressRefused,
     Destination,
@@ -32,10 +32,10 @@ from webhooks.channels.address_guard import (
     check_url,
     parse_url,
 )
-from webhooks.channels.connection import Answer, Connection
-from webhooks.channels.deadline import Deadline
+from webhooks.channels.connections.connection import Answer, Connection
+from webhooks.channels.connections.deadline import Deadline
+from webhooks.channels.connections.proxy import send_through_proxy
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
-from webhooks.channels.proxy import send_through_proxy
 from webhooks.models import ErrorClass
 
 MAX_SECONDS = 15.0  # for everything: look-up, connect, send, answer

@@ -13,7 +13,7 @@ from django.db import transaction
 from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission
-from webhooks.channels.address_guard import UrlRefused, parse_url
+from webhooks.channels.connections.address_guard import UrlRefused, parse_url
 from webhooks.channels.trail import record_named
 from webhooks.events import public_events
 from webhooks.models import Webhook

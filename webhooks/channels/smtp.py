@@ -26,7 +26,7 @@ from django.core.mail.backends.smtp import EmailBackend
 
 from forms_app.outsiders.addresses import is_single_address
 from submissions.json_text import dump_json
-from webhooks.channels.deadline import Deadline
+from webhooks.channels.connections.deadline import Deadline
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
 

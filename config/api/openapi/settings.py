@@ -32,7 +32,7 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
             "Permission": "keys.models.Permission",
             "WebhookStatus": "webhooks.models.Webhook.Status",
         },
-        "WEBHOOKS": ["webhooks.openapi.SUBMISSION_CREATED"],
+        "WEBHOOKS": "webhooks.openapi.WEBHOOKS",
         "PREPROCESSING_HOOKS": ["config.api.openapi.finish.only_documented_paths"],
         "POSTPROCESSING_HOOKS": ["webhooks.openapi.complete_webhooks", "config.api.openapi.finish.finish_schema"],
     }

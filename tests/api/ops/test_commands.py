@@ -239,8 +239,8 @@ def test_demo__its_curl_line__works_as_printed(service: Application, api: Client
 
 def test_demo__its_login__opens_the_dashboard(service: Application) -> None:
     printed = output(service, "demo")
-    email, password = re.search(r"^Login\s+(\S+)\s+(\S+)$", printed, re.MULTILINE).groups()  # type: ignore[union-attr]
+    email, password = re.search(r"^Login\s+(\S+)\s+(\S+)$", printed, re.MULTILINE).groups()  # type: ignore[union-attr]  # no match fails the test
     user = User.objects.get(email=email)
     assert user.check_password(password)
     assert Membership.objects.get(user=user).organization.plan == "enterprise"
-    assert urlsplit(re.search(r"https?://\S+/dashboard/", printed)[0]).port == service.port  # type: ignore[index]
+    assert urlsplit(re.search(r"https?://\S+/dashboard/", printed)[0]).port == service.port  # type: ignore[index]  # no match fails the test

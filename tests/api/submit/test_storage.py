@@ -110,7 +110,7 @@ def test_marks__of_80_and_100_percent__notify_the_owners_once_each(api: Client, 
     eventually(lambda: kinds() == ["storage.80"])
     for count in (2, 3):
         submit(api, small.key, values={"text": "x" * 500})
-        eventually(lambda count=count: (stored(small) or 0) > 2_000 + 500 * count)  # type: ignore[misc]
+        eventually(lambda count=count: (stored(small) or 0) > 2_000 + 500 * count)  # type: ignore[misc]  # mypy cannot infer a lambda with a default
     assert kinds() == ["storage.80", "storage.100"]
     assert "4.4 KiB" in Notice.objects.get(organization=small.organization, kind="storage.100").text  # the end
 

@@ -1,12 +1,14 @@
 """A form with every type of field, and a form as stored."""
 
+from forms_app.field_kinds import KINDS
 from forms_app.models import Form
 from tests.support.tenants import Tenant, text_field
 
 ALL_TYPES = [
     *(
         text_field(kind, type=kind, required=False)
-        for kind in ("Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Hidden")
+        for kind, row in KINDS.items()
+        if not row.takes_options and not row.takes_files
     ),
     text_field("size", type="Select", options=["S", "M"], required=True),
     text_field("terms", type="Checkbox", required=False),

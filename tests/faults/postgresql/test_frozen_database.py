@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -107,12 +107,15 @@ def outage_lines(application: Application) -> list[str]:
 
 @pytest.mark.parametrize("freeze", [stopped, without_its_standby])
 def test_frozen_postgresql__under_load__costs_503_within_seconds_and_nothing_after(
-    application: Application, postgresql: PostgreSQL, key: str, freeze: Callable[[PostgreSQL], Iterator[None]]
+    application: Application,
+    postgresql: PostgreSQL,
+    key: str,
+    freeze: Callable[[PostgreSQL], AbstractContextManager[None]],
 ) -> None:
     before = len(outage_lines(application))
     senders, health = Senders(application, key), []
     eventually(lambda: any(status == 201 for status, _, _ in senders.seen))
-    with freeze(postgresql), Client(application.port) as client:  # type: ignore[attr-defined]
+    with freeze(postgresql), Client(application.port) as client:
         until = time.monotonic() + FROZEN_SECONDS
         while time.monotonic() < until:
             since = time.monotonic()

@@ -41,7 +41,7 @@ def test_outage__after_another__is_counted_from_zero(caplog: pytest.LogCaptureFi
     made = Outage(lambda: True, poll=0.01, quiet=0.01)
     for number in (1, 2):
         made.note(OperationalError("gone"), refused=1)
-        eventually(lambda wanted=2 * number: len(lines(caplog)) == wanted)  # type: ignore[misc]
+        eventually(lambda wanted=2 * number: len(lines(caplog)) == wanted)  # type: ignore[misc]  # mypy cannot infer a lambda with a default
     assert [refused for _, _, refused in lines(caplog)] == [None, 1, None, 1]
 
 

@@ -90,7 +90,7 @@ def test_input__that_becomes_no_field__is_named_with_the_reason(html: str, name:
 @pytest.mark.parametrize(
     ("html", "remark"),
     [
-        ("<input type=time name=n>", "Text, because there is no field type for “time”."),
+        ("<input type=barcode name=n>", "Text, because there is no field type for “barcode”."),
         (f"<select name=n>{'<option>{}' * 201}</select>".format(*range(201)), "Text, because it has 201 options"),
         ("<select name=n><option value=1>One</select>", "Its options are the values that your page sends"),
     ],

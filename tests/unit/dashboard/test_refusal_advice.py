@@ -248,7 +248,7 @@ def test_advice__for_every_type_of_field__has_words_of_its_own() -> None:
     assert {"required", "invalid_choice"} <= FIXES.keys()
     assert len({said("validation_error", code, field="a")[2] for code in codes}) == len(codes)
     assert said("validation_error", "invalid_email", field="a")[2] == (
-        "Send an email address, such as ada@example.com, as “a”, or change the field's type in the form."
+        "Send a value of the type Email, such as ada@example.com, as “a”, or change the field's type in the form."
     )
 
 

@@ -20,6 +20,7 @@ from webhooks.payloads import test_message as event_message
 
 COLOUR = FieldKind(
     "Colour",
+    "A colour",
     "Favourite colour",
     input_type="color",
     check=Check(

@@ -137,7 +137,7 @@ def test_bodies__over_the_disk_for_all__lose_the_oldest(monkeypatch: pytest.Monk
         for _ in range(3):
             peer = Peer()
             tasks.append(asyncio.ensure_future(spool.read(peer.scope, b"x" * 40 * KIB)))
-            await reached(lambda peer=peer: peer.body is not None and peer.body.received > 0)  # type: ignore[misc]
+            await reached(lambda peer=peer: peer.body is not None and peer.body.received > 0)  # type: ignore[misc]  # mypy cannot infer a lambda with a default
         with pytest.raises(TooSlow):
             await tasks[0]
         assert [task.done() for task in tasks[1:]] == [False, False]
@@ -200,7 +200,7 @@ def test_body__that_is_not_whole_in_the_end__frees_its_file(outcome: str, monkey
             peer.send(b"x" * 100)
         else:
             MADE[0].file.close()  # writing to it fails
-            MADE[0].file = open("/dev/full", "wb", buffering=0)  # noqa: PTH123, SIM115
+            MADE[0].file = open("/dev/full", "wb", buffering=0)  # noqa: PTH123, SIM115  # the body closes it
             peer.send(b"x")
         with pytest.raises(expected[outcome]):
             await reading

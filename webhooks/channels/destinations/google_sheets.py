@@ -22,7 +22,7 @@ from rest_framework import serializers
 from config.api.serializers import NameField, StrictSerializer, TextField
 from submissions.json_text import dump_json
 from webhooks.channels import http
-from webhooks.channels.connection import MAX_ANSWER_BYTES
+from webhooks.channels.connections.connection import MAX_ANSWER_BYTES
 from webhooks.channels.destinations.base import (
     JSON,
     SECRET_LINES,
@@ -136,7 +136,7 @@ class GoogleSheets(Kind):
     def send(self, request: Request, endpoint: str) -> Outcome:
         """Get a token, read the headers, add those that are missing, and append the row."""
         assert request.config is not None  # noqa: S101 - as `render` made it
-        assert request.submitted is not None  # noqa: S101
+        assert request.submitted is not None  # noqa: S101 - as `render` made it
         started = time.monotonic()
         outcome = self._append(request.config, request.submitted, endpoint, started)
         if outcome.status == 401 and TOKENS_KEPT.forget(request.config["credentials"]):

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from rest_framework import serializers
 
 from config.api.errors import invalid
-from webhooks.channels.address_guard import DEFAULT_PORTS, Destination, UrlRefused, check_url, parse_url
+from webhooks.channels.connections.address_guard import DEFAULT_PORTS, Destination, UrlRefused, check_url, parse_url
 
 
 def read_url(url: str) -> Destination:

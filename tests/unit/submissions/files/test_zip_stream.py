@@ -169,7 +169,7 @@ def test_zip__that_storage_cannot_fill_now__is_cut_before_its_directory(error: E
 
 @pytest.mark.parametrize("content", [b"conten", b"content!", b""])
 def test_file__of_another_size_than_its_row_says__cuts_the_zip(content: bytes) -> None:
-    open_file: Callable[[], IO[bytes]] = lambda: io.BytesIO(content)  # noqa: E731
+    open_file: Callable[[], IO[bytes]] = lambda: io.BytesIO(content)  # noqa: E731  # annotated
     sent = collected(zip_parts([entry("a.txt"), ("b.txt", TIME, 7, open_file)]), DamagedFile)
 
     with pytest.raises(zipfile.BadZipFile):
@@ -181,7 +181,7 @@ def collected(parts: Iterator[bytes], error: type[Exception]) -> bytes:
     sent: list[bytes] = []
     with pytest.raises(error):  # noqa: PT012 - the parts before the error count
         for part in parts:
-            sent.append(part)  # noqa: PERF402
+            sent.append(part)  # noqa: PERF402  # it fails in between
     return b"".join(sent)
 
 

@@ -12,7 +12,8 @@ import pytest
 from pytest_django import Settings
 
 from tests.unit.webhooks.channels.raw_receiver import OPEN, Certificate, Names, RawReceiver, Receivers
-from webhooks.channels import connection, http, kept_connections
+from webhooks.channels import http
+from webhooks.channels.connections import connection, kept_connections
 
 REAL_GETADDRINFO = socket.getaddrinfo
 

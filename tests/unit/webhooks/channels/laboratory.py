@@ -68,7 +68,7 @@ class Laboratory:
 
     def begin(self, zone: Zone, allowed_networks: list[str]) -> None:
         """Start a test with these names; forget the last one."""
-        from webhooks.channels import kept_connections
+        from webhooks.channels.connections import kept_connections
 
         kept_connections.KEPT.close_all()
         self._names.zone, self._names.asked = zone, []
@@ -79,7 +79,7 @@ class Laboratory:
 
     def save(self, url: str) -> str:
         """Check a URL as when a webhook is saved; return the code of its refusal, or an empty text."""
-        from webhooks.channels.address_guard import UrlRefused, check_url
+        from webhooks.channels.connections.address_guard import UrlRefused, check_url
 
         try:
             check_url(url)
@@ -95,7 +95,7 @@ class Laboratory:
 
     def limit_age(self, seconds: float) -> None:
         """Set the age at which kept connections end."""
-        from webhooks.channels import kept_connections
+        from webhooks.channels.connections import kept_connections
 
         kept_connections.MAX_AGE_SECONDS = seconds
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from webhooks.channels import address_guard
-from webhooks.channels.address_guard import (
+from webhooks.channels.connections import address_guard
+from webhooks.channels.connections.address_guard import (
     AddressRefused,
     NameNotResolved,
     PortRefused,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhooks.channels.deadline import Deadline, call_later
+from webhooks.channels.connections.deadline import Deadline, call_later
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_call_later__many__each_at_its_time_and_canceled_ones_never() -> None:
     call_later(0.3, over.set)
     canceled = call_later(0.05, lambda: called.append(0))
     for number in (3, 1, 2):
-        call_later(number / 20, lambda number=number: called.append(number))  # type: ignore[misc]
+        call_later(number / 20, lambda number=number: called.append(number))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
     canceled.cancel()
     assert over.wait(2)
     assert called == [1, 2, 3]

@@ -28,8 +28,9 @@ from tests.unit.webhooks.channels.raw_receiver import (
     silent,
     status,
 )
-from webhooks.channels import http, kept_connections
-from webhooks.channels.connection import BoundedReader
+from webhooks.channels import http
+from webhooks.channels.connections import kept_connections
+from webhooks.channels.connections.connection import BoundedReader
 from webhooks.channels.http import post
 from webhooks.channels.outcome import Outcome
 

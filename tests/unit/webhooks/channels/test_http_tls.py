@@ -16,7 +16,8 @@ from tests.unit.webhooks.channels.raw_receiver import (
     failed_with,
     silent,
 )
-from webhooks.channels import connection, http
+from webhooks.channels import http
+from webhooks.channels.connections import connection
 from webhooks.channels.http import post
 
 pytestmark = pytest.mark.usefixtures("only_loopback")

@@ -19,7 +19,7 @@ from pytest_django import Settings
 from config.api.errors import ValidationFailed
 from tests.services.receivers import Receiver, Reply
 from tests.unit.webhooks.destinations.kinds_at_work import CONFIGS, HOSTILE, SUBMITTED, URL, deliver
-from webhooks.channels import address_guard
+from webhooks.channels.connections import address_guard
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import Submitted
 

@@ -1,6 +1,7 @@
 """Notices of a lower room become mails to the owners or to one person, once, and a poison one stops no other."""
 
 import datetime as dt
+from typing import Any
 
 import pytest
 from django.db.models.functions import Now
@@ -93,10 +94,10 @@ def test_notice__killed_inside_the_transaction__is_mailed_later(monkeypatch: pyt
 
 
 @pytest.mark.django_db(transaction=True)
-def test_run__notice__is_mailed_by_the_loop(settings: object, smtp: MailReceiver) -> None:
+def test_run__notice__is_mailed_by_the_loop(settings: Any, smtp: MailReceiver) -> None:
     form = make_form()
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", smtp.port  # type: ignore[attr-defined]
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # type: ignore[attr-defined]
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", smtp.port
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     notify_owners(form.organization, "key.created", subject="A new key", text="It was made by Ada.")
     Deliverer().run(until_idle=True)
     (mail,) = smtp.wait_for(owner_of(form).email)

@@ -13,9 +13,9 @@ from django.conf import settings
 from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from webhooks.channels.address_guard import Destination, look_up
-from webhooks.channels.connection import SHORTEST_SECONDS, Answer, connect, tls_context
-from webhooks.channels.deadline import Deadline
+from webhooks.channels.connections.address_guard import Destination, look_up
+from webhooks.channels.connections.connection import SHORTEST_SECONDS, Answer, connect, tls_context
+from webhooks.channels.connections.deadline import Deadline
 
 
 def send_through_proxy(
@@ -81,6 +81,5 @@ class _WatchedProxyManager(urllib3.ProxyManager):
 
     def _new_pool(self, scheme: str, *args: Any, **kwargs: Any) -> urllib3.HTTPConnectionPool:
         pool = super()._new_pool(scheme, *args, **kwargs)
-        # type: ignore, since urllib3 asks for a class and only calls it
-        pool.ConnectionCls = partial(_connection, scheme, *self._limits)  # type: ignore[assignment]
+        pool.ConnectionCls = partial(_connection, scheme, *self._limits)  # type: ignore[assignment]  # only called
         return pool

@@ -17,8 +17,8 @@ from typing import Any
 from urllib3.util import parse_url
 from urllib3.util.ssl_ import create_urllib3_context
 
-from webhooks.channels.address_guard import DEFAULT_PORTS, Destination, SocketAddress, resolve
-from webhooks.channels.deadline import Deadline
+from webhooks.channels.connections.address_guard import DEFAULT_PORTS, Destination, SocketAddress, resolve
+from webhooks.channels.connections.deadline import Deadline
 
 MAX_ANSWER_BYTES = 64 * 1024  # status line and headers included
 SHORTEST_SECONDS = 0.001  # a timeout of 0 would mean "do not wait" and be another error

@@ -9,8 +9,8 @@ import threading
 import time
 from collections import OrderedDict, defaultdict
 
-from webhooks.channels.connection import Connection
-from webhooks.channels.deadline import call_later
+from webhooks.channels.connections.connection import Connection
+from webhooks.channels.connections.deadline import call_later
 
 MAX_AGE_SECONDS = 60.0  # since the look-up: then the guard resolves and checks the name again
 MAX_IDLE_SECONDS = 10.0  # servers close after 5 to 75
