@@ -15,7 +15,8 @@ from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.redis import RedisCache
-from redis.exceptions import ConnectionError, NoScriptError, RedisError
+from redis.exceptions import ConnectionError as ClosedError
+from redis.exceptions import NoScriptError, RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ class RedisCounterCache(RedisCache):
         try:
             connection.send_packed_command(packed, check_health=False)
             return connection.read_response()
-        except ConnectionError:
+        except ClosedError:
             connection.send_packed_command(packed, check_health=False)
             return connection.read_response()
 

@@ -103,5 +103,7 @@ def _headers_of_middleware(scheme: str) -> Headers:
     address = urlsplit(settings.PUBLIC_URL)
     headers = [(b"host", address.netloc.encode()), (b"x-forwarded-proto", scheme.encode())]
     scope = {"method": "POST", "raw_path": PATH.encode(), "query_string": b"", "http_version": "1.1"}
-    answer = wsgi_bridge.call(_Empty(), {**scope, "scheme": scheme, "server": None, "client": None, "headers": headers}, b"")
+    answer = wsgi_bridge.call(
+        _Empty(), {**scope, "scheme": scheme, "server": None, "client": None, "headers": headers}, b""
+    )
     return [(name, value) for name, value in answer.headers if name not in OF_EACH_ANSWER]
