@@ -2,63 +2,60 @@
 Statements that a connection of the pool prepares on their first use: PostgreSQL parses and plans them once.
 
 For the two statements of `/api/submit` (docs/adr/0099). They run on psycopg's own cursor, with parameters bound by the
-server; Django's cursor writes them into the text of the statement, in Python. Both together took a third of the time
-here, and PostgreSQL half of its own. `DATABASE_PREPARED_STATEMENTS=false` is for poolers that lose prepared statements.
+server; Django's cursor writes them into the text of the statement, in Python. That took three times as long here, and
+PostgreSQL three times as long there. `DATABASE_PREPARED_STATEMENTS=false` is for poolers that lose such statements.
 """
 
 from collections.abc import Sequence
 from typing import Any, LiteralString, cast
 
-import psycopg
 from django.conf import settings
-from django.db import connection
-from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
+from django.db import connections
 
-from config.postgresql.watched import WatchedConnection
+IS_USED = settings.DATABASE_PREPARED_STATEMENTS and "sqlite" not in settings.DATABASES["default"]["ENGINE"]
+if IS_USED:  # SQLite does not need the memory of psycopg
+    import psycopg
+    from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
-# After a migration the result has other columns; a pooler or an operator has removed the statement.
-OUTDATED = (FeatureNotSupported, InvalidSqlStatementName)
+    from config.postgresql.watched import WatchedConnection
+
+    # A migration has given the result other columns; a pooler or an operator has removed the statement.
+    OUTDATED = (FeatureNotSupported, InvalidSqlStatementName)
 
 
-def is_prepared() -> bool:
+def execute(sql: str, parameters: Sequence[Any]) -> Any:
     """
-    Return whether `run` may be used now: over the pool of a web process, and not while Django reports statements.
+    Run a statement on PostgreSQL and return its cursor, which is valid until this connection runs the same text again.
 
-    The connection is opened if it is not.
+    Raises Django's errors. Outside a transaction, an outdated statement is tried again over a new connection. Without
+    a pool, and while Django reports statements, it runs as every other one.
     """
-    if not settings.DATABASE_PREPARED_STATEMENTS or connection.vendor != "postgresql":
-        return False
-    connection.ensure_connection()
-    is_reported = connection.execute_wrappers or connection.queries_logged
-    return isinstance(connection.connection, WatchedConnection) and not is_reported
-
-
-def run(sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
-    """
-    Run a statement and return its cursor, which is valid until the connection runs the same text again.
-
-    Raises Django's errors. Outside a transaction an outdated statement is tried again over a new connection.
-    """
-    connection.validate_no_broken_transaction()
-    with connection.wrap_database_errors:
+    django = connections["default"]  # once: `django.db.connection` looks it up for each attribute
+    django.ensure_connection()
+    if not isinstance(django.connection, WatchedConnection) or django.execute_wrappers or django.queries_logged:
+        cursor = django.cursor()
+        cursor.execute(sql, parameters)
+        return cursor
+    django.validate_no_broken_transaction()
+    with django.wrap_database_errors:
         try:
-            return _execute(connection.connection, sql, parameters)
+            return _execute(django.connection, sql, parameters)
         except OUTDATED:
-            if connection.in_atomic_block:
+            if django.in_atomic_block:
                 raise
-            connection.connection.close()
-    connection.close()
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        return _execute(connection.connection, sql, parameters)
+            django.connection.close()
+    django.close()
+    django.ensure_connection()
+    with django.wrap_database_errors:
+        return _execute(django.connection, sql, parameters)
 
 
-def _execute(raw: WatchedConnection, sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
+def _execute(raw: "WatchedConnection", sql: str, parameters: Sequence[Any]) -> "psycopg.Cursor[Any]":
     cursor = raw.cursors.get(sql)
     if cursor is None:
         cursor = raw.cursors[sql] = psycopg.Cursor(raw)  # kept: making one takes a fifth of the time of its statement
     raw.prepare_threshold = 0
     try:
-        return cursor.execute(cast(LiteralString, sql), parameters, prepare=True)  # the same object: psycopg compares
+        return cursor.execute(cast(LiteralString, sql), parameters, prepare=True)
     finally:
         raw.prepare_threshold = None  # as Django has it: psycopg would note the text of every other statement

@@ -52,15 +52,20 @@ class SubmitHandler:
 
     def answer(self, scope: Any, body: bytes | SpooledBody | None) -> Answer:
         """Return the answer. `body`: None if it was not read. Runs in a thread, as `wsgi_bridge.call`."""
-        request = WSGIRequest(wsgi_bridge.environ_of(scope, body))
-        if body is None or not _is_ordinary(request):
-            return wsgi_bridge.call(self._ordinary, scope, body)
+        answer = self.respond(wsgi_bridge.environ_of(scope, body)) if body is not None else None
+        return answer or wsgi_bridge.call(self._ordinary, scope, body)
+
+    def respond(self, environ: dict[str, Any]) -> Answer | None:
+        """Return the answer, None if the request takes the ordinary way."""
+        request = WSGIRequest(environ)
+        if not _is_ordinary(request):
+            return None
         request_id = request_id_for(request.META.get("HTTP_X_REQUEST_ID", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         before = CURRENT.set(request)
         try:
-            response = self._respond(request)
+            response = self._view_response(request)
         finally:
             CURRENT.reset(before)
             connections["default"].close_if_unusable_or_obsolete()  # back to the pool
@@ -68,11 +73,11 @@ class SubmitHandler:
         headers += self._headers[str(request.scheme)]
         headers.append((OF_EACH_ANSWER[0], request_id.encode()))
         headers.append((CONTENT_LENGTH, str(len(response.content)).encode()))
-        if body and not body_was_read(request):
+        if environ.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
             headers.append((b"connection", b"close"))  # as RequestIdMiddleware
         return Answer(response.status_code, headers, response.content, iter(()), lambda: None)
 
-    def _respond(self, request: HttpRequest) -> HttpResponse:
+    def _view_response(self, request: HttpRequest) -> HttpResponse:
         try:
             return self._view(request)
         except Exception as error:  # the view answers most by itself; this is UnavailableMiddleware, then Django

@@ -129,8 +129,8 @@ def _insert(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold | None,
 
 
 def _insert_row(row: list[Any]) -> None:
-    if prepared.is_prepared():
-        prepared.run(_INSERT, row)
+    if prepared.IS_USED:
+        prepared.execute(_INSERT, row)
         return
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, row)

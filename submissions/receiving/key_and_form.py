@@ -125,8 +125,8 @@ def _fetch(sql: str, parameters: list[Any]) -> Any:
 
 
 def _fetch_once(sql: str, parameters: list[Any]) -> Any:
-    if prepared.is_prepared():
-        return prepared.run(sql, parameters).fetchone()
+    if prepared.IS_USED:
+        return prepared.execute(sql, parameters).fetchone()
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchone()
