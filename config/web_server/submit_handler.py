@@ -23,6 +23,7 @@ from django.urls import resolve
 from config.api.current_request import CURRENT
 from config.api.errors import error_response
 from config.api.middleware import REQUEST_ID, body_was_read
+from config.api.parsing import JSON_MEDIA_TYPE
 from config.database import is_away
 from config.ids import request_id_for
 from config.postgresql.watch import WATCH
@@ -100,7 +101,7 @@ class _Empty(ShortHandler):
     """The middlewares around an empty answer."""
 
     def _get_response(self, _request: HttpRequest) -> HttpResponse:
-        return HttpResponse()
+        return HttpResponse(content_type=JSON_MEDIA_TYPE)  # as all answers here; pages get other headers
 
 
 def _headers_of_middleware(scheme: str) -> Headers:
