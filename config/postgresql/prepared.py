@@ -7,7 +7,7 @@ PostgreSQL three times as long there. `DATABASE_PREPARED_STATEMENTS=false` is fo
 """
 
 from collections.abc import Sequence
-from typing import Any, LiteralString, cast
+from typing import Any
 
 from django.conf import settings
 from django.db import connections
@@ -56,6 +56,6 @@ def _execute(raw: "WatchedConnection", sql: str, parameters: Sequence[Any]) -> "
         cursor = raw.cursors[sql] = psycopg.Cursor(raw)  # kept: making one takes a fifth of the time of its statement
     raw.prepare_threshold = 0
     try:
-        return cursor.execute(cast(LiteralString, sql), parameters, prepare=True)
+        return cursor.execute(sql, parameters, prepare=True)
     finally:
         raw.prepare_threshold = None  # as Django has it: psycopg would note the text of every other statement

@@ -80,9 +80,10 @@ class SubmitHandler:
 
     def _view_response(self, request: HttpRequest) -> HttpResponse:
         try:
-            return self._view(request)
+            response: HttpResponse = self._view(request)
         except Exception as error:  # the view answers most by itself; this is UnavailableMiddleware, then Django
             return error_response(error) if is_away(error) else response_for_exception(request, error)
+        return response
 
 
 def _is_ordinary(request: HttpRequest) -> bool:

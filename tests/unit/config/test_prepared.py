@@ -22,22 +22,21 @@ INSERT = "INSERT INTO prepared_rows (id, name) VALUES (%s, %s)"
 
 
 @pytest.fixture
-def pooled(django_db_blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def pooled(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  # noqa: ARG001  # pytest-django's
     """Yield a connection as web processes have it, with a table of one row."""
     monkeypatch.setattr("config.settings.DATABASE_POOL_SIZE", 2)
     handler = ConnectionHandler(databases(settings.DATABASE_URL))
     monkeypatch.setattr(prepared, "connections", handler)
     connection: Any = handler["default"]
-    with django_db_blocker.unblock():
-        run(connection, "CREATE TABLE prepared_rows (id integer, name varchar(10))")
-        try:
-            prepared.execute(INSERT, [1, "first"])
-            yield connection
-        finally:
-            connection.close()
-            run(connection, "DROP TABLE prepared_rows")
-            connection.close()
-            connection.close_pool()
+    run(connection, "CREATE TABLE prepared_rows (id integer, name varchar(10))")
+    try:
+        prepared.execute(INSERT, [1, "first"])
+        yield connection
+    finally:
+        connection.close()
+        run(connection, "DROP TABLE prepared_rows")
+        connection.close()
+        connection.close_pool()
 
 
 def run(connection: Any, sql: str) -> Any:
@@ -90,7 +89,7 @@ def test_statement__that_a_pooler_lost__is_prepared_again(pooled: Any) -> None:
 def test_statement__on_a_broken_connection__fails_as_unavailable_and_works_on_the_next(pooled: Any) -> None:
     row()
     pid = pooled.connection.info.backend_pid
-    other = ConnectionHandler(databases(settings.DATABASE_URL))["snapshot"]
+    other: Any = ConnectionHandler(databases(settings.DATABASE_URL))["snapshot"]
     run(other, f"SELECT pg_terminate_backend({pid})")
     other.close()
     other.close_pool()

@@ -12,6 +12,7 @@ from config.redis_caches import Breaker
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # which runs with Redis
+pytestmark = pytest.mark.django_db  # others run on SQLite only
 
 
 @pytest.fixture
