@@ -1,5 +1,5 @@
 """
-Keys revoked while they are in use (F28): "revoked at once, in every process" (docs/contract.md 3, docs/adr/0099).
+Keys revoked while they are in use (F28): the next request fails, in every process (docs/contract.md 3, docs/adr/0099).
 
 Each racer has CONNECTIONS to the web processes. For each key it submits over all of them, so that every process knows
 the key; then it submits over half of them and revokes the key at the same time; then, with the answer to the revocation

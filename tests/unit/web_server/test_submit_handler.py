@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connections
 from pytest_django import Settings
 
 from config.postgresql.watch import WATCH
@@ -25,7 +26,9 @@ COUNTS = (b"x-ratelimit-remaining", b"x-ratelimit-reset", b"retry-after")
 
 
 @pytest.fixture
-def key(db: None) -> str:  # noqa: ARG001  # pytest-django's, for the rows
+def key(db: None, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: ARG001  # pytest-django's, for the rows
+    # The end of a request closes the connection, and with it the test's transaction.
+    monkeypatch.setattr(connections["default"], "close_if_unusable_or_obsolete", lambda: None)
     form = make_form()
     create_form(organization=form.organization, name="Default", status=Form.Status.PUBLISHED)
     _, token = issue_key(organization=form.organization, name="Test", by=None)
