@@ -7,15 +7,15 @@ Source: https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-FILE-FORM
 """
 
 import select
-import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, transaction
 from django.db.models import F, Func, QuerySet, TextField
-from psycopg import ClientCursor, OperationalError, errors, pq
+from psycopg import ClientCursor, Connection, Error, OperationalError, errors, pq
 
 from submissions.models import Submission
 
@@ -25,6 +25,7 @@ Batches = Generator[list[Any], None, None]  # of bytes, or memoryviews where psy
 
 BATCH_BYTES = 128 * 1024
 BATCH_ROWS = 1024
+CANCEL_SECONDS = 5.0
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER_BYTES = len(SIGNATURE) + 4 + 4  # and flags, and the length of an extension that no version has
 TRAILER = b"\xff\xff"
@@ -62,12 +63,53 @@ def copy_rows(rows: Rows, **columns: F | Func) -> Batches:
     with connection.wrap_database_errors, transaction.atomic(using=rows.db), connection.cursor() as cursor:
         cursor.execute(_SETTINGS)
         statement = ClientCursor(connection.connection).mogrify(sql, params)
-        with cursor.copy(f"COPY ({statement}) TO STDOUT (FORMAT binary)") as copy:
-            yield from _batches(copy.connection.pgconn)
+        with _copying(connection.connection, f"COPY ({statement}) TO STDOUT (FORMAT binary)") as pgconn:
+            yield from _batches(pgconn)
+
+
+@contextmanager
+def _copying(connection: Connection[Any], statement: str) -> Iterator[pq.abc.PGconn]:
+    """
+    Start a COPY, and cancel it if the block ends before it.
+
+    Not `Cursor.copy`: that waits for the first row without a limit, and its `read` of a row takes longer than libpq's.
+    """
+    pgconn = connection.pgconn
+    pgconn.send_query(statement.encode())
+    try:
+        while pgconn.flush():
+            _wait(pgconn, select.POLLOUT)
+        while pgconn.is_busy():
+            _wait(pgconn)
+        _check(pgconn.get_result(), pq.ExecStatus.COPY_OUT)
+        yield pgconn
+        while result := pgconn.get_result():
+            _check(result, pq.ExecStatus.COMMAND_OK)
+    except BaseException:
+        _cancel(connection)
+        raise
+
+
+def _cancel(connection: Connection[Any]) -> None:
+    """End the running statement, if any; where that fails, the connection."""
+    if connection.pgconn.transaction_status != pq.TransactionStatus.ACTIVE:
+        return
+    try:
+        connection.cancel_safe(timeout=CANCEL_SECONDS)
+        while connection.pgconn.get_result():  # of the COPY, then of the statement
+            while connection.pgconn.get_copy_data(0)[0] > 0:
+                pass
+    except Error:
+        connection.close()
+
+
+def _check(result: pq.abc.PGresult | None, expected: pq.ExecStatus) -> None:
+    if result is None or result.status != expected:
+        raise errors.error_from_result(result) if result else OperationalError("the connection is lost")
 
 
 def _batches(pgconn: pq.abc.PGconn) -> Batches:
-    """Yield the messages of a COPY. Not by `Copy.read`: its generator for each row takes longer than libpq's work."""
+    """Yield the messages of a COPY."""
     read = pgconn.get_copy_data
     batch: list[Any] = []
     size, to_skip = 0, HEADER_BYTES
@@ -90,23 +132,14 @@ def _batches(pgconn: pq.abc.PGconn) -> Batches:
         if length < 0:
             break
         batch, size = [], 0
-    _raise_error(pgconn)
 
 
-def _wait(pgconn: pq.abc.PGconn) -> None:
+def _wait(pgconn: pq.abc.PGconn, event: int = select.POLLIN) -> None:
     """Wait for data. Raises OperationalError without any for as long as a statement may last (0: no limit)."""
     poll = select.poll()  # a web process can have more open files than `select.select` takes
-    poll.register(pgconn.socket, select.POLLIN)
+    poll.register(pgconn.socket, event)
     seconds = settings.LONG_STATEMENT_SECONDS
-    until = time.monotonic() + seconds
-    while not poll.poll(1000):
-        if seconds and time.monotonic() > until:
-            raise OperationalError("no row was received for too long")
-    pgconn.consume_input()
-
-
-def _raise_error(pgconn: pq.abc.PGconn) -> None:
-    """Raise the error that ended a COPY before its end, if any."""
-    while result := pgconn.get_result():
-        if result.status != pq.ExecStatus.COMMAND_OK:
-            raise errors.error_from_result(result)
+    if not poll.poll(seconds * 1000 or None):
+        raise OperationalError("no row was received for too long")
+    if event == select.POLLIN:
+        pgconn.consume_input()
