@@ -96,9 +96,9 @@ def _cancel(connection: Connection[Any]) -> None:
         return
     try:
         connection.cancel_safe(timeout=CANCEL_SECONDS)
-        while connection.pgconn.get_result():  # of the COPY, then of the statement
-            while connection.pgconn.get_copy_data(0)[0] > 0:
-                pass
+        while result := connection.pgconn.get_result():
+            while result.status == pq.ExecStatus.COPY_OUT and connection.pgconn.get_copy_data(0)[0] > 0:
+                pass  # sent before the server was notified
     except Error:
         connection.close()
 
