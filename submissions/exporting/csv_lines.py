@@ -26,12 +26,12 @@ MAX_OTHER_NAMES = 500
 ROWS_A_FETCH = 100
 
 # Characters that a spreadsheet skips before a formula, then those that start one, half and full width.
-SKIPPED = " \u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u00ad\"'\u2018-\u201f"
-START = "=+\\-@\uff1d\uff0b\uff0d\uff20\u2212"
-_FORMULA = re.compile(f"[{SKIPPED}]*[{START}\t\r\n\0]")
+_SKIPPED = " \u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u00ad\"'\u2018-\u201f"
+_START = "=+\\-@\uff1d\uff0b\uff0d\uff20\u2212"
+_FORMULA = re.compile(f"[{_SKIPPED}]*[{_START}\t\r\n\0]")
 # Excel splits at `;` where a comma is the decimal separator, and quotes inside of a cell do not stop it. Some imports
 # split at tabs or bars. Nothing splits a quoted cell at its commas.
-_SPLIT_FORMULA = re.compile(f"(?<=[;\t|])(?=[{SKIPPED}]*[{START}])")
+_SPLIT_FORMULA = re.compile(f"(?<=[;\t|])(?=[{_SKIPPED}]*[{_START}])")
 
 
 def safe_cell(text: str) -> str:
