@@ -6,6 +6,7 @@ further ones as JSON in `_more`; or those that the caller chooses (docs/contract
 """
 
 import csv
+import dataclasses
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,44 +40,65 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """
+    The columns of a CSV: their headers, and where their values come from: whether it is ours, and its name.
+
+    `shown`: the names that have a column, if others have not.
+    """
+
+    header: list[str]
+    sources: list[tuple[bool, str]]
+    shown: set[str] | None
+
+
 def csv_lines(rows: QuerySet[Submission], form: Form | None, chosen: Sequence[str] = ()) -> Iterator[str]:
     """
     Yield the header, of the `chosen` columns or all, and a line for each row.
 
     Reads the rows twice: once for the names, unless chosen ones make these needless, and once for the values.
     """
+    layout = find_layout(rows.values_list("data", flat=True).iterator(ROWS_A_FETCH), form, chosen)
+    line = LineWriter()
+    yield BOM + line.write(layout.header)
+    for row in rows.iterator(ROWS_A_FETCH):
+        yield line.write(_cells(row, layout))
+
+
+def find_layout(rows: Iterable[dict[str, str]], form: Form | None, chosen: Sequence[str]) -> Layout:
+    """Return the columns, the `chosen` ones or all. `rows`: the data of each row, read only if the names are needed."""
     names, has_more = (list[str](), False) if chosen and MORE not in chosen else _names(rows, form)
     header, sources = list(chosen), [_source(column) for column in chosen]
     if not chosen:
         header = [*OWN_COLUMNS, *map(_column, names), *([MORE] if has_more else [])]
         sources = [(True, column) for column in OWN_COLUMNS]
         sources += [*((False, name) for name in names), *([(True, MORE)] if has_more else [])]
-    shown = set(names) if has_more else None
-    line = LineWriter()
-    yield BOM + line.write(header)
-    for row in rows.iterator(ROWS_A_FETCH):
-        yield line.write(_cells(row, sources, shown))
+    return Layout(header, sources, set(names) if has_more else None)
 
 
-def _names(rows: QuerySet[Submission], form: Form | None) -> tuple[list[str], bool]:
+def _names(rows: Iterable[dict[str, str]], form: Form | None) -> tuple[list[str], bool]:
     """Return the names of the data columns, and whether there are more names."""
     declared = [field["name"] for field in form.fields] if form else []
     others, has_more = other_names(rows, declared)
     return declared + others, has_more
 
 
-def other_names(rows: QuerySet[Submission], declared: list[str]) -> tuple[list[str], bool]:
+def other_names(rows: Iterable[dict[str, str]], declared: list[str]) -> tuple[list[str], bool]:
     """Return the first 500 names that the form does not declare, in the order seen, and whether there are more."""
     known = set(declared)
-    others: dict[str, None] = {}
-    for data in rows.values_list("data", flat=True).iterator(ROWS_A_FETCH):
+    others: list[str] = []
+    for data in rows:
+        if known.issuperset(data):  # nearly all
+            continue
         for name in data:
-            if name in known or name in others:
+            if name in known:
                 continue
             if len(others) == MAX_OTHER_NAMES:
-                return list(others), True
-            others[name] = None
-    return list(others), False
+                return others, True
+            known.add(name)
+            others.append(name)
+    return others, False
 
 
 def _column(name: str) -> str:
@@ -89,13 +111,18 @@ def _source(column: str) -> tuple[bool, str]:
     return column in (*OWN_COLUMNS, MORE), name if _column(name) == column else column
 
 
-def _cells(row: Submission, sources: Sequence[tuple[bool, str]], shown: set[str] | None) -> list[str]:
-    """Return the values of a row; `shown`: the names that have a column, if others have not."""
+def _cells(row: Submission, layout: Layout) -> list[str]:
+    """Return the values of a row."""
     own = {"id": row.public_id, "formId": form_id_text(row.form_id), "createdAt": format_time(row.created_at) or ""}
-    if shown is not None:
-        rest = {name: value for name, value in row.data.items() if name not in shown}
-        own[MORE] = dump_json(rest) if rest else ""
-    return [(own if is_ours else row.data).get(name, "") for is_ours, name in sources]
+    if layout.shown is not None:
+        own[MORE] = more_cell(row.data, layout.shown)
+    return [(own if is_ours else row.data).get(name, "") for is_ours, name in layout.sources]
+
+
+def more_cell(data: dict[str, str], shown: set[str]) -> str:
+    """Return the values without a column as JSON, nothing if there are none."""
+    rest = {name: value for name, value in data.items() if name not in shown}
+    return dump_json(rest) if rest else ""
 
 
 class LineWriter:

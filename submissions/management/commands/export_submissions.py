@@ -43,7 +43,7 @@ class Command(BaseCommand):
         except ApiError as error:
             raise CommandError(error.message) from None
         for chunk in export_chunks(rows, options["format"], form, columns=columns):
-            sys.stdout.buffer.write(chunk.encode())
+            sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
 
     def columns(self, text: str | None, chosen: str) -> list[str]:
