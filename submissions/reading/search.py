@@ -2,50 +2,82 @@
 Find a text among a million submissions: the newest matches, by the plan that is quick for this text.
 
 No statistics say how rare a text is, and a wrong choice by PostgreSQL costs seconds: reading row by row goes through
-the whole table for a text without matches, and the trigram index first collects every row with the same trigrams
-("hello you" in a million greetings), however few of them match. SQLite has only one plan.
+the whole table for a text without matches, and the index first collects every row with the same trigrams ("hello you"
+in a million greetings), however few of them match. SQLite has only one plan.
 
-Of several texts, the index finds the rarest one, and the others are looked for in its rows.
+The index (migration 0014) has an array of numbers for each row: the trigrams inside its words, and its organization.
+It finds candidates, of which each is compared.
 """
 
+import datetime as dt
 import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connections
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Value
+from django.db.models import BooleanField, F, Func, Value
 from django.db.models.functions import StrIndex
 
+from config.ids import first_id_of, made_at
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.search_text import fold
 
-NEWEST = 20_000  # rows that are read one by one first
-NEWEST_AT_MOST = 60_000  # the same, if the first of them had enough matches
-SAMPLED_PAGES = 250  # of the table, 8 KiB each: some 2,500 rows, in 5 to 10 ms
-MOST_EDGES = 20  # regular expressions; PostgreSQL remembers 32 compiled ones
-INDEX_UP_TO = 0.5  # part of the table's pages; if it is larger, reading all of them is quicker
+FIRST = 500  # rows that are read one by one first, in 1 ms
+NEWEST = 20_000  # the same, if enough of the first ones match; then
+NEWEST_AT_MOST = 60_000
+SAMPLED_MOMENTS = 40  # at which the organization's rows are sampled
+SAMPLED_ROWS = 8  # of each moment: 320 rows in 2 ms, however many there are
+INDEX_UP_TO = 0.1  # part of the organization's rows that are candidates; beyond, reading all rows is quicker
 INDEX_MEMORY = "64MB"  # for the rows found, a bit each; with too little, PostgreSQL keeps pages instead of rows
+MOST_TRIGRAMS = 40  # of a long text, spread over it
+FEW = 200  # matches whose ids are read when they are counted
 
 _WORD = re.compile(r"[^\W_]+")  # letters and digits, from which pg_trgm makes trigrams
 
-# Always the same pages (REPEATABLE), so that a search always has the same plan.
+# The trigrams of a text whatever is before and after it. What a letter is and how it is folded is pg_trgm's decision.
+_TRIGRAMS = """
+SELECT array_agg(DISTINCT hashtext(gram)) FROM unnest(%s::text[]) AS content CROSS JOIN LATERAL (
+    SELECT unnest(show_trgm(content))
+    INTERSECT SELECT unnest(show_trgm('x' || content || 'x'))
+    INTERSECT SELECT unnest(show_trgm('z' || content || 'z'))
+) AS inside(gram) WHERE strpos(gram, ' ') = 0
+"""
+_TABLE = Submission._meta.db_table
+_ENDS = f"""
+SELECT (SELECT id FROM {_TABLE} WHERE organization_id = %(organization)s ORDER BY id LIMIT 1),
+    (SELECT id FROM {_TABLE} WHERE organization_id = %(organization)s ORDER BY id DESC LIMIT 1)
+"""  # noqa: S608 - the table's name from code
 _SAMPLE = f"""
-SELECT count(DISTINCT page), count(DISTINCT page) FILTER (WHERE search_text LIKE ALL (%s) AND search_text ~ ALL (%s))
-FROM (
-    SELECT search_text, (ctid::text::point)[0] AS page
-    FROM {Submission._meta.db_table} TABLESAMPLE SYSTEM ((
-        SELECT least(100, 100.0 * %s * current_setting('block_size')::int
-            / greatest(pg_relation_size('{Submission._meta.db_table}'), 1))
-    )) REPEATABLE (1)
+SELECT count(*), count(*) FILTER (WHERE search_text LIKE ALL (%s))
+FROM unnest(%s::uuid[]) AS moment CROSS JOIN LATERAL (
+    SELECT search_text FROM {_TABLE} WHERE organization_id = %s AND id >= moment ORDER BY id LIMIT {SAMPLED_ROWS}
 ) AS sampled
 """  # noqa: S608 - the table's name from code
 
 
-def find_newest(rows: SubmissionQuerySet, texts: Sequence[str], *, most: int) -> list[uuid.UUID]:
+class _HoldsTrigrams(Func):
+    """Whether the index has all these numbers for a row. The expression must stay that of the index."""
+
+    output_field = BooleanField()
+
+    def __init__(self, numbers: list[int]) -> None:
+        super().__init__(F("organization_id"), F("search_text"), Value(numbers))
+
+    def as_sql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """Return the condition."""
+        organization, content, numbers = (compiler.compile(each) for each in self.source_expressions)
+        sql = f"submission_grams({organization[0]}, {content[0]}) @> {numbers[0]}::int[]"
+        return sql, [*organization[1], *content[1], *numbers[1]]
+
+
+def find_newest(
+    rows: SubmissionQuerySet, texts: Sequence[str], *, organization: uuid.UUID, most: int
+) -> list[uuid.UUID]:
     """
-    Return the ids of those among `rows` that hold every text, newest first, `most` at most.
+    Return the ids of those among an organization's `rows` that hold every text, newest first, `most` at most.
 
     Runs in the caller's transaction, like everything here.
     """
@@ -53,24 +85,33 @@ def find_newest(rows: SubmissionQuerySet, texts: Sequence[str], *, most: int) ->
     if connections[rows.db].vendor != "postgresql":
         return _ids(_containing(newest, texts), most)
     found: list[uuid.UUID] = []
-    for depth in (NEWEST, NEWEST_AT_MOST):
+    for depth in (FIRST, NEWEST, NEWEST_AT_MOST):
         edge = newest.values_list("id", flat=True)[depth : depth + 1].first()
         found = _ids(_without_index(newest.filter(id__gt=edge) if edge else newest, texts), most)
         if edge is None or len(found) == most:
             return found
         if len(found) * NEWEST_AT_MOST < most * depth:  # too few: to continue would take much longer
             break
-    with _holding(texts, newest.filter(id__lte=edge)) as parts:
+    with _holding(texts, newest.filter(id__lte=edge), organization) as parts:
         older = [pk for part in parts for pk in _ids(part, most - len(found))]
     return (found + sorted(older, reverse=True))[:most]
 
 
-def count_matches(rows: SubmissionQuerySet, texts: Sequence[str]) -> int:
-    """Return the number of matches. It visits all of them, so the cost of a common text grows with the rows."""
+def count_matches(
+    rows: SubmissionQuerySet, texts: Sequence[str], *, organization: uuid.UUID
+) -> tuple[int, list[uuid.UUID] | None]:
+    """
+    Return the number of matches, and up to FEW of them their ids, newest first.
+
+    It visits all of them, so the cost of a common text grows with the rows.
+    """
     if connections[rows.db].vendor != "postgresql":
-        return _containing(rows, texts).count()
-    with _holding(texts, rows.order_by()) as parts:
-        return sum(part.count() for part in parts)
+        return _containing(rows, texts).count(), None
+    with _holding(texts, rows.order_by(), organization) as parts:
+        ids = [pk for part in parts for pk in _ids(part, FEW + 1)]
+        if len(ids) <= FEW:
+            return len(ids), sorted(ids, reverse=True)
+        return sum(part.count() for part in parts), None
 
 
 def _ids(rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
@@ -84,17 +125,17 @@ def _containing(rows: SubmissionQuerySet, texts: Sequence[str]) -> SubmissionQue
 
 
 @contextmanager
-def _holding(texts: Sequence[str], rows: SubmissionQuerySet) -> Iterator[list[SubmissionQuerySet]]:
-    """Give those that hold the texts in parts, to be read inside: by the trigram index, or past it where quicker."""
+def _holding(
+    texts: Sequence[str], rows: SubmissionQuerySet, organization: uuid.UUID
+) -> Iterator[list[SubmissionQuerySet]]:
+    """Give those that hold the texts in parts, to be read inside: by the index, or past it where quicker."""
     settings = {"jit": "off", "enable_indexscan": "off"}
-    parts = {text: _part_of_pages(text, rows.db) for text in texts}
-    rarest = min(parts, key=lambda text: parts[text])
-    if parts[rarest] <= INDEX_UP_TO:
+    if _part_of_rows(texts, organization, rows.db) <= INDEX_UP_TO:
         # New rows are not in the index yet: entering them there would make the submitter wait.
         indexed, waiting = rows.filter(dispatched_at__isnull=False), rows.undispatched()
+        numbers = _numbers(texts, organization, rows.db)
         with _planning(rows.db, **settings, enable_seqscan="off", work_mem=INDEX_MEMORY):
-            others = [text for text in texts if text != rarest]
-            yield [_without_index(indexed.containing(rarest), others), _without_index(waiting, texts)]
+            yield [_without_index(indexed.filter(_HoldsTrigrams(numbers)), texts), _without_index(waiting, texts)]
     else:
         with _planning(rows.db, **settings):  # in several processes
             yield [_without_index(rows, texts)]
@@ -108,29 +149,40 @@ def _without_index(rows: SubmissionQuerySet, texts: Sequence[str]) -> Submission
     return rows
 
 
-def _part_of_pages(text: str, alias: str) -> float:
-    """Return, from a sample, in which part (0 to 1) of the table's pages the trigram index would visit."""
-    trigrams, edges = _pieces(fold(text))
+def _numbers(texts: Sequence[str], organization: uuid.UUID, alias: str) -> list[int]:
+    """Return what the index must have for a row that holds the texts."""
     with connections[alias].cursor() as cursor:
-        cursor.execute(_SAMPLE, [[f"%{trigram}%" for trigram in trigrams], edges, SAMPLED_PAGES])
+        cursor.execute(_TRIGRAMS, [list(map(fold, texts))])
+        (found,) = cursor.fetchone()
+        cursor.execute("SELECT uuid_hash(%s)", [organization])
+        (own,) = cursor.fetchone()
+    trigrams = found or []
+    return [own, *trigrams[:: -(-len(trigrams) // MOST_TRIGRAMS) or 1]]
+
+
+def _part_of_rows(texts: Sequence[str], organization: uuid.UUID, alias: str) -> float:
+    """Return, from a sample, which part (0 to 1) of an organization's rows has every trigram of the texts."""
+    trigrams = sorted({trigram for text in texts for trigram in _trigrams(fold(text))})
+    with connections[alias].cursor() as cursor:
+        cursor.execute(_ENDS, {"organization": organization})
+        first, last = cursor.fetchone()
+        if first is None:
+            return 0.0
+        moments = [first_id_of(moment) for moment in _moments(made_at(first), made_at(last))]
+        cursor.execute(_SAMPLE, [[f"%{trigram}%" for trigram in trigrams], moments, organization])
         sampled, candidates = cursor.fetchone()
     return float(candidates / max(sampled, 1))
 
 
-def _pieces(text: str) -> tuple[list[str], list[str]]:
-    """
-    Return what the trigram index can match of a text: trigrams inside its words, and regular expressions for the
-    beginnings and ends of words. It cannot match characters between words.
-    """
-    trigrams, edges = set(), set()
-    for match in _WORD.finditer(text):
-        word = match.group()
-        trigrams |= {word[start : start + 3] for start in range(len(word) - 2)}
-        if match.start() > 0:
-            edges.add(rf"\m{word[:2]}")
-        if match.end() < len(text) and len(word) > 1:
-            edges.add(rf"{word[-2:]}\M")
-    return sorted(trigrams), sorted(edges)[:MOST_EDGES]
+def _moments(first: dt.datetime, last: dt.datetime) -> list[dt.datetime]:
+    """Return SAMPLED_MOMENTS evenly spread times, always the same, so that a search always has the same plan."""
+    return [first + (last - first) * number / SAMPLED_MOMENTS for number in range(SAMPLED_MOMENTS)]
+
+
+def _trigrams(text: str) -> set[str]:
+    """Return the trigrams inside a text's words, nearly those of the index: an estimate needs no more."""
+    words = _WORD.findall(text)
+    return {word[start : start + 3] for word in words for start in range(len(word) - 2)}
 
 
 @contextmanager
