@@ -84,7 +84,6 @@ class AddWrittenIndexConcurrently(Operation):
     """
 
     atomic = False
-    reduces_to_sql = True
 
     def __init__(self, name: str, definition: str) -> None:
         self.name = name
@@ -93,16 +92,12 @@ class AddWrittenIndexConcurrently(Operation):
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         """Leave the state as it is: no model knows the index."""
 
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
         """Make the index."""
         if schema_editor.connection.vendor == "postgresql":
             _build_index(schema_editor, self.name, f"CREATE INDEX CONCURRENTLY {self.name} {self.definition}")
 
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
         """Drop the index."""
         if schema_editor.connection.vendor == "postgresql":
             with _patient(schema_editor):

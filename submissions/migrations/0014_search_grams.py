@@ -18,7 +18,8 @@ FUNCTION = "submission_grams"
 MAKE_FUNCTION = f"""
 CREATE OR REPLACE FUNCTION {FUNCTION}(organization uuid, content text) RETURNS int[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN uuid_hash(organization) || ARRAY(SELECT hashtext(gram) FROM unnest(show_trgm(content)) AS gram WHERE strpos(gram, ' ') = 0)
+RETURN uuid_hash(organization)
+    || ARRAY(SELECT hashtext(gram) FROM unnest(show_trgm(content)) AS gram WHERE strpos(gram, ' ') = 0)
 """
 TABLE = "submissions_submission"
 # A new row enters it at dispatch: nobody waits for that.

@@ -14,11 +14,10 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from django.db import connections
 from django.db.backends.utils import CursorWrapper
-from django.db.models import BooleanField, F, Func, Value
+from django.db.models import BooleanField, F, Func, TextField, Value
 from django.db.models.functions import StrIndex
 
 from config.ids import first_id_of, made_at
@@ -37,9 +36,10 @@ FEW = 200  # matches whose ids are read when they are counted
 
 _WORD = re.compile(r"[^\W_]+")  # letters and digits, from which pg_trgm makes trigrams
 
-# The trigrams of a text whatever is before and after it. What a letter is and how it is folded is pg_trgm's decision.
+# The number of an organization, and those of the trigrams of texts, whatever is before and after the texts. pg_trgm
+# decides what a letter is, and how it is folded.
 _TRIGRAMS = """
-SELECT array_agg(DISTINCT hashtext(gram)) FROM unnest(%s::text[]) AS content CROSS JOIN LATERAL (
+SELECT uuid_hash(%s), array_agg(DISTINCT hashtext(gram)) FROM unnest(%s::text[]) AS content CROSS JOIN LATERAL (
     SELECT unnest(show_trgm(content))
     INTERSECT SELECT unnest(show_trgm('x' || content || 'x'))
     INTERSECT SELECT unnest(show_trgm('z' || content || 'z'))
@@ -59,18 +59,16 @@ FROM unnest(%s::uuid[]) AS moment CROSS JOIN LATERAL (
 
 
 class _HoldsTrigrams(Func):
-    """Whether the index has all these numbers for a row. The expression must stay that of the index."""
+    """Whether the index has all these numbers for a row."""
 
+    arg_joiner = " @> "
+    template = "(%(expressions)s::int[])"
     output_field = BooleanField()
 
     def __init__(self, numbers: list[int]) -> None:
-        super().__init__(F("organization_id"), F("search_text"), Value(numbers))
-
-    def as_sql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """Return the condition."""
-        organization, content, numbers = (compiler.compile(each) for each in self.source_expressions)
-        sql = f"submission_grams({organization[0]}, {content[0]}) @> {numbers[0]}::int[]"
-        return sql, [*organization[1], *content[1], *numbers[1]]
+        # As in the index: PostgreSQL compares expressions.
+        own = Func(F("organization_id"), F("search_text"), function="submission_grams", output_field=TextField())
+        super().__init__(own, Value(numbers))
 
 
 def find_newest(
@@ -133,7 +131,7 @@ def _holding(
     if _part_of_rows(texts, organization, rows.db) <= INDEX_UP_TO:
         # New rows are not in the index yet: entering them there would make the submitter wait.
         indexed, waiting = rows.filter(dispatched_at__isnull=False), rows.undispatched()
-        numbers = _numbers(texts, organization, rows.db)
+        numbers = index_numbers(texts, organization, rows.db)
         with _planning(rows.db, **settings, enable_seqscan="off", work_mem=INDEX_MEMORY):
             yield [_without_index(indexed.filter(_HoldsTrigrams(numbers)), texts), _without_index(waiting, texts)]
     else:
@@ -149,13 +147,11 @@ def _without_index(rows: SubmissionQuerySet, texts: Sequence[str]) -> Submission
     return rows
 
 
-def _numbers(texts: Sequence[str], organization: uuid.UUID, alias: str) -> list[int]:
+def index_numbers(texts: Sequence[str], organization: uuid.UUID, alias: str) -> list[int]:
     """Return what the index must have for a row that holds the texts."""
     with connections[alias].cursor() as cursor:
-        cursor.execute(_TRIGRAMS, [list(map(fold, texts))])
-        (found,) = cursor.fetchone()
-        cursor.execute("SELECT uuid_hash(%s)", [organization])
-        (own,) = cursor.fetchone()
+        cursor.execute(_TRIGRAMS, [organization, list(map(fold, texts))])
+        own, found = cursor.fetchone()
     trigrams = found or []
     return [own, *trigrams[:: -(-len(trigrams) // MOST_TRIGRAMS) or 1]]
 
