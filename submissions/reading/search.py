@@ -9,7 +9,6 @@ The index (migration 0014) has an array of numbers for each row: the trigrams in
 It finds candidates, of which each is compared.
 """
 
-import datetime as dt
 import re
 import uuid
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,6 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import BooleanField, F, Func, TextField, Value
 from django.db.models.functions import StrIndex
 
-from config.ids import first_id_of, made_at
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.search_text import fold
 
@@ -46,14 +44,23 @@ SELECT uuid_hash(%s), array_agg(DISTINCT hashtext(gram)) FROM unnest(%s::text[])
 ) AS inside(gram) WHERE strpos(gram, ' ') = 0
 """
 _TABLE = Submission._meta.db_table
-_ENDS = f"""
-SELECT (SELECT id FROM {_TABLE} WHERE organization_id = %(organization)s ORDER BY id LIMIT 1),
-    (SELECT id FROM {_TABLE} WHERE organization_id = %(organization)s ORDER BY id DESC LIMIT 1)
-"""  # noqa: S608 - the table's name from code
+# An id begins with 48 bits of milliseconds. The moments are always the same, so that a search always has the same plan.
 _SAMPLE = f"""
-SELECT count(*), count(*) FILTER (WHERE search_text LIKE ALL (%s))
-FROM unnest(%s::uuid[]) AS moment CROSS JOIN LATERAL (
-    SELECT search_text FROM {_TABLE} WHERE organization_id = %s AND id >= moment ORDER BY id LIMIT {SAMPLED_ROWS}
+WITH ends(first, last) AS (
+    SELECT ('x' || left(replace(min(id::text), '-', ''), 12))::bit(48)::bigint,
+        ('x' || left(replace(max(id::text), '-', ''), 12))::bit(48)::bigint
+    FROM (
+        (SELECT id FROM {_TABLE} WHERE organization_id = %(organization)s ORDER BY id LIMIT 1)
+        UNION ALL
+        (SELECT id FROM {_TABLE} WHERE organization_id = %(organization)s ORDER BY id DESC LIMIT 1)
+    ) AS both_ends
+)
+SELECT count(*), count(*) FILTER (WHERE search_text LIKE ALL (%(patterns)s))
+FROM ends, generate_series(0, {SAMPLED_MOMENTS - 1}) AS number
+CROSS JOIN LATERAL (
+    SELECT search_text FROM {_TABLE} WHERE organization_id = %(organization)s
+    AND id >= rpad(lpad(to_hex(first + (last - first) * number / {SAMPLED_MOMENTS}), 12, '0'), 32, '0')::uuid
+    ORDER BY id LIMIT {SAMPLED_ROWS}
 ) AS sampled
 """  # noqa: S608 - the table's name from code
 
@@ -91,7 +98,7 @@ def find_newest(
         if len(found) * NEWEST_AT_MOST < most * depth:  # too few: to continue would take much longer
             break
     with _holding(texts, newest.filter(id__lte=edge), organization) as parts:
-        older = [pk for part in parts for pk in _ids(part, most - len(found))]
+        older = _ids_of_parts(parts, most - len(found))
     return (found + sorted(older, reverse=True))[:most]
 
 
@@ -106,7 +113,7 @@ def count_matches(
     if connections[rows.db].vendor != "postgresql":
         return _containing(rows, texts).count(), None
     with _holding(texts, rows.order_by(), organization) as parts:
-        ids = [pk for part in parts for pk in _ids(part, FEW + 1)]
+        ids = _ids_of_parts(parts, FEW + 1)
         if len(ids) <= FEW:
             return len(ids), sorted(ids, reverse=True)
         return sum(part.count() for part in parts), None
@@ -114,6 +121,12 @@ def count_matches(
 
 def _ids(rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
     return list(rows.values_list("id", flat=True)[:most])
+
+
+def _ids_of_parts(parts: Sequence[SubmissionQuerySet], most: int) -> list[uuid.UUID]:
+    """Return the first `most` ids of each part, by one query."""
+    first, *others = [part.values_list("id", flat=True)[:most] for part in parts]
+    return list(first.union(*others, all=True) if others else first)
 
 
 def _containing(rows: SubmissionQuerySet, texts: Sequence[str]) -> SubmissionQuerySet:
@@ -159,20 +172,11 @@ def index_numbers(texts: Sequence[str], organization: uuid.UUID, alias: str) -> 
 def _part_of_rows(texts: Sequence[str], organization: uuid.UUID, alias: str) -> float:
     """Return, from a sample, which part (0 to 1) of an organization's rows has every trigram of the texts."""
     trigrams = sorted({trigram for text in texts for trigram in _trigrams(fold(text))})
+    patterns = [f"%{trigram}%" for trigram in trigrams]
     with connections[alias].cursor() as cursor:
-        cursor.execute(_ENDS, {"organization": organization})
-        first, last = cursor.fetchone()
-        if first is None:
-            return 0.0
-        moments = [first_id_of(moment) for moment in _moments(made_at(first), made_at(last))]
-        cursor.execute(_SAMPLE, [[f"%{trigram}%" for trigram in trigrams], moments, organization])
+        cursor.execute(_SAMPLE, {"organization": organization, "patterns": patterns})
         sampled, candidates = cursor.fetchone()
     return float(candidates / max(sampled, 1))
-
-
-def _moments(first: dt.datetime, last: dt.datetime) -> list[dt.datetime]:
-    """Return SAMPLED_MOMENTS evenly spread times, always the same, so that a search always has the same plan."""
-    return [first + (last - first) * number / SAMPLED_MOMENTS for number in range(SAMPLED_MOMENTS)]
 
 
 def _trigrams(text: str) -> set[str]:
@@ -185,14 +189,16 @@ def _trigrams(text: str) -> set[str]:
 def _planning(alias: str, **settings: str) -> Iterator[None]:
     """Plan the statements inside with these settings of PostgreSQL."""
     with connections[alias].cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(['current_setting(%s)'] * len(settings))}", list(settings))
-        before = dict(zip(settings, cursor.fetchone(), strict=True))
-        _set(cursor, settings)
+        reading = ", ".join(["current_setting(%s)"] * len(settings))
+        before = _set(cursor, settings, reading=f"{reading}, ")[: len(settings)]
         yield
-        _set(cursor, before)
+        _set(cursor, dict(zip(settings, before, strict=True)))
 
 
-def _set(cursor: CursorWrapper, settings: dict[str, str]) -> None:
-    """Set them until the transaction ends, which an error inside does too."""
+def _set(cursor: CursorWrapper, settings: dict[str, str], *, reading: str = "") -> tuple[str, ...]:
+    """Set them until the transaction ends, which an error inside does too. Return the row; `reading` comes first."""
     calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
-    cursor.execute(f"SELECT {calls}", [part for pair in settings.items() for part in pair])
+    names = list(settings) if reading else []
+    cursor.execute(f"SELECT {reading}{calls}", [*names, *(part for pair in settings.items() for part in pair)])
+    row: tuple[str, ...] = cursor.fetchone()
+    return row
