@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations import AddConstraint, AddIndex, RemoveIndex
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import CheckConstraint, UniqueConstraint
 from django.db.utils import NotSupportedError
@@ -73,6 +74,58 @@ class RemoveIndexConcurrently(RemoveIndex):
         index = to_state.models[app_label, self.model_name_lower].get_index_by_name(self.name)
         model = to_state.apps.get_model(app_label, self.model_name)
         _build_index(schema_editor, self.name, str(index.create_sql(model, schema_editor, concurrently=True)))
+
+
+class AddWrittenIndexConcurrently(Operation):
+    """
+    Make an index that Django cannot express, on PostgreSQL only.
+
+    `definition`: its SQL from `ON` to the end. The name needs no quotes.
+    """
+
+    atomic = False
+
+    def __init__(self, name: str, definition: str) -> None:
+        self.name = name
+        self.definition = definition
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Leave the state as it is: no model knows the index."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
+        """Make the index."""
+        if schema_editor.connection.vendor == "postgresql":
+            _build_index(schema_editor, self.name, f"CREATE INDEX CONCURRENTLY {self.name} {self.definition}")
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
+        """Drop the index."""
+        if schema_editor.connection.vendor == "postgresql":
+            with _patient(schema_editor):
+                _drop_index(schema_editor, self.name)
+
+    def describe(self) -> str:
+        """Return the line of `migrate --plan`."""
+        return f"Make the index {self.name} concurrently"
+
+
+class RemoveWrittenIndexConcurrently(AddWrittenIndexConcurrently):
+    """Drop such an index; `definition` makes it again."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Drop the index."""
+        super().database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Make the index again."""
+        super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def describe(self) -> str:
+        """Return the line of `migrate --plan`."""
+        return f"Drop the index {self.name} concurrently"
 
 
 class AddConstraintConcurrently(AddConstraint):

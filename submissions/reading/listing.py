@@ -140,7 +140,7 @@ def find_page(scope: Scope, *, number: int, size: int) -> Page:
     start = (number - 1) * size
     with snapshot() as alias:
         if scope.text:
-            found = find_newest(scope.without_text().using(alias), scope.texts, most=MOST_FOUND + 1)
+            found = _newest(scope, scope.without_text().using(alias), MOST_FOUND + 1)
             ids, total, is_exact = found[:MOST_FOUND][start : start + size], len(found), len(found) <= MOST_FOUND
             total = min(total, MOST_FOUND)
         else:
@@ -173,7 +173,7 @@ def count_bounded(scope: Scope) -> tuple[int, bool]:
         rows = scope.without_text().using(alias)
         if not scope.text:
             return _count(scope, rows)
-        found = len(find_newest(rows, scope.texts, most=MOST_FOUND + 1))
+        found = len(_newest(scope, rows, MOST_FOUND + 1))
         return min(found, MOST_FOUND), found <= MOST_FOUND
 
 
@@ -182,14 +182,14 @@ def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
     with snapshot() as alias:
         rows = scope.without_text().using(alias).filter(id__lt=before)
         if scope.text:
-            return find_newest(rows, scope.texts, most=size)
+            return _newest(scope, rows, size)
         return list(rows.order_by("-id").values_list("id", flat=True)[:size])
 
 
 def count_exactly(scope: Scope, alias: str) -> int:
     """Return how many rows there are: from the tallies, at the same cost for ten million, if these know it."""
     if scope.text:
-        return count_matches(scope.without_text().using(alias), scope.texts)
+        return count_and_find(scope, alias)[0]
     if not scope.is_whole:
         return scope.without_text().using(alias).count()
     if scope.form_id:
@@ -197,13 +197,28 @@ def count_exactly(scope: Scope, alias: str) -> int:
     return tally.total_of_organization(scope.organization_id, spam=scope.spam, using=alias)
 
 
-def read_exactly(scope: Scope, start: int, size: int, *, total: int, alias: str) -> list[Submission]:
-    """Return the rows from place `start` on, newest first, where `total` is how many there are."""
+def count_and_find(scope: Scope, alias: str) -> tuple[int, list[uuid.UUID] | None]:
+    """Return how many rows there are, and of a search with few matches their ids too, for `read_exactly`."""
+    if not scope.text:
+        return count_exactly(scope, alias), None
+    return count_matches(scope.without_text().using(alias), scope.texts, organization=scope.organization_id)
+
+
+def read_exactly(
+    scope: Scope, start: int, size: int, *, total: int, alias: str, found: list[uuid.UUID] | None = None
+) -> list[Submission]:
+    """
+    Return the rows from place `start` on, newest first, where `total` is how many there are.
+
+    `found`: the ids of all, if `count_and_find` returned them.
+    """
     last = min(start + size, total)
     if start >= last:
         return []
-    if scope.text and last <= MOST_COUNTED:
-        ids = find_newest(scope.without_text().using(alias), scope.texts, most=last)[start:]
+    if found is not None:
+        ids = found[start:last]
+    elif scope.text and last <= MOST_COUNTED:
+        ids = _newest(scope, scope.without_text().using(alias), last)[start:]
     else:
         ids = read_ids(scope.rows().using(alias), start, size, total=total)
     return rows_of(ids, alias)
@@ -220,6 +235,10 @@ def read_ids(rows: QuerySet[Submission], start: int, size: int, *, total: int | 
         return list(ids.order_by("-id")[start : start + size])
     end = max(0, total - start)
     return list(ids.order_by("id")[max(0, end - size) : end])[::-1]
+
+
+def _newest(scope: Scope, rows: SubmissionQuerySet, most: int) -> list[uuid.UUID]:
+    return find_newest(rows, scope.texts, organization=scope.organization_id, most=most)
 
 
 def rows_of(ids: list[uuid.UUID], alias: str) -> list[Submission]:

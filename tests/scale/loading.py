@@ -77,9 +77,9 @@ def load_submissions(tenant: Tenant, form_id: str, count: int) -> Loaded:
     }
     with connection.cursor() as cursor:
         # Row by row the trigram index takes minutes, built at the end less than one.
-        cursor.execute("SELECT pg_get_indexdef('submission_search'::regclass)")
+        cursor.execute("SELECT pg_get_indexdef('submission_grams_of_text'::regclass)")
         (definition,) = cursor.fetchone()
-        cursor.execute("DROP INDEX submission_search")
+        cursor.execute("DROP INDEX submission_grams_of_text")
         cursor.execute(_ROWS, values)
         cursor.execute(_TALLIES, values)
         cursor.execute(_POSITION, values)

@@ -9,6 +9,7 @@ from django.db.migrations.operations.base import Operation
 from config.migration_operations.concurrently import (
     AddConstraintConcurrently,
     AddIndexConcurrently,
+    AddWrittenIndexConcurrently,
     RemoveIndexConcurrently,
 )
 
@@ -17,7 +18,12 @@ FREEZE = {"keys": 5, "forms_app": 3, "submissions": 3, "webhooks": 3}
 LARGE = {
     ("submissions", name) for name in ("submission", "idempotencykey", "tally", "refusal")
 } | {("webhooks", name) for name in ("delivery", "attempt", "message")}  # fmt: skip
-CONCURRENT = (AddIndexConcurrently, RemoveIndexConcurrently, AddConstraintConcurrently)
+CONCURRENT = (
+    AddIndexConcurrently,
+    AddWrittenIndexConcurrently,
+    RemoveIndexConcurrently,
+    AddConstraintConcurrently,
+)
 BLOCKING = (operations.AddIndex, operations.RemoveIndex, operations.AddConstraint)
 BREAKING = (
     operations.RemoveField,

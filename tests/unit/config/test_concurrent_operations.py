@@ -13,7 +13,9 @@ from django.db.migrations.state import ProjectState
 from config.migration_operations.concurrently import (
     AddConstraintConcurrently,
     AddIndexConcurrently,
+    AddWrittenIndexConcurrently,
     RemoveIndexConcurrently,
+    RemoveWrittenIndexConcurrently,
 )
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.waiting import eventually
@@ -30,7 +32,8 @@ UNIQUE = AddConstraintConcurrently("submission", models.UniqueConstraint(fields=
 PARTIAL = AddConstraintConcurrently(
     "submission", models.UniqueConstraint(fields=["form"], condition=models.Q(spam=True), name="extra")
 )
-EVERY = [INDEX, CHECK, UNIQUE, PARTIAL]
+WRITTEN = AddWrittenIndexConcurrently("extra", "ON submissions_submission (released_at)")
+EVERY = [INDEX, CHECK, UNIQUE, PARTIAL, WRITTEN]
 
 
 def run(operation: Any, *, back: bool = False) -> None:
@@ -67,7 +70,13 @@ def cleared() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("operation", "leaves"),
-    [(INDEX, ["valid"]), (CHECK, ["constraint"]), (UNIQUE, ["valid", "constraint"]), (PARTIAL, ["valid"])],
+    [
+        (INDEX, ["valid"]),
+        (CHECK, ["constraint"]),
+        (UNIQUE, ["valid", "constraint"]),
+        (PARTIAL, ["valid"]),
+        (WRITTEN, ["valid"]),
+    ],
 )
 def test_operation__twice_and_back__is_made_once_and_removed(operation: Any, leaves: list[str]) -> None:
     """A migration that was stopped before it was recorded runs again."""
@@ -76,6 +85,15 @@ def test_operation__twice_and_back__is_made_once_and_removed(operation: Any, lea
     assert found() == leaves
     run(operation, back=True)
     assert found() == []
+
+
+def test_remove_written_index__and_back__drops_and_makes_it() -> None:
+    operation = RemoveWrittenIndexConcurrently("extra", WRITTEN.definition)
+    run(WRITTEN)
+    run(operation)
+    assert found() == []
+    run(operation, back=True)
+    assert found() == ["valid"]
 
 
 def test_index__left_invalid_by_a_killed_build__is_built_again() -> None:
@@ -110,7 +128,7 @@ def test_remove_index__and_back__drops_and_makes_it() -> None:
     assert execute(query) == [(True,)]
 
 
-@pytest.mark.parametrize("operation", [INDEX, UNIQUE, PARTIAL])
+@pytest.mark.parametrize("operation", [INDEX, UNIQUE, PARTIAL, WRITTEN])
 def test_operation__while_a_writer_is_open__waits_for_it_and_blocks_no_other(operation: Any) -> None:
     """A plain CREATE INDEX would wait with a lock that stops the second writer."""
     write = "UPDATE submissions_submission SET spam = spam"

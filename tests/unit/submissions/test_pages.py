@@ -12,7 +12,7 @@ from config.ids import Prefix, decode_id
 from submissions.models import Submission
 from submissions.reading import listing as pages
 from submissions.reading import search
-from submissions.reading.listing import Page, Scope, count_exactly, find_page, read_exactly
+from submissions.reading.listing import Page, Scope, count_and_find, count_exactly, find_page, read_exactly
 from tests.support.rows import row
 from tests.support.tenants import Tenant, make_tenant
 from tests.unit.webhooks.dispatching import dispatch_all
@@ -86,7 +86,8 @@ def many() -> Many:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Choose how a search on PostgreSQL continues after the newest rows, which are few here. Return its name."""
     if request.param != "row by row":
-        monkeypatch.setattr(search, "NEWEST", 3)
+        monkeypatch.setattr(search, "FIRST", 2)
+        monkeypatch.setattr(search, "NEWEST", 4)
         monkeypatch.setattr(search, "NEWEST_AT_MOST", 6)
         monkeypatch.setattr(search, "INDEX_UP_TO", 1.0 if request.param == "by the index" else -1.0)
     return str(request.param)
@@ -99,6 +100,7 @@ def ids(page: Page) -> list[Any]:
 def check_pages(many: Many, scope: Scope) -> int:
     """Assert every page, and two past the end, of both ways to read them. Return the number of rows."""
     wanted = many.plain(scope)
+    total, found = count_and_find(scope, settings.SNAPSHOT)
     last = -(-len(wanted) // SIZE)
     for number in range(1, last + 3):
         start = (number - 1) * SIZE
@@ -107,9 +109,10 @@ def check_pages(many: Many, scope: Scope) -> int:
         assert (page.total, page.total_is_exact) == (len(wanted), True)
         assert (page.number, page.pages) == (number, max(1, last))
         assert (page.has_previous, page.has_next) == (number > 1, number < last)
-        exactly = read_exactly(scope, start, SIZE, total=len(wanted), alias=settings.SNAPSHOT)
-        assert [each.pk for each in exactly] == wanted[start : start + SIZE]
-    assert count_exactly(scope, settings.SNAPSHOT) == len(wanted)
+        for each in (found, None):
+            exactly = read_exactly(scope, start, SIZE, total=len(wanted), alias=settings.SNAPSHOT, found=each)
+            assert [row.pk for row in exactly] == wanted[start : start + SIZE]
+    assert count_exactly(scope, settings.SNAPSHOT) == total == len(wanted)
     return len(wanted)
 
 
