@@ -9,7 +9,7 @@ or noisy machine slows both and the ratio is what counts. The load is made on th
 printed at the end; the figures replace those of the same rows in `docs/benchmarks.json`, from which
 `docs/benchmarks.md` is written. A missed mark does not fail the run; a wrong answer does.
 
-`--only submit,cpu`: some rows; `export` is every row whose name begins so. To see where a process spends its time, run
+`--only submit,search`: some rows; `search` is `search-percent` too, and `deliver` every row whose name begins so. To see where a process spends its time, run
 `py-spy record --pid` on it meanwhile; py-spy is not among our requirements.
 """
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> None:
 def chosen(text: str) -> tuple[Row, ...]:
     """Return the rows of `submit,export`, in the table's order; all of them for an empty text."""
     names = list(filter(None, text.split(",")))
-    found = {name: [row for row in ROWS if row.name == name] for name in names}
+    found = {name: [row for row in ROWS if f"{row.name}-".startswith(f"{name}-")] for name in names}
     found |= {name: [row for row in ROWS if row.name.startswith(name)] for name in names if not found[name]}
     if unknown := [name for name in names if not found[name]]:
         known = ", ".join(row.name for row in ROWS)

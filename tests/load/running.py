@@ -1,4 +1,4 @@
-"""What the rows run against: a service over PostgreSQL and Redis, the same with stored rows, and SQLite."""
+"""Places for the rows: a service over PostgreSQL and Redis, the same with stored rows, and SQLite."""
 
 import tempfile
 from collections.abc import Iterator

@@ -101,6 +101,8 @@ def stored_row(url: str) -> tuple[list[str], list[str]]:
     with psycopg.connect(url, autocommit=True) as connection:
         columns = [one.name for one in connection.execute(f"SELECT * FROM {TABLE} LIMIT 0").description or ()]
         texts = sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(column)) for column in columns)
-        row: Any = connection.execute(sql.SQL("SELECT {} FROM {} LIMIT 1").format(texts, sql.Identifier(TABLE))).fetchone()
+        row: Any = connection.execute(
+            sql.SQL("SELECT {} FROM {} LIMIT 1").format(texts, sql.Identifier(TABLE))
+        ).fetchone()
     kept = [(column, value) for column, value in zip(columns, row, strict=True) if value is not None]
     return [column for column, _ in kept], [value for _, value in kept]

@@ -11,7 +11,7 @@ class Row:
     """
     One line of the table.
 
-    `title`: what is measured. `rival`: the reference of the same round; empty where the figure itself is compared with
+    `title`: the measurement. `rival`: the reference of the same round; empty where the figure itself is compared with
     the mark. `unit`: of our figure and the rival's. `mark` and `aim` bound the value, from below where
     `higher_is_better`. The value is ours divided by the rival's, or ours.
     """

@@ -1,3 +1,3 @@
-"""What takes the time, for rows whose mark or aim is missed. `docs/benchmarks.md` has them below its table."""
+"""Explanations of rows whose mark or aim is missed, by row. `docs/benchmarks.md` has them below its table."""
 
 NOTES: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Submitting while the large form is exported and deliveries drain, next to submitting alone."""
+"""Submitting while the large form is exported and deliveries drain, next to submitting without them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ FEWEST_REQUESTS = 200  # of which a p99 can be taken
 ROW = Row(
     "busy",
     "p99 of submitting at a third of the throughput while the large form is exported and 10,000 deliveries drain",
-    "p99 alone",
+    "p99 without them",
     "ms",
     mark=3,
     aim=1.5,
@@ -25,7 +25,7 @@ ROW = Row(
 @contextmanager
 def running(place: Place, options: Options) -> Iterator[OneRound]:
     """
-    Yield a round that submits at a fixed rate alone, then next to an export and a backlog.
+    Yield a round that submits at a fixed rate by itself, then next to an export and a backlog.
 
     A deliverer runs in both. Only requests count that were due while deliveries arrived and the export ran. The export
     is cut when submitting ends: `export` checks whole ones.
