@@ -9,8 +9,9 @@ or noisy machine slows both and the ratio is what counts. The load is made on th
 printed at the end; the figures replace those of the same rows in `docs/benchmarks.json`, from which
 `docs/benchmarks.md` is written. A missed mark does not fail the run; a wrong answer does.
 
-`--only submit,search`: some rows; `search` is `search-percent` too, and `deliver` every row whose name begins so. To see where a process spends its time, run
-`py-spy record --pid` on it meanwhile; py-spy is not among our requirements.
+`--only submit,search`: some rows; `search` is `search-percent` too, and `deliver` every row whose name begins so.
+
+To see where a process spends its time, run `py-spy record --pid` on it meanwhile; py-spy is not among our requirements.
 """
 
 import argparse
