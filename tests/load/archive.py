@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from tests.load.arrangement import NO_LIMIT
+from tests.scale.loading import load_submissions
+from tests.support.browser import logged_in, person_of, place
+from tests.support.tenants import make_tenant
 
 SMALL = 1_000
 
@@ -33,10 +36,6 @@ def main(large: int) -> None:
 
 
 def _store(count: int) -> Stored:
-    from tests.scale.loading import load_submissions
-    from tests.support.browser import logged_in, person_of, place
-    from tests.support.tenants import make_tenant
-
     tenant = make_tenant()
     tenant.organization.rate_limit = NO_LIMIT
     tenant.organization.save()

@@ -8,6 +8,8 @@ JSON with the settings of each.
 import json
 from typing import Any
 
+from django.db import connection
+
 WANTED: dict[str, dict[str, object]] = {
     "postgresql": {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"},
     "sqlite": {"synchronous": 2, "journal_mode": "wal"},  # 2 is FULL: https://sqlite.org/pragma.html#pragma_synchronous
@@ -30,8 +32,6 @@ def check(settings: dict[str, Any]) -> str:
 
 def main() -> None:
     """Print `{"vendor", "settings"}` of the connection that writes."""
-    from django.db import connection
-
     keyword = "SHOW" if connection.vendor == "postgresql" else "PRAGMA"
     settings = {}
     with connection.cursor() as cursor:

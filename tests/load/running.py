@@ -16,7 +16,10 @@ from tests.services.postgresql import PostgreSQL, create_database
 from tests.services.redis_server import RedisServer
 
 WEB_PROCESSES = 2
-EXTRA = {"DELIVERY_SWEEP_SECONDS": "5", "HELD_POLL_SECONDS": "5", "FILES_POLL_SECONDS": "5"}  # tests have them shorter
+EXTRA = {
+    **{"DELIVERY_SWEEP_SECONDS": "5", "HELD_POLL_SECONDS": "5", "FILES_POLL_SECONDS": "5"},  # tests have them shorter
+    "DATABASE_LONG_STATEMENT_SECONDS": "7200",  # ten million rows are stored by one statement
+}
 _ARCHIVE = "from tests.load import archive; archive.main({})"
 
 
