@@ -17,7 +17,9 @@ from tests.services.redis_server import RedisServer
 
 WEB_PROCESSES = 2
 EXTRA = {
-    **{"DELIVERY_SWEEP_SECONDS": "5", "HELD_POLL_SECONDS": "5", "FILES_POLL_SECONDS": "5"},  # tests have them shorter
+    "DELIVERY_SWEEP_SECONDS": "5",  # tests have this and the next two shorter
+    "HELD_POLL_SECONDS": "5",
+    "FILES_POLL_SECONDS": "5",
     "DATABASE_LONG_STATEMENT_SECONDS": "7200",  # ten million rows are stored by one statement
 }
 _ARCHIVE = "from tests.load import archive; archive.main({})"
