@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
     options = Options(named.rounds, named.seconds, named.rows, named.deliveries)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: stops everything that it started
     ensure(["postgres", "redis-server"])
-    run = describe_run(rounds=options.rounds, seconds=options.seconds)
+    run = describe_run(rounds=options.rounds, seconds=options.seconds, deliveries=options.deliveries)
     kept, name, results = Kept.read(), f"{run['date']} {run['commit']}", list[Result]()
     for kind, durability, found in measure(named.only, options):
         results += found

@@ -72,7 +72,7 @@ def render(kept: Kept, rows: Sequence[Row], notes: Mapping[str, str]) -> str:
 def _line(result: Result, run: str) -> str:
     row, (lowest, highest) = result.row, result.spread
     aim = row.show(row.aim) if row.aim is not None else "-"
-    short = "" if len(result.rounds) >= FEWEST_ROUNDS else f" ({len(result.rounds)} rounds only)"
+    short = "" if len(result.rounds) >= FEWEST_ROUNDS else f" (a short run: rounds {len(result.rounds)})"
     spread = f"{row.show(lowest)} to {row.show(highest)}{short}"
     median = f"**{row.show(result.value)}**"
     cells = [f"`{row.name}`", row.title, row.rival or "-", median, spread, row.show(row.mark), aim]
@@ -94,8 +94,8 @@ def _run(number: str, run: Mapping[str, Any]) -> str:
     changed = " with changes that were not committed" if run["commit"].endswith("+") else ""
     durability = "; ".join(f"{name}: {settings}" for name, settings in run.get("durability", {}).items())
     return (
-        f"{number}. {run['date']}, commit `{run['commit'].rstrip('+')}`{changed}; {run['rounds']} rounds, of "
-        f"{run['seconds']:g} seconds where they have a length.\n"
+        f"{number}. {run['date']}, commit `{run['commit'].rstrip('+')}`{changed}; rounds {run['rounds']}, of "
+        f"{run['seconds']:g} seconds where they have a length, and of {run['deliveries']:,} deliveries.\n"
         f"   {run['cores']} cores ({run['cpu']}), {run['memory_gib']:g} GiB of memory; load average before it "
         f"{run['load_before']}.\n   {versions}.\n   {durability}.\n"
     )

@@ -16,13 +16,14 @@ from tests.services.processes import ROOT
 OURS = (":!docs/benchmarks.md", ":!docs/benchmarks.json")  # a run writes them, and is not changed by them
 
 
-def describe_run(*, rounds: int, seconds: float) -> dict[str, Any]:
+def describe_run(*, rounds: int, seconds: float, deliveries: int) -> dict[str, Any]:
     """Return the conditions that hold for every row of a run. Durability is added where it is checked."""
     return {
         "date": f"{dt.datetime.now(dt.UTC):%Y-%m-%dT%H:%MZ}",
         "commit": commit(),
         "rounds": rounds,
         "seconds": seconds,
+        "deliveries": deliveries,
         "cpu": _field(Path("/proc/cpuinfo"), "model name"),
         "cores": os.cpu_count(),
         "memory_gib": round(int(_field(Path("/proc/meminfo"), "MemTotal").split()[0]) / 2**20, 1),
