@@ -53,8 +53,10 @@ fix: .venv/.dev build/node/.installed
 	$(BIN)/djangofmt --quiet templates
 	$(NPM_BIN)/biome check --write
 
+# ONLY=submit,cpu: some rows; ROUNDS=9: more rounds; ROWS=10M: a larger form; SECONDS=8: longer rounds of submitting.
 bench: .venv/.dev
-	@$(BIN)/python -m tests.load.bench $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m tests.load.bench $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	  $(if $(ROWS),--rows $(ROWS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 faults: .venv/.dev
 	@$(BIN)/python -m tests.faults.run

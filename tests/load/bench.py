@@ -1,121 +1,102 @@
 """
-`make bench`: submissions and deliveries a second, each compared with a bare reference in the same run.
+`make bench`: every row of `docs/benchmarks.md`, each next to a rival in the same run, or compared with a bound.
 
-    submit      POST /api/submit, compared with pgbench doing the same look-up and INSERT
-    deliver16   10,000 due deliveries to 16 endpoints, drained by one `manage.py deliver` and by two, compared with
-                urllib3's pool that posts as many messages to the same receiver
-    deliver1    the same to one endpoint, by one process
-    dispatch    10,000 submissions of a form with three webhooks, compared with one INSERT … SELECT of their deliveries
-    latency     p99 of submitting at a fixed rate while 10,000 deliveries drain, compared with quiet rounds
+    python -m tests.load.bench [--only NAME[,NAME]] [--rounds 5] [--seconds 5] [--rows 1M] [--deliveries 10000]
+                               [--print-only]
 
-Each pair runs in turn on one throw-away PostgreSQL with its default durability, so a slow or noisy machine slows both
-and the ratio is what counts. The load is made on the cores it measures. No figure fails the run; a wrong answer does.
+A round runs ours and the rival in turn on throw-away servers with their default durability, which is checked, so a slow
+or noisy machine slows both and the ratio is what counts. The load is made on the cores that it measures. The table is
+printed at the end; the figures replace those of the same rows in `docs/benchmarks.json`, from which
+`docs/benchmarks.md` is written. A missed mark does not fail the run; a wrong answer does.
 
-    python -m tests.load.bench [--only NAME[,NAME]] [--seconds 8] [--rounds 3] [--deliveries 10000] [--json FILE]
+`--only submit,search`: some rows; `search` is `search-percent` too, and `deliver` every row whose name begins so.
 
-`--only deliver` is both of deliver16 and deliver1. To see where a process spends its time, run `py-spy record --pid`
-on it meanwhile; py-spy is not among our requirements.
+To see where a process spends its time, run `py-spy record --pid` on it meanwhile; py-spy is not among our requirements.
 """
 
 import argparse
-import json
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-from tests.load.deliveries.measure import measure_deliveries
-from tests.load.report import Figures, describe, tell
-from tests.load.rounds import Bench
-from tests.services.application import Application
-from tests.services.environment import POSTGRESQL, service_environment
+from tests.load.report.document import write_document
+from tests.load.report.figures import Result, Round, Row
+from tests.load.report.kept import Kept, read_number
+from tests.load.report.machine import describe_run
+from tests.load.report.notes import NOTES
+from tests.load.report.table import print_table
+from tests.load.rows.every import KINDS, PLACES, ROWS
+from tests.load.rows.kinds import Kind
+from tests.load.running import Options
 from tests.services.packages import ensure
-from tests.services.postgresql import PostgreSQL, create_database
-from tests.services.redis_server import RedisServer
-
-WEB_PROCESSES = 2
-SWEEP_SECONDS = "5"  # beat's own default; tests have it shorter
-WARM_UP_SECONDS = 2.0
-NAMES = ("submit", "deliver16", "deliver1", "dispatch", "latency")
-GROUPS = {"deliver": ("deliver16", "deliver1")}
 
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.load.bench", description="Measure; see tests/load/bench.py.")
-    parser.add_argument("--only", type=chosen, default=NAMES, metavar="NAMES", help=f"some of {', '.join(NAMES)}")
-    parser.add_argument("--seconds", type=float, default=8, help="length of a round of submitting (8)")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of each kind, in turn (3)")
+    parser.add_argument("--only", type=chosen, default=ROWS, metavar="NAMES", help="some rows, such as submit,cpu")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each row (5)")
+    parser.add_argument("--seconds", type=float, default=5, help="length of a round of submitting (5)")
+    parser.add_argument("--rows", type=read_number, default="1M", help="submissions of the large form (1M)")
     parser.add_argument("--deliveries", type=int, default=10_000, help="deliveries of a round (10,000)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there too")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--print-only", action="store_true", help="keep no figure and write no document")
+    named = parser.parse_args(arguments)
+    options = Options(named.rounds, named.seconds, named.rows, named.deliveries)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: stops everything that it started
     ensure(["postgres", "redis-server"])
-    plain: dict[str, Any] = {}
-    if "submit" in options.only:
-        plain |= measure_submit(options.seconds, options.rounds)
-    if names := [name for name in options.only if name != "submit"]:
-        with running_bench() as bench:
-            plain["deliveries"] = measure_deliveries(bench, names, options.seconds, options.rounds, options.deliveries)
-    if options.json:
-        options.json.write_text(json.dumps(plain, indent=2) + "\n")
+    run = describe_run(rounds=options.rounds, seconds=options.seconds, deliveries=options.deliveries)
+    kept, name, results = Kept.read(), f"{run['date']} {run['commit']}", list[Result]()
+    for kind, durability, found in measure(named.only, options):
+        results += found
+        kept.runs[name] = run
+        run.setdefault("durability", {}).update(durability)
+        for result in found:
+            kept.put(result, run=name, stored_rows=options.stored_rows if kind.depends_on_stored_rows else None)
+        if not named.print_only:  # after each, so that a run that ends early keeps the rows so far
+            kept.write()
+            write_document(kept, ROWS, NOTES)
+    print(print_table([one for row in ROWS for one in results if one.row == row]), flush=True)
 
 
-def chosen(text: str) -> tuple[str, ...]:
-    """Return the benchmarks of `submit,deliver`, in their order; all of them for an empty text."""
-    named = {one for name in filter(None, text.split(",")) for one in GROUPS.get(name, (name,))}
-    if unknown := named - set(NAMES):
-        raise argparse.ArgumentTypeError(
-            f"unknown: {', '.join(sorted(unknown))}; known: {', '.join([*NAMES, *GROUPS])}"
-        )
-    return tuple(name for name in NAMES if name in named) or NAMES
+def chosen(text: str) -> tuple[Row, ...]:
+    """Return the rows of `submit,export`, in the table's order; all of them for an empty text."""
+    names = list(filter(None, text.split(",")))
+    found = {name: [row for row in ROWS if f"{row.name}-".startswith(f"{name}-")] for name in names}
+    found |= {name: [row for row in ROWS if row.name.startswith(name)] for name in names if not found[name]}
+    if unknown := [name for name in names if not found[name]]:
+        known = ", ".join(row.name for row in ROWS)
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {known}")
+    return tuple(row for row in ROWS if any(row in rows for rows in found.values())) or ROWS
 
 
-def measure_submit(seconds: float, rounds: int) -> dict[str, Any]:
-    """Print the table of submitting, and return its figures."""
-    with running_bench() as bench:
-        figures = measure(bench, seconds, rounds)
-        conditions = describe(bench, seconds, rounds)
-    print(tell(figures, conditions), flush=True)
-    return {**conditions, **figures.plain()}
+def measure(rows: Sequence[Row], options: Options) -> Iterator[tuple[Kind, dict[str, str], list[Result]]]:
+    """Yield each measurement that has one of these rows, with its place's durability and the results of its rows."""
+    for name, start in PLACES.items():
+        kinds = [kind for kind in KINDS if kind.place == name and set(kind.rows) & set(rows)]
+        if not kinds:
+            continue
+        _tell(f"starting: {name}")
+        with start(options) as place:
+            _tell(f"durability: {place.durability}")
+            for kind in kinds:
+                rounds = _run(kind, place, options)
+                results = [Result(row, tuple(one[row.name] for one in rounds)) for row in kind.rows if row in rows]
+                yield kind, {name: place.durability}, results
 
 
-@contextmanager
-def running_bench() -> Iterator[Bench]:
-    """Yield PostgreSQL, Redis and the web role, all started here; Celery is started later."""
-    with (
-        tempfile.TemporaryDirectory(prefix="fieldpost-bench-", ignore_cleanup_errors=True) as name,
-        PostgreSQL() as postgresql,
-        RedisServer() as redis,
-    ):
-        environment = service_environment(
-            data_dir=Path(name),
-            backend=POSTGRESQL,
-            database_url=create_database(postgresql.url, "fieldpost"),
-            redis_url=redis.url,
-            web_concurrency=WEB_PROCESSES,
-            extra={"DELIVERY_SWEEP_SECONDS": SWEEP_SECONDS},
-        )
-        with Application(environment, Path(name) / "service", backend=POSTGRESQL, delivers=False) as application:
-            yield Bench(application, postgresql, redis)
+def _run(kind: Kind, place: object, options: Options) -> list[dict[str, Round]]:
+    title = ", ".join(row.name for row in kind.rows)
+    _tell(f"preparing: {title}")
+    with kind.running(place, options) as one_round:
+        rounds = []
+        for number in range(1, options.rounds + 1):
+            rounds.append(one_round())
+            shown = ", ".join(f"{row.name} {row.show(rounds[-1][row.name].value)}" for row in kind.rows)
+            _tell(f"round {number} of {options.rounds}: {shown}")
+    return rounds
 
 
-def measure(bench: Bench, seconds: float, rounds: int) -> Figures:
-    """Measure first the web role and pgbench in turn, then the web role while Celery's worker and beat dispatch."""
-    bench.submit(WARM_UP_SECONDS)
-    bench.pgbench(WARM_UP_SECONDS)
-    figures = Figures()
-    for number in range(1, rounds + 1):
-        print(f"round {number} of {rounds}: the service, then pgbench", file=sys.stderr, flush=True)
-        figures.alone.append(bench.submit(seconds))
-        figures.pgbench.append(bench.pgbench(seconds))
-    bench.start_celery()
-    for number in range(1, rounds + 1):
-        print(f"round {number} of {rounds}: the service with Celery dispatching", file=sys.stderr, flush=True)
-        figures.dispatching.append(bench.submit(seconds))
-    return figures
+def _tell(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

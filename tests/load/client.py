@@ -5,11 +5,12 @@ As cheap as Python does it, because it shares the cores of the service: the requ
 has one epoll loop, and of an answer it reads only status and length.
 """
 
+import itertools
 import multiprocessing
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
@@ -35,12 +36,13 @@ class Load:
         return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * percent / 100))]
 
 
-def post_bytes(port: int, path: str, key: str, body: bytes) -> bytes:
+def post_bytes(port: int, path: str, key: str, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:
+    named = {"User-Agent": "fieldpost-bench", **(headers or {})}
     head = [
         f"POST {path} HTTP/1.1",
         f"Host: 127.0.0.1:{port}",
         f"x-access-key: {key}",
-        "User-Agent: fieldpost-bench",
+        *(f"{name}: {value}" for name, value in named.items()),
         "Content-Type: application/json",
         f"Content-Length: {len(body)}",
     ]
@@ -49,23 +51,37 @@ def post_bytes(port: int, path: str, key: str, body: bytes) -> bytes:
 
 def drive(port: int, request: bytes, *, clients: int, processes: int, seconds: float) -> Load:
     """Keep `clients` requests in flight for so long. Raises WrongAnswer at the first that is no 201."""
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        started = [pool.submit(_drive_some, port, request, clients // processes, seconds) for _ in range(processes)]
-        parts = [part.result() for part in started]
+    return _drive(port, [[request]] * processes, clients=clients, seconds=seconds)
+
+
+def drive_each(port: int, requests: Sequence[bytes], *, clients: int, processes: int) -> Load:
+    """Send each of these once, `clients` at a time. Raises WrongAnswer at the first that is no 201."""
+    return _drive(port, [requests[number::processes] for number in range(processes)], clients=clients, seconds=None)
+
+
+def _drive(port: int, requests: Sequence[Sequence[bytes]], *, clients: int, seconds: float | None) -> Load:
+    """Start a process for each list of requests. Each repeats its list for so long, or sends it once."""
+    with ProcessPoolExecutor(len(requests), multiprocessing.get_context("spawn")) as pool:
+        each = clients // len(requests)
+        parts = [part.result() for part in [pool.submit(_drive_some, port, one, each, seconds) for one in requests]]
     latencies = sorted(latency for part, _, _ in parts for latency in part)
     per_second = sum(len(part) / elapsed for part, elapsed, _ in parts)
     return Load(len(latencies), per_second, latencies, cpu=sum(cpu for _, _, cpu in parts))
 
 
-def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tuple[list[float], float, float]:
+def _drive_some(
+    port: int, requests: Sequence[bytes], clients: int, seconds: float | None
+) -> tuple[list[float], float, float]:
     """Drive one process. Return latencies, seconds from first request to last answer, seconds of processor time."""
     connections, epoll = connect(port, clients), select.epoll()
+    coming = iter(requests) if seconds is None else itertools.cycle(requests)
+    end = time.perf_counter() + (seconds or float("inf"))
     for number in connections:
         epoll.register(number, select.EPOLLIN)
     latencies: list[float] = []
     sent: dict[int, float] = {}
     start, cpu = time.perf_counter(), time.process_time()
-    for number, connection in connections.items():
+    for (number, connection), request in zip(connections.items(), coming, strict=False):
         sent[number] = time.perf_counter()
         connection.sendall(request)
     while sent:
@@ -76,9 +92,9 @@ def _drive_some(port: int, request: bytes, clients: int, seconds: float) -> tupl
             read_answer(connections[number])
             arrived = time.perf_counter()
             latencies.append(arrived - sent.pop(number))
-            if arrived - start < seconds:
+            if arrived < end and (following := next(coming, None)):
                 sent[number] = arrived
-                connections[number].sendall(request)
+                connections[number].sendall(following)
     return latencies, time.perf_counter() - start, time.process_time() - cpu
 
 

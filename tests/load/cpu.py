@@ -9,12 +9,19 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
 def tree_seconds(pid: int) -> float:
     """Return user and system time of a process, its living descendants, and those that ended and were waited for."""
     stats = _all_stats()
-    todo, total = [pid], 0.0
-    while todo:
-        parent = todo.pop()
-        todo += [child for child, fields in stats.items() if int(fields[1]) == parent]
-        total += sum(int(ticks) for ticks in stats[parent][11:15]) * _TICK if parent in stats else 0
-    return total
+    return sum(int(ticks) for one in _members(pid, stats) for ticks in stats[one][11:15]) * _TICK
+
+
+def tree_of(pid: int) -> list[int]:
+    """Return the ids of a process and its living descendants."""
+    return _members(pid, _all_stats())
+
+
+def _members(pid: int, stats: dict[int, list[str]]) -> list[int]:
+    found = [pid] if pid in stats else []
+    for parent in found:  # grows meanwhile
+        found += [child for child, fields in stats.items() if int(fields[1]) == parent]
+    return found
 
 
 def _all_stats() -> dict[int, list[str]]:

@@ -1,14 +1,12 @@
 """
 The reference measurement: pgbench with the same look-up and INSERT, the same values, over as many connections.
 
-Protocol `simple`, as the service's driver speaks it: values are in the statement's text, each statement commits by
-itself. pgbench leaves out everything that a service adds: HTTP, JSON, the limit, the checks, Python.
+Protocol `simple`: values are in the statement's text, PostgreSQL plans each one, and each commits by itself.
+pgbench leaves out everything that a service adds: HTTP, JSON, the limit, the checks, Python.
 """
 
 import re
 import subprocess
-import uuid
-from collections.abc import Sequence
 from pathlib import Path
 
 from tests.services.packages import postgresql_program
@@ -25,9 +23,9 @@ _ID = ":counter-:client-7000-8000-:chance"
 FIRST_COUNT = 10_000_000  # eight digits, and so it stays for 89 million rows a client
 
 
-def make_script(statements: Sequence[str], pk: uuid.UUID) -> str:
+def make_script(look_up: str, insert: str, pk: str) -> str:
     """Return a pgbench script of these statements with a fresh id in place of `pk`."""
-    lines = [" ".join(statement.split("\n")).strip().replace(pk.hex, _ID) + ";" for statement in statements]
+    lines = [" ".join(statement.split("\n")).strip() + ";" for statement in (look_up, insert.replace(pk, _ID))]
     return _VARIABLES.lstrip() + "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,6 @@
-"""One round of either kind, over an emptied table."""
+"""A running service over PostgreSQL and Redis, and rounds of submitting to it."""
 
 import json
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,73 +8,71 @@ import psycopg
 
 from tests.load.client import Load, drive, post_bytes
 from tests.load.cpu import tree_seconds
-from tests.load.pgbench import make_script, run_pgbench
 from tests.load.request import BODY
+from tests.load.statements import TABLE, Logged, Statements, stored_row
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.postgresql import PostgreSQL
-from tests.services.processes import Process
-from tests.services.redis_server import RedisServer
 from tests.services.waiting import eventually
 
 CLIENTS = 16
 GENERATORS = 2  # processes that make the load; pgbench has as many threads
-_ARRANGE = "from tests.load import arrangement; arrangement.main()"
 
 
 @dataclass(frozen=True)
-class Round:
-    """Submissions through the service, all of them found in the table afterwards."""
+class Submitted:
+    """Submissions of a round, all of them found in the table afterwards. `cpu_ms`: of the web role, for each."""
 
     load: Load
-    cpu: dict[str, float]  # seconds by role, all its processes
-    dispatched: int  # of the rows, when the last answer was in
-
-    def cpu_each(self, role: str) -> float:
-        """Return milliseconds of processor time for one submission."""
-        return 1000 * self.cpu[role] / self.load.requests
+    cpu_ms: float
 
 
 class Bench:
     """The running parts, and the load on them."""
 
-    def __init__(self, application: Application, postgresql: PostgreSQL, redis: RedisServer) -> None:
+    def __init__(self, application: Application, postgresql: PostgreSQL) -> None:
         self.application = application
-        self._servers: dict[str, PostgreSQL | RedisServer] = {"postgresql": postgresql, "redis": redis}
+        self.postgresql = postgresql
         self.url = application.environment["DATABASE_URL"]
-        arranged = json.loads(application.manage("shell", "--verbosity", "0", "--command", _ARRANGE))
+        arranged = self.shell("from tests.load import arrangement; arrangement.main()")
         self.path = f"/api/submit?formId={arranged['form_id']}"
-        self.key = arranged["key"]
-        self._request = post_bytes(application.port, self.path, self.key, BODY)
-        self._script = application.directory / "submit.pgbench"
-        self._script.write_text(make_script(arranged["statements"], uuid.UUID(arranged["id"])))
+        self.key: str = arranged["key"]
 
-    def submit(self, seconds: float) -> Round:
-        """Run one round. Raise WrongAnswer at the first answer but 201, AssertionError when a row is missing."""
+    def shell(self, code: str) -> Any:
+        """Run code in the service's environment. Return the line of JSON that it prints."""
+        return json.loads(self.application.manage("shell", "--verbosity", "0", "--command", code))
+
+    def submit(self, seconds: float, to: Application | None = None) -> Submitted:
+        """
+        Run one round over an emptied table, `to` another service over the same database or to this one.
+
+        Raises WrongAnswer at the first answer but 201, AssertionError when a row is missing.
+        """
         self.empty()
-        before = self._cpu()
-        load = drive(self.application.port, self._request, clients=CLIENTS, processes=GENERATORS, seconds=seconds)
-        after = self._cpu()
-        rows, dispatched = self.query("SELECT count(*), count(dispatched_at) FROM submissions_submission")
+        target = to or self.application
+        request = post_bytes(target.port, self.path, self.key, BODY)
+        web = target.processes["web"].popen.pid
+        before = tree_seconds(web)
+        load = drive(target.port, request, clients=CLIENTS, processes=GENERATORS, seconds=seconds)
+        cpu = tree_seconds(web) - before
+        rows = self.query(f"SELECT count(*) FROM {TABLE}")[0]
         assert rows == load.requests, f"{load.requests} were answered 201, {rows} are in the table"
-        cpu = {role: after[role] - before[role] for role in before}
-        return Round(load, {**cpu, "the load": load.cpu}, dispatched)
+        return Submitted(load, 1000 * cpu / load.requests)
 
-    def pgbench(self, seconds: float) -> float:
-        """Return transactions a second."""
+    def statements(self) -> Statements:
+        """Return what the service does for one submission: submit one, and read PostgreSQL's log and the row."""
         self.empty()
-        return run_pgbench(self.url, self._script, clients=CLIENTS, seconds=seconds)
+        (digest,) = self.query("SELECT digest FROM keys_accesskey WHERE name = 'Bench'")
+        with Logged(self.postgresql) as logged, Client(self.application.port) as client:
 
-    def start_celery(self) -> None:
-        """Start Celery. Return when a submission has been dispatched."""
-        for role in ("worker", "beat"):
-            self.application.start_role(role)
-        self.empty()
-        with Client(self.application.port) as client:
-            answer = client.post(self.path, self.key, data=BODY, headers={"Content-Type": "application/json"})
-        assert answer.status == 201, answer.text
-        dispatched = "SELECT count(*) FROM submissions_submission WHERE dispatched_at IS NOT NULL"
-        eventually(lambda: self.query(dispatched)[0], 60, "Celery dispatches")
+            def find() -> list[str]:
+                """Submit again each time: sessions read the new setting some time after the server."""
+                answer = client.post(self.path, self.key, data=BODY, headers={"Content-Type": "application/json"})
+                assert answer.status == 201, answer.text
+                return [one for one in logged.statements() if one.startswith("SELECT") and digest in one]
+
+            found = eventually(find, because="PostgreSQL's log has the look-up", every=0.2)
+        return Statements(found[0], digest, *stored_row(self.url))
 
     def query(self, sql: str) -> Any:
         """Return the first row."""
@@ -83,13 +80,8 @@ class Bench:
             return connection.execute(sql.encode()).fetchone()
 
     def empty(self) -> None:
-        """Reset the database, for rounds of both kinds: no rows, known statistics, the log written out."""
+        """Reset the submissions, for rounds of every kind: no rows, known statistics, the log written out."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("TRUNCATE submissions_submission CASCADE")
             connection.execute("ANALYZE")
             connection.execute("CHECKPOINT")
-
-    def _cpu(self) -> dict[str, float]:
-        processes: dict[str, Process | None] = dict(self.application.processes)
-        processes |= {name: server.process for name, server in self._servers.items()}
-        return {role: tree_seconds(process.popen.pid) for role, process in processes.items() if process}

@@ -9,23 +9,36 @@ from django.db import connection
 
 from config.ids import Prefix, decode_id
 from submissions.models import ReadingPosition, Submission, Tally
+from tests.scale.texts import (
+    COMMON as COMMON,
+)
+from tests.scale.texts import (
+    COMPANIES as COMPANIES,
+)
+from tests.scale.texts import (
+    NAMES as NAMES,
+)
+from tests.scale.texts import (
+    OLD_THIRD as OLD_THIRD,
+)
+from tests.scale.texts import (
+    PERCENT as PERCENT,
+)
+from tests.scale.texts import (
+    RARE as RARE,
+)
+from tests.scale.texts import (
+    SENTENCES as SENTENCES,
+)
+from tests.scale.texts import (
+    SPAM_EVERY as SPAM_EVERY,
+)
+from tests.scale.texts import (
+    UNREAD_EVERY as UNREAD_EVERY,
+)
 from tests.support.tenants import Tenant
 
 DAYS = 30  # over which the rows are spread evenly, up to now
-SPAM_EVERY = 20  # rows: 5 % are spam
-UNREAD_EVERY = 5_000  # rows: the first of them is unread, and no spam
-NAMES = ("Ana Ruiz", "Jonas Weber", "Mei Tanaka", "Olu Adeyemi", "Priya Nair", "Sam O'Neill", "Zofia Nowak")
-COMPANIES = ("Harbour Works", "Lindgren AB", "Northside Clinic", "Quartz & Sons", "Redwood School")
-SENTENCES = (
-    "I would like to know what the larger plan costs for a team of our size.",
-    "Could you send me the brochure that was mentioned at the fair last week?",
-    "The delivery arrived two days late and one of the boxes was damaged.",
-    "We are planning a workshop in June and still look for a room with daylight.",
-    "My order was charged twice, please check and refund one of the payments.",
-    "Is it possible to change the address of our subscription before Monday?",
-    "Your colleague was very kind on the phone, thank you for the quick answer.",
-    "Please remove me from the mailing list, I have asked for it before.",
-)
 TABLE = Submission._meta.db_table
 
 
@@ -44,13 +57,6 @@ class Loaded:
 
 def number_of(submission: Submission) -> int:
     return int(submission.data["email"].split("@")[0].split(".")[1])
-
-
-# Searched texts, and the rows that hold them; no other row does.
-COMMON = "hello"  # 98 %
-PERCENT = "backorder"  # 1 %
-OLD_THIRD = "campaign"  # the oldest third, and nothing newer
-RARE = "kingfisher"  # three: an old one, one in the middle, a new one
 
 
 def holds(text: str, number: int, count: int) -> bool:

@@ -1,9 +1,6 @@
 """Dispatching submissions, compared with one INSERT … SELECT of the same deliveries."""
 
-import json
-
 from tests.load.deliveries.receiver import Receiver
-from tests.load.deliveries.report import MARKS, Comparison, tell_progress
 from tests.load.deliveries.saved_tables import SavedTables
 from tests.load.rounds import Bench
 
@@ -16,28 +13,32 @@ _COUNTS = """
 """
 
 
-def measure_dispatch(bench: Bench, receiver: Receiver, *, submissions: int, rounds: int) -> list[Comparison]:
-    """Dispatch the submissions of a form with three webhooks and insert the same rows, in turn."""
-    urls = [f"{receiver.url}/dispatched/{number}" for number in range(WEBHOOKS)]
-    bench.empty()
-    _run(bench, f"arrange_undispatched(urls={urls}, submissions={submissions})")
-    undispatched = SavedTables(bench.url, ["submissions_submission"])
-    ours: list[float] = []
-    inserts: list[float] = []
-    for number in range(1, rounds + 1):
-        tell_progress(f"dispatch, round {number} of {rounds}")
-        undispatched.put_back()
-        ours.append(WEBHOOKS * submissions / _run(bench, "dispatch()")["seconds"])
-        counts = bench.query(_COUNTS)
-        assert counts == (WEBHOOKS * submissions, 0), f"due deliveries, undispatched submissions: {counts}"
-        same = SavedTables(bench.url, [DELIVERIES])
+class Dispatching:
+    """Submissions of a form with three webhooks, which can be dispatched again and again."""
+
+    def __init__(self, bench: Bench, receiver: Receiver, *, submissions: int) -> None:
+        self._bench = bench
+        self._counts = (WEBHOOKS * submissions, 0)
+        urls = [f"{receiver.url}/dispatched/{number}" for number in range(WEBHOOKS)]
+        bench.empty()
+        bench.shell(f"{_PACKAGE}.arrange_undispatched(urls={urls}, submissions={submissions})")
+        self._undispatched = SavedTables(bench.url, ["submissions_submission"])
+
+    def dispatch(self) -> float:
+        """Return the deliveries that dispatch makes a second. Raises AssertionError unless it makes all."""
+        self._undispatched.put_back()
+        seconds: float = self._bench.shell(f"{_PACKAGE}.dispatch()")["seconds"]
+        self._check()
+        return self._counts[0] / seconds
+
+    def insert(self) -> float:
+        """Return the rows a second of one INSERT … SELECT of the deliveries that dispatch has just made."""
+        same = SavedTables(self._bench.url, [DELIVERIES])
         same.empty(DELIVERIES)
-        inserts.append(WEBHOOKS * submissions / same.seconds_to_refill(DELIVERIES))
-        assert bench.query(_COUNTS) == counts
-    return [Comparison("dispatch, deliveries made", ours, inserts, MARKS["dispatch"])]
+        seconds = same.seconds_to_refill(DELIVERIES)
+        self._check()
+        return self._counts[0] / seconds
 
-
-def _run(bench: Bench, call: str) -> dict[str, float]:
-    code = f"{_PACKAGE}.{call}"
-    result: dict[str, float] = json.loads(bench.application.manage("shell", "--verbosity", "0", "--command", code))
-    return result
+    def _check(self) -> None:
+        counts = self._bench.query(_COUNTS)
+        assert counts == self._counts, f"due deliveries, undispatched submissions: {counts}"

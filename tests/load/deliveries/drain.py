@@ -1,15 +1,13 @@
 """Draining due deliveries with `manage.py deliver`, compared with a bare pool that posts as many messages."""
 
-import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from tests.load.deliveries.bare import Posts, bare_seconds
 from tests.load.deliveries.receiver import Receiver
-from tests.load.deliveries.report import MARKS, Comparison, tell_progress
 from tests.load.deliveries.saved_tables import SavedTables
 from tests.load.rounds import Bench
 from tests.services.processes import Process
@@ -44,9 +42,8 @@ class Backlog:
         self.receiver = receiver
         self.deliveries = deliveries
         self.urls = [f"{receiver.url}/hook/{number}" for number in range(endpoints)]
-        bench.empty()
         code = _ARRANGE.format(self.urls, min(endpoints, ORGANIZATIONS), deliveries)
-        arranged = json.loads(bench.application.manage("shell", "--verbosity", "0", "--command", code))
+        arranged = bench.shell(code)
         self.posts = Posts(self.urls, HEADERS, arranged["body"], deliveries)
         self._saved = SavedTables(bench.url, TABLES)
         self._saved.empty("webhooks_delivery")
@@ -107,26 +104,3 @@ def delivering(bench: Bench, processes: int) -> Iterator[Process]:
 
 def _has_more_sessions(bench: Bench, before: int) -> bool:
     return bool(bench.query(_SESSIONS)[0] > before)
-
-
-def measure_drain(
-    bench: Bench,
-    receiver: Receiver,
-    *,
-    name: str,
-    endpoints: int,
-    processes: Sequence[int],
-    deliveries: int,
-    rounds: int,
-) -> list[Comparison]:
-    """Drain with each number of processes and post with the bare pool, in turn. Return a comparison for each number."""
-    backlog = Backlog(bench, receiver, endpoints=endpoints, deliveries=deliveries)
-    ours: dict[int, list[float]] = {count: [] for count in processes}
-    bare: list[float] = []
-    for number in range(1, rounds + 1):
-        for count in processes:
-            tell_progress(f"{name}, round {number} of {rounds}: {count} x manage.py deliver")
-            ours[count].append(deliveries / backlog.drain(count))
-        tell_progress(f"{name}, round {number} of {rounds}: the bare pool")
-        bare.append(deliveries / backlog.bare())
-    return [Comparison(f"{name}, {count} x manage.py deliver", ours[count], bare, MARKS[name]) for count in processes]

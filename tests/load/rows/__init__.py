@@ -1,0 +1,1 @@
+"""The rows of `make bench`: one module for each measurement."""
