@@ -5,16 +5,18 @@ Source: docs/contract.md 1; https://github.com/jetify-com/typeid/tree/main/spec
 """
 
 import datetime as dt
+import re
 import uuid
 
 from django.utils.translation import gettext
-from uuid_utils.compat import uuid7
+from uuid_utils.compat import uuid4, uuid7
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 SUFFIX_LENGTH = 26
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 _PAIRS = [first + second for first in ALPHABET for second in ALPHABET]  # of 10 bits
 _SHIFTS = range(120, -1, -10)
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Prefix:
@@ -77,3 +79,8 @@ def decode_id(prefix: str, text: object) -> uuid.UUID:
     for character in tail:
         number = number << 5 | _VALUES[character]
     return uuid.UUID(int=number)
+
+
+def request_id_for(given: str) -> str:
+    """Return the caller's own id of a request if its characters are safe, else a new one."""
+    return given if _REQUEST_ID.fullmatch(given) else uuid4().hex

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import ConnectionError as ClosedError
 from redis.exceptions import NoScriptError, RedisError
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class RedisCounterCache(RedisCache):
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._counts = threading.local()
+        self._own = threading.local()
         self._client: Any = None  # kept: Django builds a client for every call, which takes longer than the call
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
@@ -101,15 +103,33 @@ class RedisCounterCache(RedisCache):
             return None
         full_key = self.make_and_validate_key(key)
         try:
-            client = self._client_for(full_key)
             try:
-                found = client.evalsha(_TAKE_SHA, 1, full_key, wanted, most, seconds)
+                found = self._call("EVALSHA", _TAKE_SHA, 1, full_key, wanted, most, seconds)
             except NoScriptError:  # the first call since Redis started
-                found = client.eval(_TAKE, 1, full_key, wanted, most, seconds)
+                found = self._call("EVAL", _TAKE, 1, full_key, wanted, most, seconds)
             return int(found[0]), int(found[1])
         except REDIS_AWAY as error:
             breaker.trip(error)
             return None
+
+    def _call(self, *command: str | int) -> Any:
+        """
+        Run a command over this thread's own connection, which takes half the time of redis-py's client and its pool.
+
+        The connection opens itself again after a failure. If Redis has closed it since the last call, try again: a
+        request that was counted and lost its answer counts twice, as with redis-py's retries.
+        """
+        connection = getattr(self._own, "connection", None)
+        if connection is None:
+            pool = self._client_for(str(command[0])).connection_pool
+            connection = self._own.connection = pool.connection_class(**pool.connection_kwargs)
+        packed = connection.pack_command(*command)
+        try:
+            connection.send_packed_command(packed, check_health=False)
+            return connection.read_response()
+        except ClosedError:
+            connection.send_packed_command(packed, check_health=False)
+            return connection.read_response()
 
     def _client_for(self, full_key: str) -> Any:
         if self._client is None:

@@ -174,6 +174,7 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
 STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=30)  # PostgreSQL's, of web and events; 0 is none
 LONG_STATEMENT_SECONDS = env.float("DATABASE_LONG_STATEMENT_SECONDS", default=600)  # of exports and all other roles
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
+DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=True)  # false where a pooler loses them
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
 # PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode: migrations need settings of their session.
 DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", default="")

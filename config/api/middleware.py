@@ -13,12 +13,12 @@ import structlog
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
-from uuid_utils.compat import uuid4
 
 from config.api.current_request import CURRENT
 from config.api.errors import error_response
 from config.api.ratelimit import HEADERS
 from config.database import is_away
+from config.ids import request_id_for
 from config.pages.policies import PERMISSIONS
 from config.postgresql.watch import FAILURE, WATCH
 
@@ -34,7 +34,6 @@ PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
 CHALLENGE = "/f/challenge"  # besides posts to /f/, scripts of any origin may read this path
 BRAND = "/f/brand/"  # how the addresses of logos begin
 THANKS = "/thanks"  # and those with this end
-_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ORIGIN = re.compile(r"[!-~]{1,300}")
 _HEADER_LIST = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1024}")
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -63,11 +62,6 @@ class RequestIdMiddleware:
         if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
             response.headers["Connection"] = "close"  # the rest of this body would be read as the next request
         return response
-
-
-def request_id_for(given: str) -> str:
-    """Return the caller's own id if its characters are safe, else a new one."""
-    return given if _ACCEPTABLE_ID.fullmatch(given) else uuid4().hex
 
 
 def body_was_read(request: HttpRequest) -> bool:

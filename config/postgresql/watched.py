@@ -19,7 +19,15 @@ class Frozen(psycopg.OperationalError):
 
 
 class WatchedConnection(psycopg.Connection[Any]):
-    """A connection of the pool whose queries fail while the database is frozen."""
+    """
+    A connection of the pool whose queries fail while the database is frozen.
+
+    `cursors`: of its prepared statements, by their text (`config/postgresql/prepared.py`).
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.cursors: dict[str, psycopg.Cursor[Any]] = {}
 
     frozen_watch = WATCH
 

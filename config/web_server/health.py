@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from config.api.middleware import REQUEST_ID, request_id_for
+from config.api.middleware import REQUEST_ID
+from config.ids import request_id_for
 from config.web_server import wsgi_bridge
 from config.web_server.wsgi_bridge import Answer, Application
 

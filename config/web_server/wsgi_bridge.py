@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -98,5 +99,6 @@ def environ_of(scope: Any, body: bytes | SpooledBody | None) -> dict[str, Any]:
 _VARIABLES: dict[bytes, str] = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 
 
+@lru_cache(maxsize=1000)
 def _variable(name: bytes) -> str:
     return _VARIABLES.get(name) or "HTTP_" + name.decode("latin-1").replace("-", "_").upper()

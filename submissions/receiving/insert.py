@@ -20,6 +20,7 @@ from django.utils.translation import gettext_noop
 from config.api.errors import Conflict
 from config.database import database_id
 from config.ids import made_at, new_id
+from config.postgresql import prepared
 from config.postgresql.clock import by_shared_time
 from forms_app.models import Form
 from keys.models import Organization
@@ -102,8 +103,7 @@ def store(
         stored = _store_once(pk, form, row, key, body_sha256, hold, files)
         return dataclasses.replace(stored, is_spam=True) if spam_reasons else stored
     if hold is None and not files:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, row)
+        _insert_row(row)
     else:
         with transaction.atomic():
             _insert(pk, form, row, hold, files)
@@ -121,12 +121,19 @@ class _Hold:
 def _insert(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold | None, files: Sequence[StoredFile]) -> None:
     """Insert a row with its files, as held or not, in the caller's transaction."""
     if hold is None:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, row)
+        _insert_row(row)
     else:
         _store_held(pk, form, row, hold)
     if files:
         attach(pk, files)
+
+
+def _insert_row(row: list[Any]) -> None:
+    if prepared.IS_USED:
+        prepared.execute(_INSERT, row)
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, row)
 
 
 def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold) -> None:
@@ -136,8 +143,7 @@ def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold) ->
     It is counted now, and looks dispatched, so that neither dispatch nor a total has to skip thousands of held rows. An
     unconfirmed one is counted as received only, and cannot be read, so it has no position.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, row)
+    _insert_row(row)
     stored = Submission.objects.filter(pk=pk)
     for_quota = hold.most is not None
     moves = new_moves()

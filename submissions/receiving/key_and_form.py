@@ -9,6 +9,7 @@ from django.db import Error, connection
 
 from config.api.errors import InvalidAccessKey
 from config.database import as_uuid, database_id, drop_broken_connections, is_away
+from config.postgresql import prepared
 from config.postgresql.watch import WATCH
 from config.times import now
 from forms_app.models import Form
@@ -124,6 +125,8 @@ def _fetch(sql: str, parameters: list[Any]) -> Any:
 
 
 def _fetch_once(sql: str, parameters: list[Any]) -> Any:
+    if prepared.IS_USED:
+        return prepared.execute(sql, parameters).fetchone()
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchone()

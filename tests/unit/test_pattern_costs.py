@@ -50,7 +50,7 @@ class Row:
 WORDS = "A harmless sentence, as people write. "
 PATTERNS = {
     "config.api.compression._ZERO": Row("fullmatch", ("q=0", "q=", ".0", "0."), "q=0.5, "),
-    "config.api.middleware._ACCEPTABLE_ID": Row("fullmatch", ("a.", "_-"), "abc"),
+    "config.ids._REQUEST_ID": Row("fullmatch", ("a.", "_-"), "abc"),
     "config.api.middleware._HEADER_LIST": Row("fullmatch", ("a, ", "~|", "é"), "content-type, "),
     "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
     "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/forms.", ".js"), "/forms.abc"),

@@ -31,3 +31,7 @@ def test_f13__names_that_lead_to_the_trap__never_reach_it(holds: Holds) -> None:
 
 def test_f27__web_processes_are_killed_with_files__no_bytes_are_lost_or_left(holds: Holds) -> None:
     holds("F27")
+
+
+def test_f28__keys_are_revoked_while_in_use__no_later_request_is_accepted(holds: Holds) -> None:
+    holds("F28")

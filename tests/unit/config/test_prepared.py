@@ -1,0 +1,141 @@
+"""Prepared statements of the hot path outlive migrations, poolers and broken connections (docs/adr/0099)."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import DataError, NotSupportedError, OperationalError
+from django.db.utils import ConnectionHandler
+
+from config.database import is_away
+from config.postgresql import prepared
+from config.settings import databases
+from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
+
+__test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL
+
+SELECT = "SELECT id, name FROM prepared_rows WHERE id = %s"
+INSERT = "INSERT INTO prepared_rows (id, name) VALUES (%s, %s)"
+
+
+@pytest.fixture
+def pooled(django_db_blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Yield a connection as web processes have it, with a table of one row."""
+    monkeypatch.setattr("config.settings.DATABASE_POOL_SIZE", 2)
+    handler = ConnectionHandler(databases(settings.DATABASE_URL))
+    monkeypatch.setattr(prepared, "connections", handler)
+    connection: Any = handler["default"]
+    with django_db_blocker.unblock():
+        run(connection, "CREATE TABLE prepared_rows (id integer, name varchar(10))")
+        try:
+            prepared.execute(INSERT, [1, "first"])
+            yield connection
+        finally:
+            connection.close()
+            run(connection, "DROP TABLE prepared_rows")
+            connection.close()
+            connection.close_pool()
+
+
+def run(connection: Any, sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone() if cursor.description else None
+
+
+def row() -> Any:
+    return prepared.execute(SELECT, [1]).fetchone()
+
+
+def count(connection: Any) -> Any:
+    return run(connection, "SELECT count(*) FROM pg_prepared_statements")[0]
+
+
+def test_statement__run_again__is_prepared_once(pooled: Any) -> None:
+    assert [row(), row(), row()] == [(1, "first")] * 3
+    assert count(pooled) == 2  # and INSERT
+
+
+def test_statement__after_its_connection_went_back_to_the_pool__is_still_prepared(pooled: Any) -> None:
+    row()
+    pooled.close()
+    assert row() == (1, "first")
+    assert count(pooled) == 2
+
+
+def test_statement__whose_table_a_migration_changed__is_prepared_again(pooled: Any) -> None:
+    """PostgreSQL: "cached plan must not change result type"."""
+    row()
+    run(pooled, "ALTER TABLE prepared_rows ALTER COLUMN name TYPE text")
+    assert row() == (1, "first")
+
+
+def test_statement__whose_table_changed_in_a_transaction__fails_and_works_after_it(pooled: Any) -> None:
+    row()
+    run(pooled, "ALTER TABLE prepared_rows ALTER COLUMN name TYPE text")
+    with pytest.raises(NotSupportedError), atomic(pooled):
+        row()
+    assert row() == (1, "first")
+
+
+def test_statement__that_a_pooler_lost__is_prepared_again(pooled: Any) -> None:
+    row()
+    run(pooled, "DEALLOCATE ALL")
+    assert row() == (1, "first")
+
+
+def test_statement__on_a_broken_connection__fails_as_unavailable_and_works_on_the_next(pooled: Any) -> None:
+    row()
+    pid = pooled.connection.info.backend_pid
+    other = ConnectionHandler(databases(settings.DATABASE_URL))["snapshot"]
+    run(other, f"SELECT pg_terminate_backend({pid})")
+    other.close()
+    other.close_pool()
+    with pytest.raises(OperationalError) as failed:
+        row()
+    assert is_away(failed.value)
+    pooled.close()
+    assert row() == (1, "first")
+
+
+def test_statement__in_a_transaction_that_is_rolled_back__is_not_stored(pooled: Any) -> None:
+    with atomic(pooled):
+        prepared.execute(INSERT, [2, "second"])
+    assert run(pooled, "SELECT count(*) FROM prepared_rows") == (1,)
+    assert row() == (1, "first")
+
+
+def test_statement__with_a_value_that_cannot_be_stored__raises_djangos_error(pooled: Any) -> None:
+    with pytest.raises(DataError):
+        prepared.execute(INSERT, [2, "longer than ten characters"])
+    with pytest.raises(DataError):
+        prepared.execute(INSERT, [2, "NUL \0"])
+    assert run(pooled, "SELECT count(*) FROM prepared_rows") == (1,)
+
+
+def test_statement__while_statements_are_reported__is_reported(pooled: Any) -> None:
+    seen: list[str] = []
+
+    def note(execute: Any, sql: str, *arguments: Any) -> Any:
+        seen.append(sql)
+        return execute(sql, *arguments)
+
+    with pooled.execute_wrapper(note):
+        assert row() == (1, "first")
+    assert seen == [SELECT]
+
+
+@contextmanager
+def atomic(connection: Any) -> Iterator[None]:
+    """Run the block in a transaction and roll it back; `transaction.atomic` knows only Django's own connections."""
+    connection.set_autocommit(False)
+    connection.in_atomic_block = True
+    try:
+        yield
+    finally:
+        connection.in_atomic_block = False
+        connection.rollback()
+        connection.set_autocommit(True)
