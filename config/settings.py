@@ -174,10 +174,11 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
 STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=30)  # PostgreSQL's, of web and events; 0 is none
 LONG_STATEMENT_SECONDS = env.float("DATABASE_LONG_STATEMENT_SECONDS", default=600)  # of exports and all other roles
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
-DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=True)  # false where a pooler loses them
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
 # PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode: migrations need settings of their session.
 DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", default="")
+# Poolers lose them, but for PgBouncer from 1.21 on with max_prepared_statements.
+DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=not DATABASE_DIRECT_URL)
 DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", default="")  # a standby, for lists and exports
 REPLICA_OF = {SNAPSHOT: REPLICA, EXPORT: REPLICA_EXPORT} if DATABASE_REPLICA_URL else {}
 DATABASES = databases(DATABASE_URL, replica_url=DATABASE_REPLICA_URL, has_pooler=bool(DATABASE_DIRECT_URL))

@@ -25,11 +25,11 @@ class WatchedConnection(psycopg.Connection[Any]):
     `cursors`: of its prepared statements, by their text (`config/postgresql/prepared.py`).
     """
 
+    frozen_watch = WATCH
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.cursors: dict[str, psycopg.Cursor[Any]] = {}
-
-    frozen_watch = WATCH
 
     @staticmethod
     def answers() -> bool:
