@@ -15,6 +15,7 @@ from config.files.s3_url import WrongFilesUrl, read_files_url
 TAG = "fieldpost"
 MIN_SECRET_KEY = 32  # characters
 SHORTEST_LEASE_SECONDS = 5
+POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
 
 
 @register(TAG)
@@ -38,6 +39,41 @@ def check_one_process_without_redis(**_arguments: object) -> list[CheckMessage]:
     hint = "Set REDIS_URL, or leave WEB_CONCURRENCY at 1."
     message = "More than one web process requires Redis to share the rate limits."
     return [Error(message, hint=hint, id="fieldpost.E002")]
+
+
+@register(TAG)
+def check_replica(**_arguments: object) -> list[CheckMessage]:
+    """A replica is another PostgreSQL. The URLs are not shown: they have passwords."""
+    url = settings.DATABASE_REPLICA_URL
+    if not url:
+        return []
+    if not (url.startswith(POSTGRESQL) and settings.DATABASE_URL.startswith(POSTGRESQL)):
+        hint = "Remove DATABASE_REPLICA_URL, or use PostgreSQL for both: postgres://user:password@host:5432/name."
+        return [Error("DATABASE_REPLICA_URL needs PostgreSQL, here and there.", hint=hint, id="fieldpost.E025")]
+    if _place(url) in (_place(settings.DATABASE_URL), _place(settings.DATABASE_DIRECT_URL)):
+        hint = "Set it to the address of a standby, or remove it."
+        return [Error("DATABASE_REPLICA_URL is the primary itself.", hint=hint, id="fieldpost.E026")]
+    return []
+
+
+@register(TAG)
+def check_pooler(**_arguments: object) -> list[CheckMessage]:
+    """DATABASE_DIRECT_URL says that DATABASE_URL is a pooler, so it must lead elsewhere."""
+    url = settings.DATABASE_DIRECT_URL
+    if not url or (
+        url.startswith(POSTGRESQL)
+        and settings.DATABASE_URL.startswith(POSTGRESQL)
+        and _place(url) != _place(settings.DATABASE_URL)
+    ):
+        return []
+    hint = "Set DATABASE_URL to the pooler and DATABASE_DIRECT_URL to PostgreSQL itself; without a pooler remove it."
+    message = "DATABASE_DIRECT_URL is not another way to the PostgreSQL of DATABASE_URL."
+    return [Error(message, hint=hint, id="fieldpost.E027")]
+
+
+def _place(url: str) -> tuple[str | None, int, str]:
+    parts = urlsplit(url)
+    return parts.hostname, parts.port or 5432, parts.path
 
 
 @register(TAG)

@@ -133,10 +133,16 @@ FORM_RENDERER = "dashboard.form_renderer.FormRenderer"
 # A submission must be on disk before its 201: SQLite runs with synchronous=FULL, as PostgreSQL does by default.
 SNAPSHOT = "snapshot"  # alias for lists: several queries in one repeatable read, never a write
 EXPORT = "export"  # the same for exports, without a pool: a slow reader must not block lists
+REPLICA, REPLICA_EXPORT = "replica", "replica_export"  # the same two at DATABASE_REPLICA_URL
+DIRECT = "direct"  # `migrate`'s, where DATABASE_URL is a pooler
 
 
-def databases(url: str) -> dict[str, dict[str, Any]]:
-    """Return `default` for everything, and `snapshot` and `export` for reads of it in one consistent transaction."""
+def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> dict[str, dict[str, Any]]:
+    """
+    Return `default` for everything, and `snapshot` and `export` for reads of it in one consistent transaction.
+
+    With the URL of a replica `replica` and `replica_export` are the same two there.
+    """
     default: dict[str, Any] = env.db_url_config(url)
     default.setdefault("OPTIONS", {})
     snapshot = {**default, "OPTIONS": dict(default["OPTIONS"]), "TEST": {"MIRROR": "default"}}
@@ -149,19 +155,38 @@ def databases(url: str) -> dict[str, dict[str, Any]]:
         max_age = None  # reopening the file for each request would cost more than the INSERT
     else:
         snapshot, export = connections.with_limits(
-            default, snapshot, pool_size=DATABASE_POOL_SIZE, quick=STATEMENT_SECONDS, long=LONG_STATEMENT_SECONDS
+            default,
+            snapshot,
+            pool_size=DATABASE_POOL_SIZE,
+            quick=STATEMENT_SECONDS,
+            long=LONG_STATEMENT_SECONDS,
+            has_pooler=has_pooler,
         )
         max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps connections; a single thread has only one
     default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
-    return {"default": default, SNAPSHOT: snapshot, EXPORT: export}
+    found = {"default": default, SNAPSHOT: snapshot, EXPORT: export}
+    place: dict[str, Any] = env.db_url_config(replica_url) if replica_url else {}
+    if place and place["ENGINE"] == default["ENGINE"].replace("config.postgresql", "django.db.backends.postgresql"):
+        found |= {late: connections.of_replica(found[alias], place) for alias, late in REPLICA_OF.items()}
+    return found
 
 
 STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=30)  # PostgreSQL's, of web and events; 0 is none
 LONG_STATEMENT_SECONDS = env.float("DATABASE_LONG_STATEMENT_SECONDS", default=600)  # of exports and all other roles
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
-DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=True)  # false where a pooler loses them
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
-DATABASES = databases(DATABASE_URL)
+# PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode: migrations need settings of their session.
+DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", default="")
+# Poolers lose them, but for PgBouncer from 1.21 on with max_prepared_statements.
+DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=not DATABASE_DIRECT_URL)
+DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", default="")  # a standby, for lists and exports
+REPLICA_OF = {SNAPSHOT: REPLICA, EXPORT: REPLICA_EXPORT} if DATABASE_REPLICA_URL else {}
+DATABASES = databases(DATABASE_URL, replica_url=DATABASE_REPLICA_URL, has_pooler=bool(DATABASE_DIRECT_URL))
+if DATABASE_DIRECT_URL:
+    DATABASES[DIRECT] = databases(DATABASE_DIRECT_URL)["default"]
+if DATABASE_REPLICA_URL:
+    DATABASE_ROUTERS = ["config.postgresql.routing.PrimaryRouter"]
+    MIDDLEWARE.append("dashboard.accounts.fresh_reads.FreshReadsMiddleware")
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # the first command creates it
     Path(DATABASES["default"]["NAME"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 

@@ -82,7 +82,12 @@ SUITES = (
         has_outer_services=True,
     ),
     Suite("fuzz", "fuzz suite on PostgreSQL, Redis and Celery", ("tests/fuzz",)),
-    Suite("scale", "scale suite on PostgreSQL, Redis and Celery", ("tests/scale",)),
+    Suite(
+        "scale",
+        "scale suite on PostgreSQL, Redis and Celery",
+        ("tests/scale",),
+        programs=("pgbouncer", "ip", "unshare"),
+    ),
     Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
     Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults/both", "tests/faults/postgresql")),
 )

@@ -172,6 +172,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     filterset_class = DeliveryFilters
     resource = "webhooks"
     list_actions = ("of_webhook",)
+    may_be_late = True
     permission_for = {"of_webhook": WRITE, "retrieve": WRITE, "retry": WRITE}
 
     def get_queryset(self) -> Any:

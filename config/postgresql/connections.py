@@ -1,19 +1,21 @@
-"""Options of the connections to PostgreSQL: timeouts, the session's name and limits, isolation, the pool."""
+"""Options of the connections to PostgreSQL: timeouts, the session's name and limits, isolation, pool, replica."""
 
 from typing import Any
 
 from config.postgresql import sessions
 
 Database = dict[str, Any]  # an entry of Django's DATABASES
+LIMIT = "STATEMENT_SECONDS"  # of an entry whose transactions set the limit themselves (`config.database.snapshot`)
 
 
 def with_limits(
-    default: Database, snapshot: Database, *, pool_size: int, quick: float, long: float
+    default: Database, snapshot: Database, *, pool_size: int, quick: float, long: float, has_pooler: bool = False
 ) -> tuple[Database, Database]:
     """
     Complete the options of `default` in place; return the databases for snapshots and for exports.
 
     `quick`, `long`: the limits of a statement in seconds, see `sessions.statement_seconds`. `pool_size` 0: no pool.
+    `has_pooler`: PgBouncer in transaction mode is in between, which refuses `options` of a session.
     """
     # These need psycopg, which SQLite does not.
     from django.db.backends.postgresql.psycopg_any import IsolationLevel
@@ -24,12 +26,17 @@ def with_limits(
     timeouts: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 30}
     timeouts["application_name"] = sessions.application_name(sessions.role())
     given = default["OPTIONS"].pop("options", "")
-    if limits := sessions.with_statement_timeout(given, sessions.statement_seconds(sessions.role(), quick, long)):
+    seconds = sessions.statement_seconds(sessions.role(), quick, long)
+    if limits := given if has_pooler else sessions.with_statement_timeout(given, seconds):
         timeouts["options"] = limits
     default["OPTIONS"] = timeouts | default["OPTIONS"]
     snapshot["OPTIONS"] = default["OPTIONS"] | {"isolation_level": IsolationLevel.REPEATABLE_READ}
     export = {**snapshot, "OPTIONS": dict(snapshot["OPTIONS"])}
-    if limits := sessions.with_statement_timeout(given, long):
+    if has_pooler:
+        # Outside a transaction each FETCH of a cursor could reach another session. Snapshots are transactions.
+        default["DISABLE_SERVER_SIDE_CURSORS"] = True
+        snapshot[LIMIT], export[LIMIT] = seconds, long
+    elif limits := sessions.with_statement_timeout(given, long):
         export["OPTIONS"]["options"] = limits
     if pool_size:
         # A pool, because web servers end idle threads without closing their connections.
@@ -41,3 +48,16 @@ def with_limits(
         default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
         snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     return snapshot, export
+
+
+def of_replica(primary: Database, place: Database) -> Database:
+    """Return a database like `primary`, for snapshots or for exports, at the place of the replica."""
+    from config.postgresql.watched import WatchedReplicaConnection
+
+    options = {**primary["OPTIONS"], **place.get("OPTIONS", {})}
+    if "options" in primary["OPTIONS"]:  # ours in front, so that those of the replica's URL win
+        options["options"] = f"{primary['OPTIONS']['options']} {place.get('OPTIONS', {}).get('options', '')}".strip()
+    if "pool" in options:
+        options["pool"] = options["pool"] | {"connection_class": WatchedReplicaConnection}
+    where = {name: place[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+    return {**primary, **where, "OPTIONS": options}

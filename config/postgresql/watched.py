@@ -1,14 +1,14 @@
 """Connections of web processes, whose queries fail while the database is frozen (`config/postgresql/watch.py`)."""
 
 import time
-from collections.abc import Generator
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator
+from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from django.db import connections
 from psycopg.abc import PQGen
 
-from config.postgresql.watch import FAILURE, SUSPICIOUS_SECONDS, WATCH
+from config.postgresql.watch import FAILURE, SUSPICIOUS_SECONDS, WATCH, Watch
 
 TEST_SECONDS = 2  # to connect, and again to commit; psycopg takes no shorter limit for the first
 T = TypeVar("T")
@@ -25,40 +25,58 @@ class WatchedConnection(psycopg.Connection[Any]):
     `cursors`: of its prepared statements, by their text (`config/postgresql/prepared.py`).
     """
 
+    frozen_watch = WATCH
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.cursors: dict[str, psycopg.Cursor[Any]] = {}
 
+    @staticmethod
+    def answers() -> bool:
+        """Return whether the database answers."""
+        return answers()
+
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Run the steps of a query."""
         try:
-            return super().wait(_watched(gen), interval, timeout)
+            return super().wait(_watched(gen, self.frozen_watch, self.answers), interval, timeout)
         except Frozen:
             self.pgconn.finish()  # the server may go on with the query, so nothing else can use this connection
             raise
 
 
-def _watched(steps: PQGen[T]) -> Generator[Any, Any, T]:
+class WatchedReplicaConnection(WatchedConnection):
+    """The same to the replica, which can be frozen while the primary answers."""
+
+    frozen_watch = Watch()
+
+    @staticmethod
+    def answers() -> bool:
+        """Return whether the replica answers."""
+        return answers("replica", "SELECT 1")
+
+
+def _watched(steps: PQGen[T], watch: Watch, test: Callable[[], bool]) -> Generator[Any, Any, T]:
     """Run the steps, which get 0 when nothing was received for an interval."""
     since = time.monotonic()
-    if WATCH.is_frozen:
+    if watch.is_frozen:
         raise Frozen(FAILURE)
     try:
         wanted = next(steps)
         while True:
             ready = yield wanted
             if not ready:
-                _check(since)
+                _check(since, watch, test)
             wanted = steps.send(ready)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]  # StopIteration has no type for it
 
 
-def _check(since: float) -> None:
-    if WATCH.is_frozen:
+def _check(since: float, watch: Watch, test: Callable[[], bool]) -> None:
+    if watch.is_frozen:
         raise Frozen(FAILURE)
     if time.monotonic() - since > SUSPICIOUS_SECONDS:
-        WATCH.suspect(answers)
+        watch.suspect(test)
 
 
 class _Tester(psycopg.Connection[Any]):
@@ -69,16 +87,19 @@ class _Tester(psycopg.Connection[Any]):
         return super().wait(gen, interval, timeout)
 
 
-def answers() -> bool:
-    """Return whether the database answers a new connection within TEST_SECONDS, and then commits as quickly."""
-    parameters = connections["default"].get_connection_params() | {"connect_timeout": TEST_SECONDS, "autocommit": True}
+# Written to the log on disk, and to a synchronous standby, but to no table.
+COMMIT = "SELECT pg_logical_emit_message(true, 'fieldpost', '')"
+
+
+def answers(alias: str = "default", statement: LiteralString = COMMIT) -> bool:
+    """Return whether the database answers a new connection within TEST_SECONDS, and then the statement as quickly."""
+    parameters = connections[alias].get_connection_params() | {"connect_timeout": TEST_SECONDS, "autocommit": True}
     try:
         tester = _Tester.connect(**parameters)
     except psycopg.OperationalError as error:
         return not isinstance(error, psycopg.errors.ConnectionTimeout)
     try:
-        # Written to the log on disk, and to a synchronous standby, but to no table.
-        tester.execute("SELECT pg_logical_emit_message(true, 'fieldpost', '')")
+        tester.execute(statement)
     except psycopg.Error as error:
         return error.sqlstate is not None
     finally:

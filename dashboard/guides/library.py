@@ -60,6 +60,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
     ),
     "Run": (
         Guide("running", "Production: roles, environment, backups, upgrades, health, failures."),
+        Guide("scaling", "Several hosts: connections, PgBouncer, a read replica, and what submissions cost."),
         Guide("benchmarks", "Speed, memory and size, measured next to rivals on one machine."),
         Guide("security", "Promises about security, the test of each, and their limits."),
     ),

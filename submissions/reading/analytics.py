@@ -20,6 +20,7 @@ from config.api.serializers import IdField, PeriodField, QuerySerializer, valida
 from config.api.views import KeyedView, success
 from config.database import snapshot
 from config.ids import Prefix
+from config.postgresql.replica import may_be_late
 from config.times import END, MILLISECOND, Period, day_start, format_time, now
 from forms_app.models import Form
 from keys.models import Permission
@@ -142,6 +143,7 @@ def _start_of(moment: dt.datetime, interval: str) -> dt.datetime:
     return start if interval == "hour" else start.replace(hour=0)
 
 
+@may_be_late
 def summarize(
     organization_id: uuid.UUID, form_id: uuid.UUID | None, *, start: dt.datetime, end: dt.datetime, interval: str
 ) -> dict[str, Any]:

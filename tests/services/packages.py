@@ -13,6 +13,9 @@ APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300"]  # seconds to wai
 PACKAGES = {
     "postgres": "postgresql",
     "redis-server": "redis-server",
+    "pgbouncer": "pgbouncer",
+    "ip": "iproute2",
+    "unshare": "util-linux",
     "node": "nodejs",
     "npm": "npm",
     "chromium": "chromium-headless-shell",  # a sixth of the processor time of the whole browser
@@ -54,6 +57,12 @@ def clamd() -> Path | None:
     return Path(found) if found else None
 
 
+def pgbouncer() -> Path | None:
+    """Return the pooler, which Debian installs where only root's PATH leads."""
+    found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    return Path(found) if found else None
+
+
 def missing(programs: Iterable[str]) -> list[str]:
     def present(program: str) -> bool:
         if program == "postgres":
@@ -62,6 +71,8 @@ def missing(programs: Iterable[str]) -> list[str]:
             return chromium() is not None
         if program == "clamd":
             return clamd() is not None
+        if program == "pgbouncer":
+            return pgbouncer() is not None
         if program == "swift":
             return SWIFT.is_dir()
         return shutil.which(program) is not None

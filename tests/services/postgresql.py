@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
@@ -26,10 +27,17 @@ class PostgreSQL:
     fsync and synchronous_commit keep their defaults: the service under test promises "on disk" (docs/contract.md 5.3).
     """
 
-    def __init__(self, parent: Path | None = None) -> None:
-        """`parent` is the directory that its own is made in, by default that of temporary files."""
+    def __init__(
+        self, parent: Path | None = None, settings: Mapping[str, object] | None = None, *, host: str = "127.0.0.1"
+    ) -> None:
+        """
+        `parent` is the directory that its own is made in, by default that of temporary files. `settings` are of the
+        server. It listens at `host`, and takes replicas from there.
+        """
+        self.settings = dict(settings or {})
+        self.host = host
         self.port = free_port()
-        self.url = f"postgresql://{USER}@127.0.0.1:{self.port}/postgres"
+        self.url = f"postgresql://{USER}@{host}:{self.port}/postgres"
         # PostgreSQL refuses to run as root, so root lends it Debian's own user.
         self.user = "postgres" if os.geteuid() == 0 else None
         self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-postgresql-", dir=parent))
@@ -49,14 +57,22 @@ class PostgreSQL:
         self.remove()
 
     def _create(self) -> None:
+        command: list[str | Path] = ["--pgdata", self.data, "--username", USER, "--auth", "trust"]
+        self._fill("initdb", [*command, "--encoding", "UTF8", "--locale", "C.UTF-8"])
+
+    def _take_clients_of_network(self) -> None:
+        with (self.data / "pg_hba.conf").open("a") as access:
+            access.write("host all all samenet trust\n")
+
+    def _fill(self, name: str, arguments: list[str | Path]) -> None:
+        """Run a program of PostgreSQL that makes `data`."""
         if self.user:
             shutil.chown(self.directory, self.user, self.user)
-        program = postgresql_program("initdb")
+        program = postgresql_program(name)
         if program is None:
-            raise RuntimeError("PostgreSQL's initdb is missing")
-        command: list[str | Path] = [program, "--pgdata", self.data, "--username", USER, "--auth", "trust"]
+            raise RuntimeError(f"PostgreSQL's {name} is missing")
         result = subprocess.run(
-            [*command, "--encoding", "UTF8", "--locale", "C.UTF-8"],
+            [program, *arguments],
             cwd=self.directory,
             user=self.user,
             group=self.user,
@@ -65,17 +81,18 @@ class PostgreSQL:
             text=True,
         )
         if result.returncode:
-            raise RuntimeError(f"initdb failed:\n{result.stdout}{result.stderr}")
+            raise RuntimeError(f"{name} failed:\n{result.stdout}{result.stderr}")
 
     def start(self) -> None:
         program = postgresql_program("postgres")
         if program is None:
             raise RuntimeError("PostgreSQL's postgres is missing")
         settings = {
-            "listen_addresses": "127.0.0.1",
+            "listen_addresses": self.host,
             "port": self.port,
             "unix_socket_directories": "",
             "max_connections": MAX_CONNECTIONS,
+            **self.settings,
         }
         options = [f"--{name}={value}" for name, value in settings.items()]
         log = self.directory / "log"
@@ -100,6 +117,39 @@ class PostgreSQL:
     def remove(self) -> None:
         self.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Standby(PostgreSQL):
+    """A replica of a running server, by streaming replication. It serves reads."""
+
+    def __init__(self, primary: PostgreSQL, settings: Mapping[str, object] | None = None) -> None:
+        super().__init__(settings=settings, host=primary.host)
+        self.primary_url = primary.url
+
+    def _create(self) -> None:
+        where: list[str | Path] = ["--dbname", self.primary_url, "--pgdata", self.data]
+        # `-R` writes standby.signal and primary_conninfo.
+        self._fill("pg_basebackup", [*where, "--checkpoint", "fast", "--wal-method", "stream", "-R"])
+
+
+class Base(PostgreSQL):
+    """A copy of a running server, for a `Copied` of another network."""
+
+    def __init__(self, primary: PostgreSQL) -> None:
+        super().__init__()
+        where: list[str | Path] = ["--dbname", primary.url, "--pgdata", self.data]
+        self._fill("pg_basebackup", [*where, "--checkpoint", "fast", "--wal-method", "stream"])
+
+
+class Copied(PostgreSQL):
+    """A server over the data of a `Base`, at another address."""
+
+    def __init__(self, data: Path, host: str) -> None:
+        super().__init__(host=host)
+        self.data = data
+
+    def _create(self) -> None:
+        self._take_clients_of_network()
 
 
 def create_database(server_url: str, name: str) -> str:

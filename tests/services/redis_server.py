@@ -14,9 +14,10 @@ from tests.services.processes import Process, free_port
 class RedisServer:
     """Stopped and started again it comes back empty, on the same port."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self.host = host
         self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.url = f"redis://{host}:{self.port}/0"
         self._directory = tempfile.TemporaryDirectory(prefix="fieldpost-redis-", ignore_cleanup_errors=True)
         self.directory = Path(self._directory.name)
         self.process: Process | None = None
@@ -33,8 +34,8 @@ class RedisServer:
         self.remove()
 
     def start(self) -> None:
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory)]
-        command += ["--save", "", "--appendonly", "no", "--daemonize", "no"]
+        command = ["redis-server", "--bind", self.host, "--port", str(self.port), "--dir", str(self.directory)]
+        command += ["--save", "", "--appendonly", "no", "--daemonize", "no", "--protected-mode", "no"]
         self.process = Process("Redis", command, log=self.directory / "log", cwd=self.directory)
         self.process.wait_until(self._answers)
 

@@ -22,8 +22,8 @@ class Event:
 class Stream:
     """One open stream; `events` fills as they come. `headers` go with the request."""
 
-    def __init__(self, port: int, token: str, after: str = "", **headers: str) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    def __init__(self, port: int, token: str, after: str = "", *, address: str = "127.0.0.1", **headers: str) -> None:
+        self.connection = http.client.HTTPConnection(address, port, timeout=30)
         query = urlencode({"token": token, **({"after": after} if after else {})})
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.connection.request("GET", f"/events?{query}", headers=named)

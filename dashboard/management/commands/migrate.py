@@ -14,6 +14,8 @@ from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as MigrateCommand
 from django.db import Error, OperationalError, connections
 
+from config.postgresql.pooler import without_pooler
+
 LOCK_SECONDS = 5
 PAUSES = (1, 2, 4, 8, 15, 30)  # seconds between the attempts
 LOCK_TIMEOUT, DEADLOCK = "55P03", "40P01"  # SQLSTATEs
@@ -26,7 +28,7 @@ class Command(MigrateCommand):
         """Migrate; try again when a lock cannot be had. Raises CommandError after the last attempt."""
         for pause in (*PAUSES, None):
             try:
-                with impatient(options["database"]):
+                with without_pooler(options["database"]), impatient(options["database"]):
                     super().handle(*args, **options)
                 return
             except OperationalError as error:
