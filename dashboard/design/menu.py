@@ -1,6 +1,8 @@
 """The pages of an organization, as the menu lists them and the search finds them."""
 
 import dataclasses
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Final
 
 from django.utils.translation import gettext, pgettext
@@ -29,6 +31,11 @@ class MenuPage:
     words: str = ""
     for_managers: bool = False
     guide: str = ""
+
+
+def is_among(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether the name of an address matches one of these patterns (`form*`)."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def pages_for(*, may_manage: bool) -> list[MenuPage]:

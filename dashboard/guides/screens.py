@@ -1,10 +1,8 @@
 """Which part of the guides explains a screen of the dashboard."""
 
-from fnmatch import fnmatchcase
-
 from django.urls import reverse
 
-from dashboard.design.menu import pages_for
+from dashboard.design.menu import is_among, pages_for
 
 # Screens by the name of their address that neither their own row of the menu explains, nor that of the page on which
 # the menu shows them. "": dashboard.md as a whole.
@@ -35,7 +33,7 @@ def part_about(screen: str) -> str:
     own = next((page.guide for page in pages if page.name == screen), None)
     if own is not None:
         return own
-    around = (page.guide for page in pages if any(fnmatchcase(screen, pattern) for pattern in page.current_on))
+    around = (page.guide for page in pages if is_among(screen, page.current_on))
     return PARTS[screen] if screen in PARTS else next(around, "")
 
 

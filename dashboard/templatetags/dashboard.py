@@ -1,7 +1,6 @@
 """Filters and tags of the dashboard's templates."""
 
 import datetime as dt
-from fnmatch import fnmatchcase
 from typing import Any
 
 from django import forms, template
@@ -21,7 +20,7 @@ from dashboard.accounts.time_zones import exact
 from dashboard.changes.undo import Offer, take_offer
 from dashboard.delivery_story import takes_deliveries, target_of
 from dashboard.design.icons import ICONS, SPRITE
-from dashboard.design.menu import pages_for
+from dashboard.design.menu import is_among, pages_for
 from dashboard.design.surroundings import Surroundings, destinations_waiting, surroundings_of
 from dashboard.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
@@ -200,7 +199,7 @@ def _link(context: dict[str, Any], patterns: tuple[str, ...], address: str) -> d
     match = context["request"].resolver_match
     # Only pages of the dashboard: addresses of accounts have the same names.
     here = match.url_name or "" if match and match.app_name == "dashboard" else ""
-    return {"address": address, "is_current": any(fnmatchcase(here, pattern) for pattern in patterns)}
+    return {"address": address, "is_current": is_among(here, patterns)}
 
 
 @register.simple_tag(takes_context=True)

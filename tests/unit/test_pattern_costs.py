@@ -29,7 +29,7 @@ HIDING = {"RegexField", "RegexValidator", "fnmatchcase", "fnmatch"}  # compile p
 # Of short texts only: names of URLs, 300 characters of a user agent, a password and names of at most 200 characters,
 # a query of at most 100 characters in an excerpt of 200, an example of the schema.
 HIDDEN = {
-    ("dashboard/templatetags/dashboard.py", "fnmatchcase"),
+    ("dashboard/design/menu.py", "fnmatchcase"),
     ("dashboard/accounts/devices.py", "search"),
     ("dashboard/accounts/password_strength.py", "sub"),
     ("dashboard/accounts/password_strength.py", "split"),
