@@ -2,9 +2,11 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 from django.db import connections
 from pytest_django import Settings
 
@@ -23,6 +25,13 @@ BODY = json.dumps({"name": "Ada", "message": "Hello"}).encode()
 JSON = (b"content-type", b"application/json")
 VOLATILE = re.compile(rb"sub_[0-9a-z]{26}|\d{4}-\d\d-\d\dT[0-9:.]+Z|\b[0-9a-f]{32}\b")
 COUNTS = (b"x-ratelimit-remaining", b"x-ratelimit-reset", b"retry-after")
+
+
+@pytest.fixture(autouse=True)
+def no_request_id() -> Iterator[None]:
+    """Clear the id that a request leaves for the log lines of its thread."""
+    yield
+    structlog.contextvars.clear_contextvars()
 
 
 @pytest.fixture
