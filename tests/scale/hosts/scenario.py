@@ -1,7 +1,7 @@
 """
 A service on five hosts that share nothing but a network, PostgreSQL and Redis.
 
-    unshare --net --mount python -m tests.scale.hosts.scenario DIRECTORY
+    unshare --net --mount --pid --mount-proc --fork --kill-child python -m tests.scale.hosts.scenario DIRECTORY
 
 `tests/scale/test_hosts.py` starts it, with a copy of a migrated PostgreSQL in DIRECTORY/data and the service's
 environment. It prints a line for each promise that held, and ends with an error at the first that did not.
