@@ -31,9 +31,7 @@ def report_of(script: Path, *, forks: bool) -> dict[str, object]:
     reading, writing = os.pipe()
     try:
         command = [sys.executable, script, "--option"]
-        process = Process(
-            "report", command, log=log, env=environment, cwd=script.parent, files=[writing], forks=forks
-        )
+        process = Process("report", command, log=log, env=environment, cwd=script.parent, files=[writing], forks=forks)
         assert process.popen.wait(PATIENCE) == 3
     finally:
         os.close(reading)
