@@ -6,7 +6,6 @@ Migrating takes five seconds of processor time, so the databases of a run are co
 
 import fcntl
 import os
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping

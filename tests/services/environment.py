@@ -68,6 +68,7 @@ def service_environment(
         "DELIVERY_SWEEP_SECONDS": "1",
         "HELD_POLL_SECONDS": "0.5",
         "FILES_POLL_SECONDS": "0.5",
+        "DELIVERY_POLL_SECONDS": "0.5",
         "PROOF_OF_WORK_HASHES": "2000",  # the default takes two seconds of Python each time
     }
     if database_url:

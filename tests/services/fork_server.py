@@ -41,7 +41,15 @@ PACKAGES = (
     *("django.template.defaulttags", "django.template.loader_tags", "django.templatetags.i18n"),
     *("django.templatetags.static", "django.urls", "django.views.csrf", "django.views.debug", "django.views.generic"),
     *("django.views.i18n", "django.views.static"),
-    *("altcha", "celery.app.amqp", "celery.fixups.django", "celery.loaders.app", "csp", "django_filters", "django_htmx"),
+    *(
+        "altcha",
+        "celery.app.amqp",
+        "celery.fixups.django",
+        "celery.loaders.app",
+        "csp",
+        "django_filters",
+        "django_htmx",
+    ),
     *("environ", "fido2.server", "httptools", "inflection", "jsonschema", "kombu.transport.redis", "lxml.etree"),
     *("lxml.html", "markdown_it", "PIL.Image", "PIL.JpegImagePlugin", "PIL.PngImagePlugin", "PIL.WebPImagePlugin"),
     *("psycopg", "psycopg_pool", "qrcode.image.svg", "redis", "requests", "standardwebhooks", "structlog"),
@@ -102,9 +110,7 @@ class _Server:
                 start_new_session=True,
             )
 
-    def fork(
-        self, args: Sequence[str], environment: Mapping[str, str], cwd: Path, files: Mapping[int, int]
-    ) -> Forked:
+    def fork(self, args: Sequence[str], environment: Mapping[str, str], cwd: Path, files: Mapping[int, int]) -> Forked:
         ours, theirs = os.pipe()
         request = {"args": list(args), "environment": dict(environment), "cwd": str(cwd), "files": list(files)}
         try:
@@ -151,7 +157,7 @@ def start(args: Sequence[str], environment: Mapping[str, str], cwd: Path, files:
 
 
 def close() -> None:
-    """End the server, if there is one. Programs that still run are left alone."""
+    """End the server, if there is one. Programs that still run are left as they are."""
     while _servers:
         _servers.pop().close()
 
@@ -174,13 +180,15 @@ def serve(requests: socket.socket) -> None:
                     return
                 child = os.fork()
                 if not child:
+                    os.setsid()
+                    requests.send(str(os.getpid()).encode())  # not before: then its group exists, and can be killed
                     selector.close()
                     requests.close()
-                    return _become(json.loads(text), descriptors[1:])
+                    _become(json.loads(text), descriptors[1:])
+                    return
                 selector.register(os.pidfd_open(child), selectors.EVENT_READ, (child, descriptors[0]))
                 for descriptor in descriptors[1:]:
                     os.close(descriptor)
-                requests.send(str(child).encode())
 
 
 def _report(ended: int, pid: int, status: int) -> None:
@@ -194,7 +202,6 @@ def _report(ended: int, pid: int, status: int) -> None:
 
 def _become(request: dict[str, Any], given: Sequence[int]) -> None:
     """Run the program in this fork. What it raises goes on to the interpreter, which ends as ever."""
-    os.setsid()
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])

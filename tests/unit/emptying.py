@@ -2,8 +2,8 @@
 Empties the test database after a test that commits.
 
 Django's own flush truncates all of some sixty tables, then lets every app create its content types and permissions
-again: a tenth of a second of processor time on SQLite, and seconds of a busy disk on PostgreSQL. Most tests leave rows in
-five tables, and none touches content types or permissions.
+again: a tenth of a second of processor time on SQLite, and seconds of a busy disk on PostgreSQL. Most tests leave rows
+in five tables, and none touches content types or permissions.
 """
 
 from django.contrib.auth.models import Permission
