@@ -19,7 +19,7 @@ def with_replica(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_replica__has_its_own_place_and_options_and_the_isolation_of_the_primary_s_snapshots(
-    with_replica: None,  # noqa: ARG001
+    with_replica: None,  # noqa: ARG001 - a fixture for its effect
 ) -> None:
     found = ours.databases(PRIMARY, replica_url=REPLICA)
     assert set(found) == {"default", "snapshot", "export", "replica", "replica_export"}
@@ -34,7 +34,7 @@ def test_replica__has_its_own_place_and_options_and_the_isolation_of_the_primary
 
 
 def test_replica__with_a_pool__has_its_own_watch(
-    with_replica: None,  # noqa: ARG001
+    with_replica: None,  # noqa: ARG001 - a fixture for its effect
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ours, "DATABASE_POOL_SIZE", 7)
