@@ -194,7 +194,7 @@ class Runner:
         seconds = time.monotonic() - start
         output = log.read_text(errors="replace") if log else ""
         total, failed, skipped = _counts(report)
-        note = note or _note(process.popen.returncode, total, failed, skipped)
+        note = note or _note(process.popen.wait(), total, failed, skipped)
         return Result(suite.title, total - failed - skipped, failed, skipped, seconds, note, output)
 
     def _environment(self, suite: Suite, directory: Path) -> dict[str, str]:

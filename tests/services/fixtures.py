@@ -109,8 +109,8 @@ def _another(
     addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
     environment, place = {**service.environment, **addresses}, directory / f"service-{port}"
     if role != "serve":
-        return LoneRole(environment | RARE_POLLS | settings, place, role=role, backend=service.backend)
-    environment |= settings
+        return LoneRole({**environment, **RARE_POLLS, **settings}, place, role=role, backend=service.backend)
+    environment.update(settings)
     return Application(environment, place, backend=service.backend, delivers=delivers, streams=streams, migrates=False)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.services.fork_server import ROOT, Forked, can_fork, start
+from tests.services.fork_server import ROOT as ROOT
+from tests.services.fork_server import Forked, can_fork, start
 from tests.services.waiting import eventually
 
 STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
@@ -52,8 +53,8 @@ class Process:
         self._ended = False
         self.popen: subprocess.Popen[bytes] | Forked
         if forks and log and env is not None and can_fork(env):
-            with log.open("ab") as output, Path(os.devnull).open("rb") as nothing:
-                streams = {0: nothing.fileno(), 1: output.fileno(), 2: output.fileno()}
+            with log.open("ab") as printed, Path(os.devnull).open("rb") as nothing:
+                streams = {0: nothing.fileno(), 1: printed.fileno(), 2: printed.fileno()}
                 arguments = [str(part) for part in command[1:]]
                 self.popen = start(arguments, env, cwd, streams | {number: number for number in files})
             return

@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test import TransactionTestCase
 
 from config.outage import OUTAGE
@@ -77,7 +78,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
     def fill(connection: BaseDatabaseWrapper, **_: Any) -> None:
         nonlocal made
-        if made and connection.vendor == "sqlite" and connection.is_in_memory_db():
+        if made and isinstance(connection, DatabaseWrapper) and connection.is_in_memory_db():
             with closing(sqlite3.connect(made)) as source:
                 source.backup(connection.connection)
             made = None

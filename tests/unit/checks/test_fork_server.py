@@ -30,7 +30,7 @@ def report_of(script: Path, *, forks: bool) -> dict[str, object]:
     environment = {**os.environ, "OF_THIS_TEST": "1"}
     reading, writing = os.pipe()
     try:
-        command = [sys.executable, script, "--option"]
+        command: list[str | Path] = [sys.executable, script, "--option"]
         process = Process("report", command, log=log, env=environment, cwd=script.parent, files=[writing], forks=forks)
         assert process.popen.wait(PATIENCE) == 3
     finally:
