@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from tests.services.backing import Backing
 from tests.services.environment import POSTGRESQL, SQLITE, TEMPLATE_VARIABLE, service_environment
 from tests.services.processes import ROOT, Process
-from tests.services.swift_server import SwiftServer
+from tests.services.swift.server import SwiftServer
 
 SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has failed
 STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started

@@ -72,7 +72,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:  # noqa: ARG001
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,  # noqa: ARG001 - runs before it
+) -> Iterator[None]:
     """Fill the test database from the run's migrated one, if it is in memory: pytest-django calls this before it."""
     made = migrated_sqlite() if os.environ[BACKEND_VARIABLE] == SQLITE else None
 

@@ -5,9 +5,9 @@ A change of a table waits for open transactions, and every later statement on th
 for LOCK_SECONDS only, then makes room and tries again. Statements may take as long as they need.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from time import sleep
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -37,7 +37,7 @@ class Command(MigrateCommand):
                 if pause is None:
                     raise CommandError(MESSAGE) from error
             self.stderr.write(f"A table is in use; trying again in {pause} s.")
-            time.sleep(pause)
+            sleep(pause)
 
 
 MESSAGE = (

@@ -55,7 +55,7 @@ def test_migrate__while_a_table_is_in_use__makes_room_and_ends_with_what_to_do(
 
 def test_migrate__once_the_table_is_free__finishes(reader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause is when the service makes progress."""
-    monkeypatch.setattr("time.sleep", lambda _seconds: reader.rollback())
+    monkeypatch.setattr(migrate, "sleep", lambda _seconds: reader.rollback())
     errors = StringIO()
     call_command("migrate", "webhooks", BEFORE, verbosity=0, stderr=errors)
     assert "trying again in 1 s" in errors.getvalue()

@@ -1,7 +1,7 @@
 """
 OpenStack Swift with its S3 interface in one process: proxy, account, container and objects on ports of loopback.
 
-Debian's own Python runs this file, because its packages bring Swift: `/usr/bin/python3 swift_inside.py PORT DIRECTORY
+Debian's own Python runs this file, because its packages bring Swift: `/usr/bin/python3 inside.py PORT DIRECTORY
 USER KEY BUCKET`. Swift's tests run it this way too (`test/functional/__init__.py`). Objects are kept in memory; the
 proxy's middleware `s3api` and `tempauth` compare the signature (AWS, version 4) of every request.
 """

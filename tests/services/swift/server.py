@@ -9,7 +9,7 @@ from urllib.parse import quote
 from tests.services.processes import Process, free_port, listens
 
 PYTHON = "/usr/bin/python3"  # Debian's, for which its package installs Swift
-INSIDE = Path(__file__).with_name("swift_inside.py")
+INSIDE = Path(__file__).with_name("inside.py")
 USER, BUCKET = "fieldpost:tester", "files"
 
 
