@@ -40,7 +40,7 @@ def drop_submitter_mails(submissions: Sequence[uuid.UUID]) -> None:
 
 def purge_submitter_mails() -> int:
     """Delete the decisions about mails to submitters of more than 30 days ago; return how many rows."""
-    return _purge(SubmitterMail.objects.filter(decided_at__lt=now() - LOG_KEPT))
+    return delete_in_batches(SubmitterMail.objects.filter(decided_at__lt=now() - LOG_KEPT), by="decided_at")
 
 
 def purge_log() -> int:
