@@ -10,19 +10,28 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-from django.db import connection
+from django.db import IntegrityError, connection
 
 from config.times import now
 from submissions.partitions.brief import briefly
 from submissions.partitions.catalog import TABLE, is_partitioned, read, references
-from submissions.partitions.making import add_months, make_months, missing_months, months_from, owner_of, storage_options
+from submissions.partitions.making import (
+    add_months,
+    make_months,
+    missing_months,
+    months_from,
+    owner_of,
+    storage_options,
+)
 from submissions.partitions.months import first_id, later_month, read_month, start_of, this_month
 
 BEFORE = f"{TABLE}_before"
 AWAY = dt.timedelta(days=7)  # of the boundary at least: reading a large table takes hours
 LEFT_OVER = dt.timedelta(days=3)  # a CHECK whose boundary is nearer is removed: behind it no submission is taken
 _BOUND = "submission_id_before_"  # and its month: `submission_id_before_2027_01`
-_BOUNDS = "SELECT conname, convalidated FROM pg_constraint WHERE conrelid = to_regclass(%s) AND starts_with(conname, %s)"
+_BOUNDS = (
+    "SELECT conname, convalidated FROM pg_constraint WHERE conrelid = to_regclass(%s) AND starts_with(conname, %s)"
+)
 _OBSTACLES = f"""
 WITH ours AS (SELECT to_regclass('{TABLE}')::oid AS id)
 SELECT 'triggers' FROM pg_trigger, ours WHERE tgrelid = id AND NOT tgisinternal
@@ -155,7 +164,11 @@ def _bound(report: Callable[[str], None]) -> dt.date:
         check = f"ALTER TABLE {TABLE} ADD CONSTRAINT {name} CHECK (id < '{first_id(boundary)}') NOT VALID"
         briefly(lambda cursor: cursor.execute(check))
     if not is_validated:
-        _execute(f"ALTER TABLE {TABLE} VALIDATE CONSTRAINT {name}")
+        try:
+            _execute(f"ALTER TABLE {TABLE} VALIDATE CONSTRAINT {name}")
+        except IntegrityError as error:
+            _drop_bound(boundary)
+            raise CannotPartition(f"There are submissions from after {boundary:%Y-%m}: a clock was wrong.") from error
         report(f"checked that every id is from before {boundary:%Y-%m}")
     return boundary
 
@@ -206,4 +219,3 @@ def _swap_locked(cursor: Any, boundary: dt.date) -> None:
 
 def _old_name(name: str) -> str:
     return '"' + f"{name[:56]}_before".replace('"', '""') + '"'
-

@@ -53,8 +53,9 @@ def drop_month(month: dt.date, report: Callable[[str], None]) -> int:
     first, end = first_id(month), first_id(later_month(month))
     own = Submission.objects.filter(form=OuterRef("pk"), id__gte=first, id__lt=end)
     forms = Form.objects.filter(Exists(own)).order_by("pk")
-    if suspended := sorted(set(forms.exclude(organization__suspended_at=None).values_list("organization__slug", flat=True))):
-        raise CannotDrop(f"{month:%Y-%m} has submissions of suspended organizations: {', '.join(suspended)}.")
+    suspended = forms.exclude(organization__suspended_at=None).values_list("organization__slug", flat=True)
+    if names := sorted(set(suspended)):
+        raise CannotDrop(f"{month:%Y-%m} has submissions of suspended organizations: {', '.join(names)}.")
     for form in forms.only("name", "organization_id"):
         deleted += purge_form(form, before=end, since=first)
         report(f"{deleted:,} submissions are deleted")

@@ -45,4 +45,6 @@ class Command(BaseCommand):
         if not is_confirmed:
             rows = Submission.objects.filter(id__gte=first_id(month), id__lt=first_id(later_month(month)))
             raise CommandError(f"This deletes {rows.count():,} submissions of {text} permanently. Add --yes to do it.")
-        self.stdout.write(f"{drop_month(month, self.stdout.write):,} submissions of {text} and its partition are deleted.")
+        self.stdout.write(
+            f"{drop_month(month, self.stdout.write):,} submissions of {text} and its partition are deleted."
+        )
