@@ -92,7 +92,6 @@ def partition_table(report: Callable[[str], None]) -> None:
 
     Raises CannotPartition before anything has changed, and TableInUse between two steps.
     """
-    _without_timeout()
     if is_partitioned():
         for month in make_months():
             report(f"made the partition of {month:%Y-%m}")
@@ -120,10 +119,6 @@ def remove_left_over() -> bool:
 def _execute(statement: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-
-
-def _without_timeout() -> None:
-    read("SELECT set_config('statement_timeout', '0', false)")
 
 
 def _refuse_obstacles() -> None:

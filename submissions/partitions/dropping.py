@@ -9,9 +9,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.db.models import Exists, OuterRef
 
+from config.database import sqlstate
 from config.times import now
 from forms_app.models import Form
 from submissions.lifecycle.retention import purge_form
@@ -23,6 +24,7 @@ from submissions.partitions.making import exclusively, make_months, name_of
 from submissions.partitions.months import first_id, later_month
 
 QUIET = dt.timedelta(days=2)  # after the end of a month: hosts' clocks may differ, and requests have ids early
+TIMEOUT, UNDEFINED_TABLE = "57014", "42P01"  # SQLSTATEs
 HOURLY_PAUSES = (1.0, 2.0)  # seconds: the next clean-up tries again
 
 logger = logging.getLogger(__name__)
@@ -85,6 +87,11 @@ def tend_partitions() -> None:
             logger.warning("partitions: an unfinished partition_submissions is undone; run it again")
     except TableInUse as error:
         logger.warning("partitions: %s The next clean-up tries again.", error)
+    except (OperationalError, ProgrammingError) as error:
+        if sqlstate(error) not in (TIMEOUT, UNDEFINED_TABLE):
+            raise
+        # The vacuum of a large partition continues at the next clean-up; or another host has dropped it meanwhile.
+        logger.warning("partitions: %s", error)
 
 
 def _is_past(partition: Partition) -> bool:

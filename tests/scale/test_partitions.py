@@ -279,6 +279,7 @@ def test_reading__over_three_partitions__is_as_over_one_table(web: Application, 
 def test_plans__of_lists_and_of_one_row__leave_out_older_partitions(months: list[dt.date]) -> None:
     """With a DEFAULT partition each list would read the newest row of every month."""
     busy = make_tenant()
+    hidden = put(busy, busy.default_form_id, {"text": "kingfisher"})
     for moment in (None, *(start_of(month) + dt.timedelta(days=1) for month in months)):
         put_many(busy, busy.default_form_id, [{"text": "x"}] * 1_500, moment)
     rows_of(busy).update(dispatched_at=now(), counted_as=Submission.CountedAs.KEPT, is_read=True)
@@ -291,6 +292,8 @@ def test_plans__of_lists_and_of_one_row__leave_out_older_partitions(months: list
     assert plan_of(Submission.objects.filter(pk=newest.pk)) == [(name_of(months[1]), 1)]
     assert plan_of(Submission.objects.filter(pk__gte=newest.pk, pk__lte=newest.pk)) == [(name_of(months[1]), 1)]
     assert len(plan_of(Submission.objects.dispatchable().order_by("pk")[:200])) == len(partitions())
+    found = find_page(Scope(busy.organization.pk, text="kingfisher"), number=1, size=25)  # by the index, after a sample
+    assert [row.public_id for row in found.rows] == [hidden]
     rows_of(busy).delete()
 
 

@@ -24,6 +24,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if connection.vendor != "postgresql":
             raise CommandError("SQLite has no partitions. This needs PostgreSQL.")
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = 0")  # for this process: it reads the whole table
         try:
             if options["drop"]:
                 self._drop(options["drop"], is_confirmed=options["yes"] and not options["dry_run"])
