@@ -1,4 +1,4 @@
-"""What PostgreSQL's catalog says about the table of submissions and its partitions."""
+"""PostgreSQL's catalog about the table of submissions: its partitions, and the foreign keys to it."""
 
 import dataclasses
 import datetime as dt
