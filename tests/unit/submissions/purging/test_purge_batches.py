@@ -12,6 +12,7 @@ from config.clean_up import delete_in_batches
 from config.times import now
 from forms_app.models import Form
 from submissions.lifecycle import erasure, retention
+from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
@@ -80,7 +81,7 @@ def test_erasing__of_five_rows_two_at_a_time__finds_rows_behind_its_key_too(
         deleted.append(len(ids))
         return original(ids)
 
-    original = erasure.delete_submissions
+    original = delete_submissions
     monkeypatch.setattr(erasure, "delete_submissions", delete)
     with statements() as seen:
         erasure.finish_erasing(form)
