@@ -3,7 +3,11 @@ The hourly clean-up. Each app registers its jobs in `apps.py`; the task, the com
 """
 
 from collections.abc import Callable
+from typing import Any
 
+from django.db.models import QuerySet
+
+ROWS_A_BATCH = 1000
 jobs: list[Callable[[], object]] = []
 
 
@@ -16,3 +20,17 @@ def clean_up() -> None:
     """Delete everything past its retention."""
     for job in jobs:
         job()
+
+
+def delete_in_batches(expired: QuerySet[Any], *, by: str, rows: int = ROWS_A_BATCH) -> int:
+    """
+    Delete the rows of a query, `rows` at a time with a commit each; return how many, with those that go along.
+
+    `by`: the indexed column that made them expire. Each batch is read from the last one's value on: from the start it
+    would pass all deleted rows again, until a vacuum.
+    """
+    deleted, rest = 0, expired.order_by(by)
+    while batch := list(rest.values_list("pk", by)[:rows]):
+        deleted += expired.filter(pk__in=[pk for pk, _ in batch]).delete()[0]
+        rest = expired.filter(**{f"{by}__gte": batch[-1][1]}).order_by(by)
+    return deleted

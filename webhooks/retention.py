@@ -3,11 +3,11 @@
 import datetime as dt
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from config.clean_up import delete_in_batches
 from config.ids import first_id_of
 from config.times import now
 from submissions.models import SubmitterMail
@@ -15,7 +15,6 @@ from webhooks.events import TO_SUBMITTERS
 from webhooks.models import Attempt, Delivery, Message
 
 LOG_KEPT = dt.timedelta(days=30)
-ROWS_A_BATCH = 1000
 
 
 def lock_deliveries(submissions: Sequence[uuid.UUID]) -> None:
@@ -40,7 +39,7 @@ def drop_submitter_mails(submissions: Sequence[uuid.UUID]) -> None:
 
 def purge_submitter_mails() -> int:
     """Delete the decisions about mails to submitters of more than 30 days ago; return how many rows."""
-    return _purge(SubmitterMail.objects.filter(decided_at__lt=now() - LOG_KEPT))
+    return delete_in_batches(SubmitterMail.objects.filter(decided_at__lt=now() - LOG_KEPT), by="decided_at")
 
 
 def purge_log() -> int:
@@ -54,7 +53,8 @@ def purge_log() -> int:
     finished = Delivery.objects.filter(finished_at__lt=oldest_kept)
     attempts = Attempt.objects.filter(started_at__lt=oldest_kept)
     drop_outdated_mails()
-    return _purge(attempts) + _purge(held) + _purge(finished) + _purge_messages()
+    deleted = delete_in_batches(attempts, by="started_at") + delete_in_batches(held, by="created_at")
+    return deleted + delete_in_batches(finished, by="finished_at") + _purge_messages()
 
 
 def drop_outdated_mails() -> int:
@@ -72,11 +72,4 @@ def _purge_messages() -> int:
     Only old ones: a young message may be about to get a delivery. The ids carry the time and have the index.
     """
     old = Message.objects.filter(id__lt=first_id_of(now() - LOG_KEPT))
-    return _purge(old.filter(~Exists(Delivery.objects.filter(message=OuterRef("pk")))))
-
-
-def _purge(expired: QuerySet[Any]) -> int:
-    purged = 0
-    while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):
-        purged += expired.filter(pk__in=batch).delete()[0]
-    return purged
+    return delete_in_batches(old.filter(~Exists(Delivery.objects.filter(message=OuterRef("pk")))), by="id")

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict
+from config.clean_up import delete_in_batches
 from config.times import now
 from forms_app.models import Form
 from keys.audit import Actor, record_event
@@ -37,16 +38,22 @@ def erase_form(form: Form, *, by: Actor, within_request: int = ERASED_IN_REQUEST
 
 def finish_erasing(form: Form) -> None:
     """Delete a form's rows in batches, one transaction each, then the form. After a crash the next clean-up goes on."""
-    rows = Submission.objects.filter(form=form).order_by("pk").values_list("pk", flat=True)
-    while batch := list(rows[:ROWS_A_BATCH]):
-        delete_submissions(batch)
-    keys = IdempotencyKey.objects.filter(form=form)
-    while some := list(keys.values_list("pk", flat=True)[:ROWS_A_BATCH]):
-        IdempotencyKey.objects.filter(pk__in=some).delete()
+    while _delete_rows(form):  # again: a request that began before may have stored a row behind the last one read
+        pass
+    delete_in_batches(IdempotencyKey.objects.filter(form=form), by="key")
     Tally.objects.filter(form=form).delete()
     with transaction.atomic():
         remove_files_of_form(form.pk)
         form.delete()
+
+
+def _delete_rows(form: Form) -> int:
+    rows = Submission.objects.filter(form=form).order_by("pk").values_list("pk", flat=True)
+    deleted, rest = 0, rows
+    while batch := list(rest[:ROWS_A_BATCH]):
+        deleted += delete_submissions(batch)
+        rest = rows.filter(pk__gt=batch[-1])  # from the start, it would pass all deleted rows again, until a vacuum
+    return deleted
 
 
 def finish_all_erasing() -> int:

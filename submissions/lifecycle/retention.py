@@ -1,10 +1,12 @@
 """Retention: submissions by their form's setting, idempotency keys for 8 days."""
 
 import datetime as dt
+import uuid
 
 from django.db import transaction
 from django.template.defaultfilters import pluralize
 
+from config.clean_up import delete_in_batches
 from config.ids import first_id_of
 from config.times import now
 from forms_app.models import Form
@@ -24,14 +26,19 @@ def purge_submissions() -> int:
     Those of suspended organizations are kept until the organization is resumed. Each form has one event in the trail.
     """
     limited = Form.objects.filter(retention_days__isnull=False, organization__suspended_at=None)
-    return sum(_purge_form(form) for form in limited.only("name", "organization_id", "retention_days"))
+    purged = 0
+    for form in limited.only("name", "organization_id", "retention_days"):
+        purged += purge_form(form, before=first_id_of(now() - dt.timedelta(days=form.retention_days or 0)))
+    return purged
 
 
-def _purge_form(form: Form) -> int:
-    purged, event = 0, None
-    oldest_kept = first_id_of(now() - dt.timedelta(days=form.retention_days or 0))
-    expired = Submission.objects.filter(form_id=form.pk, id__lt=oldest_kept).order_by("id")
-    while batch := list(expired.values_list("pk", flat=True)[:ROWS_A_BATCH]):
+def purge_form(form: Form, *, before: uuid.UUID, since: uuid.UUID | None = None) -> int:
+    """Delete a form's submissions with ids from `since` to below `before`; return how many. In batches, as above."""
+    purged, event, after = 0, None, since
+    rows = Submission.objects.filter(form_id=form.pk, id__lt=before).order_by("id").values_list("pk", flat=True)
+    # Each batch continues behind the last one: from the start it would pass all deleted rows again, until a vacuum.
+    while batch := list((rows.filter(id__gte=after) if after else rows)[:ROWS_A_BATCH]):
+        after = batch[-1]
         with transaction.atomic():
             purged += delete_submissions(batch)
             event = _record(form, purged, event)
@@ -52,4 +59,5 @@ def _record(form: Form, purged: int, event: AuditEvent | None) -> AuditEvent:
 
 def purge_idempotency_keys() -> int:
     """Delete idempotency keys older than 8 days; return how many."""
-    return IdempotencyKey.objects.filter(created_at__lt=now() - IDEMPOTENCY_KEYS_KEPT).delete()[0]
+    outdated = IdempotencyKey.objects.filter(created_at__lt=now() - IDEMPOTENCY_KEYS_KEPT)
+    return delete_in_batches(outdated, by="created_at")

@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config.api.errors import ApiError, Detail
+from config.clean_up import delete_in_batches
 from config.database import drop_broken_connections
 from config.logs import without_detail
 from config.text import clean_text
@@ -199,4 +200,4 @@ def recent_refusals(
 
 def purge_refusals() -> int:
     """Delete refusals older than 24 hours; return how many rows."""
-    return Refusal.objects.filter(last_at__lt=now() - KEPT).delete()[0]
+    return delete_in_batches(Refusal.objects.filter(last_at__lt=now() - KEPT), by="last_at")

@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "scanning": SUBMISSION_GROUND | {"files"},
         "live": SUBMISSION_GROUND,
         "lifecycle": SUBMISSION_GROUND | {"files"},
+        "partitions": SUBMISSION_GROUND | {"lifecycle"},
         "transfers": SUBMISSION_GROUND | {"receiving", "hosted", "files", "refusals"},
     },
     "webhooks": {

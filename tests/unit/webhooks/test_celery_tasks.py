@@ -169,6 +169,7 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
         "finish_all_deleting",
         "purge_unverified",
         "purge_unconfirmed",
+        "tend_partitions",
         "purge_files",
         "purge_log",
         "purge_pending",
