@@ -35,6 +35,7 @@ from config.web_server.wsgi_bridge import Answer, Headers
 PATH = "/api/submit"
 CONTENT_LENGTH = b"content-length"
 OF_EACH_ANSWER = (REQUEST_ID.lower().encode(), b"content-type", CONTENT_LENGTH)  # so not taken from the first one
+MAX_HOST = 300  # characters: a strange Host is not kept in memory
 FILES_HOST = urlsplit(settings.FILES_ORIGIN).netloc.lower()
 
 
@@ -49,7 +50,8 @@ class SubmitHandler:
     @staticmethod
     def takes(scope: Any) -> bool:
         """Return whether a request is answered here."""
-        return bool(scope["method"] == "POST" and scope["path"] == PATH)
+        # Sentry learns of a request from the handler of Django.
+        return bool(scope["method"] == "POST" and scope["path"] == PATH and not settings.SENTRY_DSN)
 
     def answer(self, scope: Any, body: bytes | SpooledBody | None) -> Answer:
         """Return the answer. `body`: None if it was not read. Runs in a thread, as `wsgi_bridge.call`."""
@@ -88,7 +90,8 @@ class SubmitHandler:
 
 def _is_ordinary(request: HttpRequest) -> bool:
     """Return whether no middleware refuses this request."""
-    return not WATCH.is_frozen and _answers_here(request.META.get("HTTP_HOST", ""))
+    host = request.META.get("HTTP_HOST", "")
+    return not WATCH.is_frozen and len(host) <= MAX_HOST and _answers_here(host)
 
 
 @lru_cache(maxsize=1000)

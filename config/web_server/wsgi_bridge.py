@@ -13,6 +13,7 @@ from django.db import close_old_connections
 from config.api.parsing import BODY_NOT_READ, drop_long_media_types
 from config.web_server.spool import SpooledBody
 
+MAX_KEPT = 64  # characters of the names of headers that are kept in memory
 WHOLE_UP_TO = 4 * 1024 * 1024  # bytes of a streamed response that says its length: a static file, read in the thread
 Headers = list[tuple[bytes, bytes]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -99,6 +100,12 @@ def environ_of(scope: Any, body: bytes | SpooledBody | None) -> dict[str, Any]:
 _VARIABLES: dict[bytes, str] = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 
 
-@lru_cache(maxsize=1000)
 def _variable(name: bytes) -> str:
+    return _kept_variable(name) if len(name) <= MAX_KEPT else _made_variable(name)
+
+
+def _made_variable(name: bytes) -> str:
     return _VARIABLES.get(name) or "HTTP_" + name.decode("latin-1").replace("-", "_").upper()
+
+
+_kept_variable = lru_cache(maxsize=1000)(_made_variable)

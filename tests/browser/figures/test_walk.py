@@ -101,6 +101,7 @@ def test_walk__from_sign_up_to_a_live_submission_with_webhook_and_mail__is_short
         walk.choose("Form", "All forms")
         walk.fill("URL", receiver.url("/hook"))
         walk.press("button", "Create webhook")
+        walk.sees("Copy the signing secret now")
         walk.go_to("Submissions")
         walk.sees("No submissions yet")
         walk.sees("Live")
