@@ -13,7 +13,17 @@ from django.db.models import F
 
 from config.ids import Prefix
 from forms_app.models import Form
-from submissions.exporting.copied_rows import HEAD, HEAD_COLUMNS, MICROSECONDS, Kept, form_text, second_text
+from submissions.exporting.copied_rows import (
+    HEAD,
+    HEAD_COLUMNS,
+    MICROSECONDS,
+    MINUTES,
+    SECONDS,
+    Kept,
+    day_text,
+    form_text,
+    seconds_of,
+)
 from submissions.exporting.copying import COLUMN_HEAD, ROW_HEAD, Parts, Rows, copy_rows
 from submissions.exporting.csv_lines import (
     BOM,
@@ -37,7 +47,7 @@ EMPTY = '""'
 MILLISECONDS = [f"{number:03d}Z" for number in range(1000)]
 
 _form = Kept(form_text)
-_second = Kept(second_text)
+_days = Kept(day_text)
 Own = dict[str, Callable[[], list[str]]]
 
 
@@ -66,7 +76,8 @@ def _lines(batch: list[Any], layout: Layout) -> str:
         "id": lambda: [f"{Prefix.SUBMISSION}_{suffix.decode()}" for suffix in suffixes(ids)],
         "formId": lambda: [_form[form] for form in forms],
         "createdAt": lambda: [
-            _second[time // MICROSECONDS] + MILLISECONDS[time % MICROSECONDS // 1000] for time in times
+            second + MILLISECONDS[time % MICROSECONDS // 1000]
+            for second, time in zip(seconds_of(times, _days, MINUTES, SECONDS), times, strict=True)
         ],
         MORE: lambda: written([more_cell(each, shown) if layout.shown else "" for each in data]),
     }

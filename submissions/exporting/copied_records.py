@@ -13,7 +13,17 @@ from django.contrib.postgres.aggregates import JSONBAgg
 from django.db.models import Case, F, OuterRef, Q, Subquery, TextField, Value, When
 from django.db.models.functions import Cast, Coalesce, JSONObject
 
-from submissions.exporting.copied_rows import HEAD, HEAD_COLUMNS, MICROSECONDS, Kept, form_text, second_text
+from submissions.exporting.copied_rows import (
+    HEAD,
+    HEAD_COLUMNS,
+    MICROSECONDS,
+    MINUTES,
+    SECONDS,
+    Kept,
+    day_text,
+    form_text,
+    seconds_of,
+)
 from submissions.exporting.copying import Joined, Parts, Rows, copy_rows
 from submissions.exporting.public_ids import suffixes
 from submissions.files.records import file_record
@@ -29,7 +39,9 @@ FILE_COLUMNS = ("id", "field", "name", "size", "content_type", "sha256", "scan")
 LINE_BREAKS = [(mark.encode(), f"\\u{ord(mark):04x}".encode()) for mark in "\u0085\u2028\u2029"]
 
 _form = Kept(lambda raw: f'","formId":"{form_text(raw)}","data":'.encode())
-_second = Kept(lambda second: f',"createdAt":"{second_text(second)}'.encode())
+_days = Kept(lambda day: f',"createdAt":"{day_text(day)}'.encode())
+_minutes = [minute.encode() for minute in MINUTES]
+_seconds = [second.encode() for second in SECONDS]
 
 
 def copied_json(rows: Rows) -> Parts:
@@ -67,7 +79,7 @@ def _parts(rows: Rows, between: bytes) -> Parts:
             pieces[0::5] = suffixes(ids)
             pieces[1::5] = [_form[form] for form in forms]
             pieces[2::5] = [row[HEAD.size :] for row in batch]
-            pieces[3::5] = [_second[time // MICROSECONDS] for time in times]
+            pieces[3::5] = seconds_of(times, _days, _minutes, _seconds)
             pieces[4::5] = [ends[time % MICROSECONDS // 1000] for time in times]
             pieces[-1] = pieces[-1].removesuffix(between + START)
             records = START + b"".join(pieces)
