@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Traffic:
-    """Whether this process answers requests at the moment. Written by the event loop alone."""
+    """Whether this process answers requests at the moment. Written by the event loop only."""
 
     def __init__(self) -> None:
         self._last = float("-inf")

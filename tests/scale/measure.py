@@ -83,7 +83,7 @@ def request_for(form_id: str, key: str) -> bytes:
     body = dumps(BODY)
     lines = [
         f"POST /api/submit?formId={form_id} HTTP/1.1",
-        "Host: forms.example.com",
+        "Host: localhost",
         f"X-Access-Key: {key}",
         "Content-Type: application/json",
         f"Content-Length: {len(body)}",

@@ -1,3 +1,38 @@
 """Explanations of rows whose mark or aim is missed, by row. `docs/benchmarks.md` has them below its table."""
 
-NOTES: dict[str, str] = {}
+NOTES: dict[str, str] = {
+    "submit": (
+        "The web process takes 0.76 ms of processor time for a submission, PostgreSQL less than half of that. In the "
+        "profile of ADR 0099 look-up and INSERT take most of it, then the count in Redis."
+    ),
+    "cpu": (
+        "What the bare view does not do: count in Redis, check origin, spam rules and fields, tell a worker. Inserting "
+        "requests that wait at the same moment by one statement was not tried (ADR 0099)."
+    ),
+    "sqlite": (
+        "One web process, so one core of Python: a submission takes a millisecond there. The rival does the INSERT "
+        "only, on a disk that syncs six thousand times a second; on one that syncs 300 times the ratio was 0.58."
+    ),
+    "search-percent": (
+        "The API says an exact total, so each match is read and compared: 10,000 among a million rows, 10 among a "
+        "thousand. A search with few matches is the row above."
+    ),
+    "export-csv": (
+        "Python in the web process is busy all the time. Sampled with py-spy: reading rows from libpq a fifth, JSON of "
+        "each row twice (once for the names in the header), then quoting. `columns=` saves the first reading."
+    ),
+    "export-ndjson": "As for CSV, without reading the values: rows from libpq and their ids take most of it.",
+    "export-memory": "Batches of rows on their way, in up to four parts ahead of the client, and what malloc keeps.",
+    "bytes": (
+        "By ADR 0101: the row 1.2 kB, of which 0.3 are its text for searching and 0.2 what the browser said; the "
+        "search index 0.5, seven other indexes 0.6. Dispatching writes a second version of each row; rows that are "
+        "copied in take 1.9 kB. The next step is to store values once, which changes how rows are read."
+    ),
+    "busy": (
+        "Two web processes, PostgreSQL's COPY, a deliverer, a receiver and two clients share two cores here. Without "
+        "the export it is the row `latency`. An export rests three quarters of the time while its process answers "
+        "requests; what takes the rest of the time was not profiled."
+    ),
+    "deliver16": "One process delivers with one core of Python; the row below has two of them.",
+    "deliver16-two": "Two processes and PostgreSQL share two cores with the receiver.",
+}
