@@ -25,7 +25,6 @@ from config.web_server.short_handler import PATHS, ShortHandler
 from config.web_server.spool import NoRoom, Spool, SpooledBody, TooLargeForFile
 from config.web_server.submit_handler import SubmitHandler
 from config.web_server.threads import Threads
-from config.web_server.traffic import TRAFFIC
 from config.web_server.wsgi_bridge import Answer, Application
 
 THREADS = 8  # for Django, per process; each has its own database connection
@@ -120,7 +119,6 @@ class Front:
         threads = self._upload_threads if isinstance(body, SpooledBody) else self._threads
         if threads.waiting > MAX_WAITING:
             return None
-        TRAFFIC.note()
         if self._submit.takes(scope):
             return await threads.call(self._submit.answer, scope, body)
         application = self._short if scope["path"].startswith(PATHS) else self._application

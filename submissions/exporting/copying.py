@@ -17,7 +17,6 @@ from django.db import connections, transaction
 from django.db.models import F, Func, QuerySet, TextField
 from psycopg import ClientCursor, Connection, Error, OperationalError, errors, pq
 
-from config.web_server.traffic import TRAFFIC
 from submissions.models import Submission
 
 Rows = QuerySet[Submission]
@@ -65,7 +64,7 @@ def copy_rows(rows: Rows, **columns: F | Func) -> Batches:
         cursor.execute(_SETTINGS)
         statement = ClientCursor(connection.connection).mogrify(sql, params)
         with _copying(connection.connection, f"COPY ({statement}) TO STDOUT (FORMAT binary)") as pgconn:
-            yield from TRAFFIC.let_pass(_batches(pgconn))
+            yield from _batches(pgconn)
 
 
 @contextmanager
