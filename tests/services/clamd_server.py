@@ -57,7 +57,8 @@ class ClamdServer:
         self.process = Process(
             "clamd", [program, "--config-file", self._config], log=self.directory / "log", cwd=self.directory
         )
-        self.process.wait_until(lambda: listens(self.port) and self.socket.exists())
+        # The file of the socket is there before clamd listens.
+        self.process.wait_until(lambda: listens(self.port) and listens(self.socket))
 
     def stop(self, number: signal.Signals = signal.SIGKILL) -> None:
         if self.process:

@@ -124,7 +124,9 @@ class Process:
             raise RuntimeError(f"{error}\n{self.tail()}") from None
 
 
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
+def listens(place: int | Path) -> bool:
+    """Return whether a port of 127.0.0.1, or a Unix socket, takes connections."""
+    is_path = isinstance(place, Path)
+    with socket.socket(socket.AF_UNIX if is_path else socket.AF_INET) as probe:
         probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex(str(place) if is_path else ("127.0.0.1", place)) == 0

@@ -17,6 +17,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test import TransactionTestCase
 
 from config.outage import OUTAGE
+from submissions.refusals.recorder import Waiting
 from tests.services.backing import migrated_sqlite
 from tests.services.environment import BACKEND_VARIABLE, SQLITE
 from tests.unit.emptying import empty
@@ -69,6 +70,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path not in with_database and item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("on_sqlite")
+
+
+@pytest.fixture(autouse=True)
+def _no_refusals_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave refusals in memory: a thread that writes them would run on in other tests, over their database."""
+    monkeypatch.setattr(Waiting, "start_writer", lambda _waiting: None)
 
 
 @pytest.fixture(scope="session")
