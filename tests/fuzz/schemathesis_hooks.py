@@ -67,7 +67,7 @@ def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: di
 @schemathesis.hook
 def filter_case(_context: schemathesis.HookContext, case: Case[Any]) -> bool:
     """
-    Leave out what is meant to be refused for its length, but is accepted because cleaning makes it shorter.
+    Leave out a text that is too long, but is accepted because cleaning makes it shorter.
 
     U+0000 is removed, and names are composed, before anything is checked (docs/contract.md 1.8).
     """
