@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Self
 
 from celery import Celery
-from django.conf import settings
 
 from config.supervision.ports import BACKLOG
 from tests.services.backing import FILE_NAME, migrated_sqlite
@@ -21,6 +20,7 @@ from tests.services.processes import Process
 from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
+KEY_PREFIX = "fieldpost:"  # of the broker's keys; not read from the settings, which `make faults` does not load
 LAUNCHER = "config/supervision/child.py"  # as `serve` starts its children
 _LIFELINE = os.pipe()  # closed when this process ends, and then its roles end
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
@@ -123,7 +123,7 @@ class Application:
     def _worker_answers(self) -> bool:
         """Ask from this process: `celery inspect ping` loads Django each time."""
         with Celery(broker=self.environment["REDIS_URL"], set_as_current=False) as asking:
-            asking.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+            asking.conf.broker_transport_options = {"global_keyprefix": KEY_PREFIX}
             return bool(asking.control.ping(timeout=1))
 
     def manage(self, *arguments: str, stdin: str = "") -> str:
