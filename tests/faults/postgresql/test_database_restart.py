@@ -28,13 +28,15 @@ def test_postgresql__restarted__costs_503_meanwhile_and_nothing_after(
         accepted = list(pool.map(submit, range(REQUESTS)))
         assert set(pool.map(read, range(REQUESTS))) == {200}
         postgresql.stop(signal.SIGQUIT)
-        refused = client.post("/api/submit", key, json={"number": "lost"})
-        assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
-        assert int(refused.headers["Retry-After"]) > 0
-        since = time.monotonic()
-        assert set(pool.map(submit, range(REQUESTS))) | set(pool.map(read, range(REQUESTS))) == {503}
-        assert time.monotonic() - since < REFUSED_SECONDS * 2
-        postgresql.start()
+        try:
+            refused = client.post("/api/submit", key, json={"number": "lost"})
+            assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
+            assert int(refused.headers["Retry-After"]) > 0
+            since = time.monotonic()
+            assert set(pool.map(submit, range(REQUESTS))) | set(pool.map(read, range(REQUESTS))) == {503}
+            assert time.monotonic() - since < REFUSED_SECONDS * 2
+        finally:
+            postgresql.start()  # for the next tests too
         accepted += pool.map(submit, range(REQUESTS))
         assert set(accepted) == {201}
         assert set(pool.map(read, range(REQUESTS))) == {200}

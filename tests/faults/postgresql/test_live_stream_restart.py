@@ -32,8 +32,10 @@ def test_stream__while_postgresql_is_restarted__stays_open_and_tells_what_came(
         before = submit(1)
         stream.wait_for(1)
         postgresql.stop(signal.SIGQUIT)
-        eventually(lambda: log.read_text().count(AWAY) > noticed, because="the reader has noticed")
-        postgresql.start()
+        try:
+            eventually(lambda: log.read_text().count(AWAY) > noticed, because="the reader has noticed")
+        finally:
+            postgresql.start()  # for the next tests too
         after = eventually(lambda: submit(2))
         assert [event.id for event in stream.wait_for(2)] == [before, after]
         assert not stream.ended.is_set()
