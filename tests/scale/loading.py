@@ -98,7 +98,7 @@ def load_submissions(tenant: Tenant, form_id: str, count: int) -> Loaded:
 
 @contextmanager
 def _without_references(cursor: CursorWrapper) -> Iterator[None]:
-    """Drop the table's foreign keys, and add them at the end, which checks all rows at once."""
+    """Drop the table's foreign keys, and add them at the end, which checks all rows together."""
     cursor.execute(
         "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' AND conrelid = %s::regclass",
         [TABLE],

@@ -110,7 +110,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 @pytest.fixture(scope="module")
 def prepared(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, str]:
-    """Return the last release and a key, after it migrated: in one process, since each loads the release anew."""
+    """Return the last release and a key, after it migrated: in one process, since each loads the release again."""
     code = Release(check_out(last_release(), tmp_path_factory.mktemp("release")), environment)
     return code, code.manage("shell", "--verbosity", "0", "--command", PREPARE).split()[-1]
 
