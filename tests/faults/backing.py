@@ -1,16 +1,47 @@
 """One PostgreSQL and one migrated database of each kind for a whole run, because migrating takes seconds."""
 
+import fcntl
+import os
 import shutil
+import subprocess
+import tempfile
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Self
 
 from tests.services.backing import FILE_NAME, migrate, migrated_sqlite
-from tests.services.environment import POSTGRESQL, SQLITE, service_environment
+from tests.services.environment import MIGRATED_VARIABLE, POSTGRESQL, SQLITE, service_environment
 from tests.services.postgresql import PostgreSQL, create_database, from_template
 
 TEMPLATE = "migrated"
+
+
+class Migrated(PostgreSQL):
+    """A server with a migrated database, TEMPLATE. Within a run of suites it is a copy of the first one's files."""
+
+    def _create(self) -> None:
+        if not (place := os.environ.get(MIGRATED_VARIABLE)):
+            super()._create()
+            return
+        made = Path(place) / "postgresql"
+        with (Path(place) / "postgresql-lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not made.exists():
+                with PostgreSQL() as first:
+                    add_template(first)
+                    first.stop()
+                    subprocess.run(["cp", "--archive", first.data, f"{made}-copied"], check=True)
+                Path(f"{made}-copied").rename(made)
+        if self.user:
+            shutil.chown(self.directory, self.user, self.user)
+        subprocess.run(["cp", "--archive", made, self.data], check=True)
+
+
+def add_template(server: PostgreSQL) -> None:
+    url = create_database(server.url, TEMPLATE)
+    with tempfile.TemporaryDirectory() as directory:
+        migrate(service_environment(data_dir=Path(directory), backend=POSTGRESQL, database_url=url))
 
 
 class Backing:
@@ -34,9 +65,9 @@ class Backing:
     @property
     def postgresql(self) -> PostgreSQL:
         if self._postgresql is None:
-            self._postgresql = self._stack.enter_context(PostgreSQL(self._disk))
-            url = create_database(self._postgresql.url, TEMPLATE)
-            migrate(service_environment(data_dir=self._directory, backend=POSTGRESQL, database_url=url))
+            self._postgresql = self._stack.enter_context(Migrated(self._disk))
+            if not os.environ.get(MIGRATED_VARIABLE):
+                add_template(self._postgresql)
         return self._postgresql
 
     def new_postgresql(self) -> str:

@@ -21,6 +21,7 @@ MARKER = "poison-6f1d"  # in the values of a submission whose rendering raises
 DELAYS = "webhooks.outbox.retry_schedule.DELAYS"
 PROBE_EVERY = "webhooks.channels.webhook_health.PROBE_EVERY"
 QUICK_DELAYS = [0.2] * 10  # seconds, instead of the schedule
+QUICK_PROBES = 1.0  # seconds, instead of 30: the eleventh attempt at an endpoint that always fails is a probe
 RENDER = "webhooks.channels.webhook.WebhookChannel.render"
 # The trap's port is the same on both addresses, but only the trap listens on it: no such delivery can succeed.
 NAMES = {
@@ -39,5 +40,6 @@ def standard_points(directory: Path) -> dict[str, Point]:
     points[MARK_FIRST] = point("webhooks.outbox.dispatch._dispatch", "mark first", directory / MARK_FIRST)
     points["render"] = point(RENDER, "on marked", marker=MARKER)
     points["delays"] = point(DELAYS, "set", value=QUICK_DELAYS)
+    points["probes"] = point(PROBE_EVERY, "set seconds", value=QUICK_PROBES)
     points["names"] = point("socket.getaddrinfo", "resolve", names=NAMES, seen=str(directory / LOOKED_UP))
     return points

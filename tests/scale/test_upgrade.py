@@ -36,6 +36,12 @@ REQUESTS: Mapping[str, Callable[[Client, str], Answer]] = {
     "count": lambda client, key: client.get("/api/analytics", key),
     "export": lambda client, key: client.get("/api/submissions/export?format=csv", key),
 }
+PREPARE = """
+from django.core.management import call_command
+call_command("migrate", "--verbosity", "0")
+call_command("create_organization", "Acme", "--plan", "enterprise", "--owner", "ada@example.com")
+call_command("create_key", "--organization", "acme", "--name", "Test", "--admin")
+"""
 THROW_AWAY = """
 from django.db import migrations, models
 
@@ -103,18 +109,22 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 
 @pytest.fixture(scope="module")
-def release(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Release]:
-    """Yield the last release, serving a database that it migrated itself."""
+def prepared(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, str]:
+    """Return the last release and a key, after it migrated: in one process, since each loads the release again."""
     code = Release(check_out(last_release(), tmp_path_factory.mktemp("release")), environment)
-    code.manage("migrate", "--verbosity", "0")
-    code.manage("create_organization", "Acme", "--plan", "enterprise", "--owner", "ada@example.com")
-    with code:
+    return code, code.manage("shell", "--verbosity", "0", "--command", PREPARE).split()[-1]
+
+
+@pytest.fixture(scope="module")
+def release(prepared: tuple[Release, str]) -> Iterator[Release]:
+    """Yield the release, serving that database."""
+    with prepared[0] as code:
         yield code
 
 
 @pytest.fixture(scope="module")
-def key(release: Release) -> str:
-    return release.manage("create_key", "--organization", "acme", "--name", "Test", "--admin").strip()
+def key(prepared: tuple[Release, str]) -> str:
+    return prepared[1]
 
 
 @pytest.fixture(scope="module")

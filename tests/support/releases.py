@@ -83,7 +83,7 @@ class Release:
     def __init__(self, tree: Path, environment: Mapping[str, str]) -> None:
         self.tree = tree
         self.python = python_for(tree)
-        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
         self.port = int(environment["PORT"])
         self.process: Process | None = None
 

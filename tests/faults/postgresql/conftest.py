@@ -1,4 +1,4 @@
-"""A PostgreSQL that these tests may stop, and databases that are migrated already."""
+"""A PostgreSQL that these tests may stop, databases that are migrated already, and a web role over one of them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.backing import Backing
+from tests.services.application import Application
 from tests.services.environment import POSTGRESQL, service_environment
 from tests.services.postgresql import PostgreSQL
 
@@ -39,3 +40,21 @@ def new_environment(own_backing: Backing) -> Callable[..., dict[str, str]]:
         return service_environment(data_dir=directory, backend=backend, database_url=url, extra=settings)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def application(
+    new_environment: Callable[..., dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Application]:
+    """Yield the web role with the live stream over that server, without Redis. Tests leave it healthy."""
+    directory = tmp_path_factory.mktemp("web")
+    environment, place = new_environment(directory), directory / "service"
+    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def key(application: Application) -> str:
+    """Return a key of an organization there."""
+    application.manage("create_organization", "Acme", "--plan", "enterprise", "--owner", "owner@example.com")
+    return application.manage("create_key", "--organization", "acme", "--name", "Test").strip()

@@ -18,30 +18,12 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.environment import POSTGRESQL
 from tests.services.postgresql import PostgreSQL
 from tests.services.waiting import eventually, let_pass
 
 SENDERS = 12  # more than the web process has threads
 MAX_SECONDS = 8.0  # until a request is answered; without a bound it takes until the database is back
 FROZEN_SECONDS = 12.0  # longer than MAX_SECONDS
-
-
-@pytest.fixture(scope="module")
-def application(
-    new_environment: Callable[..., dict[str, str]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Application]:
-    """Yield the web role over that server, without Redis."""
-    directory = tmp_path_factory.mktemp("frozen")
-    environment, place = new_environment(directory), directory / "service"
-    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
-        running.manage("create_organization", "Frozen", "--plan", "enterprise", "--owner", "owner@example.com")
-        yield running
-
-
-@pytest.fixture(scope="module")
-def key(application: Application) -> str:
-    return application.manage("create_key", "--organization", "frozen", "--name", "Test").strip()
 
 
 @contextmanager

@@ -2,15 +2,15 @@
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from celery import Celery
+from django.conf import settings
 
-from tests.services.application import CELERY, Application
+from tests.services.application import Application
 from tests.services.environment import POSTGRESQL, SQLITE
-from tests.services.processes import ROOT
 from tests.services.redis_server import RedisServer
 from tests.services.waiting import eventually
 
@@ -42,12 +42,6 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def celery(application: Application, *arguments: str) -> str:
-    command = [*CELERY, *arguments]
-    ended = subprocess.run(command, env=application.environment, cwd=ROOT, capture_output=True, text=True)
-    return ended.stdout + ended.stderr
-
-
 def test_worker__started_without_redis_and_its_children_killed__works_when_redis_comes(
     application: Application, redis_server: RedisServer
 ) -> None:
@@ -60,6 +54,13 @@ def test_worker__started_without_redis_and_its_children_killed__works_when_redis
         os.kill(child, signal.SIGKILL)
     redis_server.start()
     worker.wait_until(lambda: len(set(children_of(worker.popen.pid)) - set(killed)) == 2, START_SECONDS)
-    celery(application, "call", TASK)
-    # Counted when a child has begun it.
-    eventually(lambda: f'"total": {{"{TASK}": 1}}' in celery(application, "inspect", "--json", "stats"), START_SECONDS)
+    with Celery(broker=redis_server.url, set_as_current=False) as asking:
+        asking.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+        asking.send_task(TASK)
+
+        def has_begun_one() -> bool:
+            """Return whether the worker counts one task: it does when a child has begun it."""
+            found = asking.control.inspect(timeout=1).stats() or {}
+            return [stats["total"] for stats in found.values()] == [{TASK: 1}]
+
+        eventually(has_begun_one, START_SECONDS)
