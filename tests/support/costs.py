@@ -59,7 +59,7 @@ def reading(tries: int) -> float:
 
 @functools.cache
 def always_allowed() -> float:
-    """Return the least seconds that any hostile input may cost: what `allowed` starts from, measured once."""
+    """Return the seconds that every hostile input may cost, whatever the harmless one does; measured once."""
     return MOST * reading(MOST_TRIES)
 
 
