@@ -1,5 +1,6 @@
 """Unit tests stay on this machine: they connect only to loopback and Unix sockets and resolve no names."""
 
+import gc
 import os
 import socket
 import sqlite3
@@ -70,6 +71,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path not in with_database and item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("on_sqlite")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the modules and tests, which stay to the end, out of garbage collections: each would walk all of them."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

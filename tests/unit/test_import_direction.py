@@ -8,8 +8,10 @@ circle, and no folder is too large. The source is read, not run, migrations and 
 """
 
 import ast
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -67,14 +69,29 @@ def rank(room: str) -> int:
     return len(ROOMS) if room == LAST else ROOMS.index(room)
 
 
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """The findings in a source text: what `references` yields, and what `string_keys` yields."""
+
+    references: list[tuple[int, str, bool]]
+    string_keys: list[tuple[int, str]]
+
+
+@cache
+def read_source(source: str, module: str) -> Read:
+    """Parse a source text once for all tests. Keep the findings only: the trees of all files take 70 MB."""
+    tree = ast.parse(source)
+    return Read(list(references(tree, module)), list(string_keys(tree)))
+
+
 def violations(source: str, module: str) -> list[str]:
     """The violations of the rules in the source text of `module` (its dotted name), a line each."""
-    tree = ast.parse(source)
+    read = read_source(source, module)
     here = room_of(module)
     assert here is not None
     found = []
-    inner = [(line, name) for line, name, _ in references(tree, module) if not is_inner_import_fine(module, name)]
-    for line, name, nested in references(tree, module):
+    inner = [(line, name) for line, name, _ in read.references if not is_inner_import_fine(module, name)]
+    for line, name, nested in read.references:
         room = room_of(name)
         if name.startswith("django.db.models.signals"):
             found.append(f"{module}:{line} uses lifecycle signals")
@@ -86,7 +103,7 @@ def violations(source: str, module: str) -> list[str]:
             found.append(f"{module}:{line} imports {name} inside a function")
     found += [f"{module}:{line} reaches {name}: against the direction inside its package" for line, name in inner]
     if ".migrations." not in module:  # Django writes its migrations with strings
-        found += [f"{module}:{line} names {name} as a string: import the class" for line, name in string_keys(tree)]
+        found += [f"{module}:{line} names {name} as a string: import the class" for line, name in read.string_keys]
     return found
 
 
@@ -114,7 +131,7 @@ def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
     """Of each module, by its dotted name, the modules among `sources` that its text reaches."""
     found: dict[str, set[str]] = {}
     for module, source in sources.items():
-        names = {name for _, name, _ in references(ast.parse(source), module)}
+        names = {name for _, name, _ in read_source(source, module).references}
         found[module] = {target for name in names if (target := target_of(name, sources))} - {module}
     return found
 
@@ -127,14 +144,12 @@ def target_of(name: str, sources: Mapping[str, str]) -> str | None:
 
 def references(tree: ast.Module, module: str) -> Iterator[tuple[int, str, bool]]:
     """(line, dotted name, is it an import inside a function) of everything that reaches another module."""
-    in_functions = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not is_ready(function, module)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
-        nested = id(node) in in_functions
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, nested = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_ready(node, module):
+            nested = True
+        waiting += ((child, nested) for child in ast.iter_child_nodes(node))
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, nested) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

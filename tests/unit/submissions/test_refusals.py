@@ -63,6 +63,7 @@ def test_waiting__beyond_its_bound__drops_new_kinds_and_says_how_many(caplog: py
 def test_waiting__in_a_forked_process__is_empty_and_can_be_used() -> None:
     """The parent writes its own buffer, and a lock that was held at the fork would never open."""
     waiting = refusals.waiting
+    waiting.take()  # refusals of the tests before, which no thread writes here
     waiting.add(NOBODY)
     with waiting.lock:
         pid = os.fork()
