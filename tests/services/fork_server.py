@@ -32,6 +32,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "tests.services.fork_server"
 SOCKET_VARIABLE = "FIELDPOST_TEST_FORKS"  # the path of a run's socket
+READ_AT_START = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "LANG", "LC_", "TZ")  # by Python, the linker and the C library
 MAX_REQUEST = 160_000  # bytes of JSON: a command and an environment
 MAX_FILES = 16
 MAX_DESCRIPTOR = 1 << 20
@@ -188,10 +189,10 @@ def can_fork(environment: Mapping[str, str]) -> bool:
     """
     Return whether a fork is as good as a start in this environment.
 
-    It is not while Python is measured, nor with other variables than ours that Python reads as it starts.
+    It is not while Python is measured, nor with other variables than ours that are read only as a program starts.
     """
     ours, theirs = (
-        {name: value for name, value in variables.items() if name.startswith("PYTHON")}
+        {name: value for name, value in variables.items() if name.startswith(READ_AT_START)}
         for variables in (os.environ, environment)
     )
     return ours == theirs and "COVERAGE_PROCESS_START" not in environment

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.application import Application
+from tests.services.application import Application, LoneRole
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
 from tests.services.postgresql import PostgreSQL
@@ -22,7 +22,7 @@ REFUSED_SECONDS = 2.5  # for all clients on a busy machine; a wait for the pool 
 def application(new_environment: Callable[..., dict[str, str]], tmp_path: Path) -> Iterator[Application]:
     """Yield the web role over that server, without Redis."""
     environment, place = new_environment(tmp_path), tmp_path / "service"
-    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
+    with LoneRole(environment, place, backend=POSTGRESQL) as running:
         running.manage("create_organization", "Restarted", "--plan", "enterprise", "--owner", "owner@example.com")
         yield running
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.services.application import Application
+from tests.services.application import Application, LoneRole
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
 from tests.services.postgresql import PostgreSQL
@@ -34,7 +34,7 @@ def application(
     """Yield the web role over that server, without Redis."""
     directory = tmp_path_factory.mktemp("frozen")
     environment, place = new_environment(directory), directory / "service"
-    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
+    with LoneRole(environment, place, backend=POSTGRESQL) as running:
         running.manage("create_organization", "Frozen", "--plan", "enterprise", "--owner", "owner@example.com")
         yield running
 

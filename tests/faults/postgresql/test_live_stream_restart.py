@@ -4,7 +4,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.services.application import Application
+from tests.services.application import ALL_ROLES, Application
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
 from tests.services.postgresql import PostgreSQL
@@ -24,7 +24,9 @@ def test_stream__while_postgresql_is_restarted__stays_open_and_tells_what_came(
     postgresql: PostgreSQL, new_environment: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
     environment, place = new_environment(tmp_path), tmp_path / "service"
-    with Application(environment, place, backend=POSTGRESQL, delivers=False, migrates=False) as running:
+    with Application(
+        environment, place, backend=POSTGRESQL, delivers=False, migrates=False, forked=ALL_ROLES
+    ) as running:
         running.manage("create_organization", "Watched", "--plan", "enterprise", "--owner", "owner@example.com")
         key = running.manage("create_key", "--organization", "watched", "--name", "Test").strip()
         token = running.manage("shell", "--verbosity", "0", "--command", MAKE_TOKEN).strip()

@@ -75,7 +75,7 @@ sys.exit(settings.configured or bool(ours & {name.partition(".")[0] for name in 
     assert subprocess.run([sys.executable, "-c", program, *PACKAGES]).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["COVERAGE_PROCESS_START", "PYTHONWARNINGS", "PYTHONPATH"])
-def test_variable__that_python_reads_as_it_starts__asks_for_an_exec(name: str) -> None:
+@pytest.mark.parametrize("name", ["COVERAGE_PROCESS_START", "PYTHONWARNINGS", "PYTHONPATH", "LD_PRELOAD"])
+def test_variable__that_is_read_as_a_program_starts__asks_for_an_exec(name: str) -> None:
     assert can_fork(dict(os.environ))
     assert not can_fork({**os.environ, name: "something else"})
