@@ -4,8 +4,8 @@ Python programs in forks of one process that has imported the packages they use:
 That process has imported packages of others only: nothing of ours, and no settings. A fork takes its command, its
 environment, its directory and its descriptors from the request, then runs the program as `__main__`, as an exec would.
 
-A run has one such process (`serving`). Whoever connects to its socket gets a fork of it as a server of its own, which
-starts its programs. Without a run, `start` starts a server.
+A run has one such process (`serving`). Each process that connects to its socket gets a fork of it as its own
+server, which starts its programs. Without a run, `start` starts a server.
 
     python -m tests.services.fork_server DESCRIPTOR    serves until its socket is closed
 """
@@ -116,7 +116,7 @@ def _is_readable(descriptor: int, timeout: float | None) -> bool:
 
 
 class _Server:
-    """A server of this process: a fork of the run's, or without a run a process of its own."""
+    """A server of this process: a fork of the run's, or without a run a process that it starts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -221,7 +221,7 @@ def close() -> float:
 
 
 def main(requests: socket.socket) -> None:
-    """Serve a socket, or, if it listens, whoever connects to it until standard input ends."""
+    """Serve a socket, or, if it listens, each that connects to it until standard input ends."""
     for name in PACKAGES:
         import_module(name)
     gc.freeze()
