@@ -115,7 +115,7 @@ def globals_with(*preloaded: str) -> dict[str, dict[str, str]]:
 
 @pytest.mark.on_sqlite
 def test_packages__imported_before_settings__are_what_they_are_behind_them() -> None:
-    """A package may catch that there are no settings, and leave something out for good."""
+    """A package may catch that there are no settings, and leave something out permanently."""
     plain, early = globals_with(), globals_with(*PACKAGES)
     assert plain.keys() <= early.keys()
     assert {
