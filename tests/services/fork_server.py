@@ -32,7 +32,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "tests.services.fork_server"
 SOCKET_VARIABLE = "FIELDPOST_TEST_FORKS"  # the path of a run's socket
-READ_AT_START = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "LANG", "LC_", "TZ")  # by Python, the linker and the C library
+# Variables of Python, the linker and the C library. TZ is none of them: Django sets it, and reads it again.
+READ_AT_START = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "LANG", "LC_")
 MAX_REQUEST = 160_000  # bytes of JSON: a command and an environment
 MAX_FILES = 16
 MAX_DESCRIPTOR = 1 << 20
