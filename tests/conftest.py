@@ -25,7 +25,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the processor time of this process and of all that it started and stopped; databases are not among them."""
-    fork_server.close()
-    spent = os.times()
-    seconds = spent.user + spent.system + spent.children_user + spent.children_system
+    seconds = fork_server.close() + sum(os.times()[:4])
     terminalreporter.line(f"{seconds:.0f}{PROCESSOR_TIME}")

@@ -99,6 +99,7 @@ class World:
             backend=self.backend,
             streams=self._streams,
             migrates=False,
+            forked=("worker", "beat"),  # the web is looked for by the environment that its exec had, see F17
         )
         self._stack.callback(self.application.stop)  # what `manage` starts as well
         start = time.monotonic()

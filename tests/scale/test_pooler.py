@@ -11,7 +11,7 @@ import pytest
 from config.ids import Prefix, decode_id
 from submissions.live.tokens import live_token
 from submissions.models import Submission
-from tests.services.application import Application
+from tests.services.application import ALL_ROLES, Application
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
 from tests.services.pgbouncer import PgBouncer
@@ -41,7 +41,8 @@ def pooled(
     """Yield the service: two web processes, live stream, worker and beat, all through the pooler."""
     urls = {"DATABASE_URL": pooler.url, "DATABASE_DIRECT_URL": own_environment["DATABASE_URL"]}
     urls |= {"SEARCHES_AT_ONCE": str(CLIENTS)}
-    with Application(own_environment | urls, tmp_path_factory.mktemp("pooled"), backend=POSTGRESQL) as running:
+    environment, place = own_environment | urls, tmp_path_factory.mktemp("pooled")
+    with Application(environment, place, backend=POSTGRESQL, forked=ALL_ROLES) as running:
         yield running
 
 

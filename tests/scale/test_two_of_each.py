@@ -34,7 +34,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
     """Yield a second Celery worker, as on a second host."""
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--hostname", "second@%h"]
     command += ["--concurrency", "2", "--loglevel", "INFO"]
-    process = Process("second worker", command, log=tmp_path / "worker.log", env=service.environment)
+    process = Process("second worker", command, log=tmp_path / "worker.log", env=service.environment, forks=True)
     try:
         process.wait_until(lambda: "ready" in process.tail(), 60)
         yield process

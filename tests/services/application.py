@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
@@ -23,6 +23,7 @@ READY_SECONDS = 60.0
 KEY_PREFIX = "fieldpost:"  # of the broker's keys; not read from the settings, which `make faults` does not load
 LAUNCHER = "config/supervision/child.py"  # as `serve` starts its children
 _LIFELINE = os.pipe()  # closed when this process ends, and then its roles end
+ALL_ROLES = ("web", "worker", "beat")
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
 
@@ -33,7 +34,8 @@ class Application:
 
     On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after. With
-    `streams=False` there is no live stream.
+    `streams=False` there is no live stream. The roles in `forked` start as forks of a process that has imported other
+    packages (docs/adr/0106), each time that `start_role` starts them.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Application:
         delivers: bool = True,
         streams: bool = True,
         migrates: bool = True,
+        forked: Collection[str] = (),
     ) -> None:
         self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "tests.services.settings"}
         self.directory = directory
@@ -52,6 +55,7 @@ class Application:
         self.delivers = delivers
         self.streams = streams
         self.migrates = migrates
+        self.forked = forked
         self.port = int(environment["PORT"])
         self.events_port = int(environment["EVENTS_PORT"])
         self.base_url = environment["PUBLIC_URL"]
@@ -97,13 +101,12 @@ class Application:
         return self._commands
 
     def roles(self) -> list[str]:
-        return ["web", "worker", "beat"] if self.backend == POSTGRESQL and self.delivers else ["web"]
+        return list(ALL_ROLES) if self.backend == POSTGRESQL and self.delivers else ["web"]
 
     def start_role(self, role: str) -> Process:
         """Start one of `roles` (again): fault tests kill them one by one."""
-        self.processes[role] = Process(
-            role, self._command(role), log=self.directory / f"{role}.log", env=self.environment
-        )
+        command, log = self._command(role), self.directory / f"{role}.log"
+        self.processes[role] = Process(role, command, log=log, env=self.environment, forks=role in self.forked)
         return self.processes[role]
 
     def _command(self, role: str) -> list[str | Path]:

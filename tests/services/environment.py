@@ -75,10 +75,11 @@ def service_environment(
         settings["DATABASE_URL"] = database_url
     if redis_url:
         settings["REDIS_URL"] = redis_url
-    return _without_ours(os.environ) | settings | dict(extra or {})
+    return for_tests(os.environ) | settings | dict(extra or {})
 
 
-def _without_ours(environment: Mapping[str, str]) -> dict[str, str]:
+def for_tests(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without a developer's settings."""
     return {
         name: value
         for name, value in environment.items()

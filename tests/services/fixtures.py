@@ -1,14 +1,14 @@
 """Fixtures of every suite that talks to a running service: `service`, `api`, `receiver`, `smtp` and others."""
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from tests.services.application import Application, LoneRole
+from tests.services.application import ALL_ROLES, Application, LoneRole
 from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE
 from tests.services.processes import free_port
@@ -88,7 +88,7 @@ def shared_service(
         def share(role: str = "web", **settings: str) -> Application:
             key = (role, frozenset(settings.items()))
             if key not in started:
-                another = _another(service, tmp_path_factory.mktemp("shared"), settings, role=role)
+                another = _another(service, tmp_path_factory.mktemp("shared"), settings, role=role, forked=ALL_ROLES)
                 started[key] = stack.enter_context(another)
             return started[key]
 
@@ -103,6 +103,7 @@ def _another(
     role: str,
     delivers: bool = False,
     streams: bool = False,
+    forked: Collection[str] = (),
 ) -> Application:
     port, events_port = free_port(), free_port()
     addresses = {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
@@ -111,7 +112,15 @@ def _another(
     if role != "serve":
         return LoneRole({**environment, **RARE_POLLS, **settings}, place, role=role, backend=service.backend)
     environment.update(settings)
-    return Application(environment, place, backend=service.backend, delivers=delivers, streams=streams, migrates=False)
+    return Application(
+        environment,
+        place,
+        backend=service.backend,
+        delivers=delivers,
+        streams=streams,
+        migrates=False,
+        forked=forked,
+    )
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.application import Application
+from tests.services.application import ALL_ROLES, Application
 from tests.services.client import Client
 from tests.services.environment import service_environment
 
@@ -20,7 +20,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     """Yield a service over its own database. Each test leaves it running."""
     directory = tmp_path_factory.mktemp("own")
     environment = service_environment(data_dir=directory / "data")
-    with Application(environment, directory / "service", delivers=False, streams=False) as running:
+    place = directory / "service"
+    with Application(environment, place, delivers=False, streams=False, forked=ALL_ROLES) as running:
         running.manage("create_organization", "Acme", "--plan", "pro", "--owner", "ada@example.com")
         yield running
 

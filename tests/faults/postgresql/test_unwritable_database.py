@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.services.application import Application
+from tests.services.application import Application, LoneRole
 from tests.services.client import Answer, Client
 from tests.services.environment import POSTGRESQL, SQLITE
 from tests.services.postgresql import PostgreSQL
@@ -44,7 +44,7 @@ def start(
     def begin(backend: str) -> Application:
         environment = new_environment(tmp_path, backend, SENTRY_DSN=f"http://public@127.0.0.1:{sentry.port}/1")
         place = tmp_path / "service"
-        application = Application(environment, place, backend=backend, delivers=False, streams=False, migrates=False)
+        application = LoneRole(environment, place, backend=backend)
         application.start()
         started.append(application)
         application.manage("create_organization", "Full", "--plan", "enterprise", "--owner", "owner@example.com")
@@ -81,8 +81,7 @@ def down(_application: Application, postgresql: PostgreSQL) -> Iterator[None]:
 @contextmanager
 def full(application: Application, _postgresql: PostgreSQL) -> Iterator[None]:
     """Let no file of the web process grow, which SQLite sees as a full disk does."""
-    serve = application.processes["web"].popen.pid
-    (web,) = map(int, Path(f"/proc/{serve}/task/{serve}/children").read_text().split())
+    web = application.processes["web"].popen.pid
     before = resource.prlimit(web, resource.RLIMIT_FSIZE)
     resource.prlimit(web, resource.RLIMIT_FSIZE, (FULL_AT_BYTES, before[1]))
     try:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.services.fork_server import PACKAGES, can_fork
-from tests.services.processes import Process
+from tests.services.processes import ROOT, Process
+from tests.services.waiting import eventually
 
 REPORT = """
 import json, os, sys
@@ -23,6 +25,33 @@ print(json.dumps({
 sys.exit(3)
 """
 PATIENCE = 60.0
+RUN = """
+import os, sys
+from pathlib import Path
+from tests.services.fork_server import serving, start
+with serving(Path(sys.argv[1]), os.environ):
+    start([sys.argv[2]], os.environ, Path.cwd(), {0: 0, 1: 1, 2: 2}).wait()
+    print("started", flush=True)
+    sys.stdin.read()
+"""
+LOAD = """
+import json, sys
+from importlib import import_module
+for name in sys.argv[1:]:
+    import_module(name)
+import django
+from django.conf import settings
+from django.utils.module_loading import import_string
+django.setup()
+import_module(settings.ROOT_URLCONF)
+for middleware in settings.MIDDLEWARE:
+    import_string(middleware)
+ours = {"config", "keys", "forms_app", "submissions", "webhooks", "dashboard", "__main__", "__mp_main__"}
+print(json.dumps({
+    module: {name: type(value).__name__ for name, value in vars(loaded).items() if not name.startswith("__")}
+    for module, loaded in sys.modules.items() if module.partition(".")[0] not in ours
+}))
+"""
 
 
 def report_of(script: Path, *, forks: bool) -> dict[str, object]:
@@ -75,7 +104,47 @@ sys.exit(settings.configured or bool(ours & {name.partition(".")[0] for name in 
     assert subprocess.run([sys.executable, "-c", program, *PACKAGES]).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["COVERAGE_PROCESS_START", "PYTHONWARNINGS", "PYTHONPATH"])
-def test_variable__that_python_reads_as_it_starts__asks_for_an_exec(name: str) -> None:
+def globals_with(*preloaded: str) -> dict[str, dict[str, str]]:
+    """Return the names in each package of others, with their types, after the project was loaded behind these."""
+    command = [sys.executable, "-c", LOAD, *preloaded]
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.services.settings"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    loaded: dict[str, dict[str, str]] = json.loads(done.stdout)
+    return loaded
+
+
+@pytest.mark.on_sqlite
+def test_packages__imported_before_settings__are_what_they_are_behind_them() -> None:
+    """A package may catch that there are no settings, and leave something out permanently."""
+    plain, early = globals_with(), globals_with(*PACKAGES)
+    assert plain.keys() <= early.keys()
+    assert {
+        (module, name): early[module].get(name)
+        for module, names in plain.items()
+        for name, kind in names.items()
+        if early[module].get(name) != kind
+    } == {}
+
+
+@pytest.mark.on_sqlite
+def test_server_of_a_run__killed_run__ends_too(tmp_path: Path) -> None:
+    script, place = tmp_path / "program.py", tmp_path / "socket"
+    script.write_text("print('forked', flush=True)\n")
+    command = [sys.executable, "-c", RUN, str(place), str(script)]
+    run = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert [run.stdout.readline(), run.stdout.readline()] == ["forked\n", "started\n"]
+    run.kill()
+    run.communicate()
+    eventually(lambda: not is_served(place), PATIENCE, "the server has ended")
+
+
+def is_served(place: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+        return asking.connect_ex(str(place)) == 0
+
+
+@pytest.mark.parametrize("name", ["COVERAGE_PROCESS_START", "PYTHONWARNINGS", "PYTHONPATH", "LD_PRELOAD"])
+def test_variable__that_is_read_as_a_program_starts__asks_for_an_exec(name: str) -> None:
     assert can_fork(dict(os.environ))
     assert not can_fork({**os.environ, name: "something else"})
