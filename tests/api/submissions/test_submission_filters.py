@@ -11,6 +11,7 @@ from tests.services.client import Client
 from tests.support.replies import unknown_id
 from tests.support.rows import put
 from tests.support.submitting import submit_and_get_record
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
 
 
@@ -160,29 +161,31 @@ def test_filters__together__all_hold(api: Client, tenant: Tenant) -> None:
 
 @pytest.mark.parametrize(
     ("query", "field"),
-    [
-        ({"form": "x"}, "form"),
-        ({"formid": "x"}, "formid"),
-        ({"q ": "needle"}, "q "),
-        ({"status": "published"}, "status"),
-        ({"format": "csv"}, "format"),  # the export's
-        ({"formId": "frm_1"}, "formId"),
-        ({"formId": "sub_01jd0000000000000000000000"}, "formId"),
-        ({"from": "2026-02-30"}, "from"),
-        ({"from": "yesterday"}, "from"),
-        ({"to": "2026-3-1"}, "to"),
-        ({"to": "20260301"}, "to"),
-        ({"to": "2026-03-01T00:00:00"}, "to"),
-        ({"to": "2026-03-01T00:00:00 02:00"}, "to"),
-        ({"to": "01.03.2026"}, "to"),
-        ({"from": "2026-03- 1"}, "from"),
-        ({"from": " 2026-3-01"}, "from"),
-        ({"from": "2026-W01-1"}, "from"),
-        ({"spam": "yes"}, "spam"),
-        ({"spam": "True"}, "spam"),
-        ({"q": "ab"}, "q"),
-        ({"q": "nul\0nul"}, "q"),
-    ],
+    first_on_both(
+        [
+            ({"q": "nul\0nul"}, "q"),
+            ({"form": "x"}, "form"),
+            ({"formid": "x"}, "formid"),
+            ({"q ": "needle"}, "q "),
+            ({"status": "published"}, "status"),
+            ({"format": "csv"}, "format"),  # the export's
+            ({"formId": "frm_1"}, "formId"),
+            ({"formId": "sub_01jd0000000000000000000000"}, "formId"),
+            ({"from": "2026-02-30"}, "from"),
+            ({"from": "yesterday"}, "from"),
+            ({"to": "2026-3-1"}, "to"),
+            ({"to": "20260301"}, "to"),
+            ({"to": "2026-03-01T00:00:00"}, "to"),
+            ({"to": "2026-03-01T00:00:00 02:00"}, "to"),
+            ({"to": "01.03.2026"}, "to"),
+            ({"from": "2026-03- 1"}, "from"),
+            ({"from": " 2026-3-01"}, "from"),
+            ({"from": "2026-W01-1"}, "from"),
+            ({"spam": "yes"}, "spam"),
+            ({"spam": "True"}, "spam"),
+            ({"q": "ab"}, "q"),
+        ]
+    ),
 )
 def test_query__unknown_or_malformed__validation_error(
     api: Client, tenant: Tenant, query: dict[str, str], field: str

@@ -11,6 +11,7 @@ from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
 from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, success
 from tests.support.submitting import submit_and_get_id
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery, Destination
 
@@ -71,63 +72,65 @@ def test_destination__created_read_listed_changed_deleted__shows_no_secret(api: 
 
 @pytest.mark.parametrize(
     ("values", "field", "code"),
-    [
-        ({"config": {"url": "https://hooks.slack.com.example/services/T/B/x"}}, "config.url", "host_not_allowed"),
-        ({"config": {"url": "http://hooks.slack.com/services/T/B/x"}}, "config.url", "host_not_allowed"),
-        ({"config": {"url": SLACK, "channel": "x"}}, "config.channel", "unknown_field"),
-        ({"config": {}}, "config.url", "required"),
-        ({"config": []}, "config", "invalid"),
-        ({"kind": "fax"}, "kind", "invalid_choice"),
-        ({"kind": "telegram", "config": {"token": "1", "chatId": "5"}}, "config.token", "invalid_token"),
-        ({"kind": "ntfy", "config": {"url": "http://10.0.0.1/topic"}}, "config.url", "address_not_allowed"),
-        ({"kind": "ntfy", "config": {"url": "https://ntfy.sh/a topic"}}, "config.url", "invalid_characters"),
-        (
-            {"kind": "http", "config": {"url": "https://192.168.0.1/", "template": {}}},
-            "config.url",
-            "address_not_allowed",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/", "template": "{{ data.a }}"}},
-            "config.template",
-            "invalid_template",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/", "template": ["{{ 7*7 }}"]}},
-            "config.template",
-            "invalid_placeholder",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/", "template": {}, "headers": {"Host": "b"}}},
-            "config.headers",
-            "reserved",
-        ),
-        (
-            {
-                "kind": "http",
-                "config": {"url": "https://a.invalid/", "template": {}, "headers": {"X-A": "b\r\nHost: c"}},
-            },
-            "config.headers",
-            "invalid_value",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/\r\nX: y", "template": {}}},
-            "config.url",
-            "invalid_characters",
-        ),
-        (
-            {"kind": "ntfy", "config": {"url": "https://a.invalid/b", "token": "tk_a\r\nX: y"}},
-            "config.token",
-            "invalid_token",
-        ),
-        (
-            {
-                "kind": "google_sheets",
-                "config": {"credentials": {"type": "authorized_user"}, "spreadsheetId": "a" * 44, "sheet": "A"},
-            },
-            "config.credentials",
-            "not_a_service_account",
-        ),
-    ],
+    first_on_both(
+        [
+            ({"config": {"url": "https://hooks.slack.com.example/services/T/B/x"}}, "config.url", "host_not_allowed"),
+            ({"config": {"url": "http://hooks.slack.com/services/T/B/x"}}, "config.url", "host_not_allowed"),
+            ({"config": {"url": SLACK, "channel": "x"}}, "config.channel", "unknown_field"),
+            ({"config": {}}, "config.url", "required"),
+            ({"config": []}, "config", "invalid"),
+            ({"kind": "fax"}, "kind", "invalid_choice"),
+            ({"kind": "telegram", "config": {"token": "1", "chatId": "5"}}, "config.token", "invalid_token"),
+            ({"kind": "ntfy", "config": {"url": "http://10.0.0.1/topic"}}, "config.url", "address_not_allowed"),
+            ({"kind": "ntfy", "config": {"url": "https://ntfy.sh/a topic"}}, "config.url", "invalid_characters"),
+            (
+                {"kind": "http", "config": {"url": "https://192.168.0.1/", "template": {}}},
+                "config.url",
+                "address_not_allowed",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/", "template": "{{ data.a }}"}},
+                "config.template",
+                "invalid_template",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/", "template": ["{{ 7*7 }}"]}},
+                "config.template",
+                "invalid_placeholder",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/", "template": {}, "headers": {"Host": "b"}}},
+                "config.headers",
+                "reserved",
+            ),
+            (
+                {
+                    "kind": "http",
+                    "config": {"url": "https://a.invalid/", "template": {}, "headers": {"X-A": "b\r\nHost: c"}},
+                },
+                "config.headers",
+                "invalid_value",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/\r\nX: y", "template": {}}},
+                "config.url",
+                "invalid_characters",
+            ),
+            (
+                {"kind": "ntfy", "config": {"url": "https://a.invalid/b", "token": "tk_a\r\nX: y"}},
+                "config.token",
+                "invalid_token",
+            ),
+            (
+                {
+                    "kind": "google_sheets",
+                    "config": {"credentials": {"type": "authorized_user"}, "spreadsheetId": "a" * 44, "sheet": "A"},
+                },
+                "config.credentials",
+                "not_a_service_account",
+            ),
+        ]
+    ),
 )
 def test_create__value_that_is_wrong__names_its_field(api: Client, values: Any, field: str, code: str) -> None:
     status, body = create(api, make_tenant(), **values)
