@@ -254,9 +254,9 @@ def test_delivered_and_failed__webhook_answers__are_counted_once(
     receiver.reply = Reply(410)  # the one answer that ends a delivery with its first attempt
     submit_and_get_record(api, tenant, form, {"n": "3"})
     expected = {"received": 3, "spam": 0, "delivered": 2, "failed": 1}
-    eventually(lambda: totals(api, tenant, formId=form) == expected, because=f"the totals are {expected}")
+    eventually(lambda: totals(api, tenant, formId=form) == expected, because=f"the totals are {expected}", every=0.1)
     receiver.reply = Reply(200)
     assert api.patch(f"/api/webhooks/{webhook}", tenant.key, json={"status": "active"}).status == 200
     assert api.post(f"/api/webhooks/{webhook}/replay", tenant.key, json={}).json()["data"]["replayed"] == 1
     healed = {"received": 3, "spam": 0, "delivered": 3, "failed": 0}
-    eventually(lambda: totals(api, tenant) == healed, because=f"the totals are {healed}")
+    eventually(lambda: totals(api, tenant) == healed, because=f"the totals are {healed}", every=0.1)
