@@ -1,4 +1,4 @@
-"""Tables whose rows take the same way through the database: a part of them runs on both, the rest on SQLite alone."""
+"""Tables whose rows take the same way through the database: the first run on both, the others only on SQLite."""
 
 from collections.abc import Iterable
 from typing import Any
