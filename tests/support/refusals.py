@@ -18,7 +18,9 @@ def rows(tenant: Tenant) -> list[Refusal]:
 
 def rows_of(tenant: Tenant, times: int) -> list[Refusal]:
     """Return the rows of a tenant once as many refusals are counted in them."""
-    eventually(lambda: sum(row.count for row in rows(tenant)) >= times, because=f"{times} refusals are noted")
+    eventually(
+        lambda: sum(row.count for row in rows(tenant)) >= times, because=f"{times} refusals are noted", every=0.05
+    )
     found = rows(tenant)
     assert sum(row.count for row in found) == times
     return found

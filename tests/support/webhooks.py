@@ -72,7 +72,7 @@ def wait_for_delivery(
         assert so(log[0]), log[0]
         return log[0]
 
-    return eventually(seen, timeout, "the newest delivery is as wanted")
+    return eventually(seen, timeout, "the newest delivery is as wanted", every=0.1)  # each is a request
 
 
 def is_delivered(delivery: dict[str, Any]) -> bool:

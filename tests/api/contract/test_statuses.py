@@ -60,6 +60,7 @@ def test_rate_limited__429(api: Client) -> None:
     assert (set(statuses[:100]), statuses[100]) == ({200}, 429)
 
 
+@pytest.mark.on_sqlite
 def test_internal_server_error__500(start_service: Callable[..., Application], tenant: Tenant) -> None:
     broken = start_service(BURST_PER_FORM="nonsense")  # no rate can be read from it when a page submits
     with Client(broken.port) as api:

@@ -25,6 +25,7 @@ def test_path__has_no_version_segment(api: Client, tenant: Tenant, path: str) ->
         assert api.get(versioned, tenant.key).status == 404
 
 
+@pytest.mark.on_sqlite
 def test_staging__is_another_address_with_the_same_paths(
     start_service: Callable[..., Application], api: Client, tenant: Tenant
 ) -> None:

@@ -10,12 +10,14 @@ from config.ids import Prefix
 from tests.services.client import Client
 from tests.support.replies import UNAUTHORIZED, invalid, invalid_id, unknown_id
 from tests.support.stored_rows import stored_rows
-from tests.support.tables.body_endpoints import ENDPOINTS, Endpoint, every_endpoint
+from tests.support.tables.body_endpoints import ENDPOINTS, Endpoint
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant
 
 JSON = {"Content-Type": "application/json"}
 MANAGEMENT = {name: endpoint for name, endpoint in ENDPOINTS.items() if name != "submit"}
-every_management_endpoint = pytest.mark.parametrize("endpoint", MANAGEMENT.values(), ids=MANAGEMENT)
+# The others are refused by the same code, before any row is written.
+every_management_endpoint = pytest.mark.parametrize("endpoint", first_on_both(MANAGEMENT.values(), 2), ids=MANAGEMENT)
 
 
 @every_management_endpoint
@@ -43,7 +45,7 @@ def test_body__with_unknown_names__is_refused_and_nothing_stored(api: Client, en
     assert stored_rows(tenant) == before
 
 
-@every_endpoint
+@pytest.mark.parametrize("endpoint", first_on_both(ENDPOINTS.values(), 2), ids=ENDPOINTS)
 def test_body__with_ten_thousand_names__is_refused_in_a_small_answer(api: Client, endpoint: Endpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
@@ -57,7 +59,7 @@ def test_body__with_ten_thousand_names__is_refused_in_a_small_answer(api: Client
 
 
 @every_management_endpoint
-@pytest.mark.parametrize("query", ["dryRun=1", "utm_source=mail", "%00=1", "%ff=1", "name=New"])
+@pytest.mark.parametrize("query", first_on_both(["%00=1", "dryRun=1", "utm_source=mail", "%ff=1", "name=New"]))
 def test_query__with_an_unknown_parameter__is_refused_and_nothing_stored(
     api: Client, endpoint: Endpoint, query: str
 ) -> None:
@@ -76,11 +78,11 @@ TODAY = dt.datetime.now(dt.UTC).date()
 LONG_AGO, YESTERDAY = "2000-01-01", str(TODAY - dt.timedelta(days=1))
 WRONG_KEYS: list[tuple[dict[str, Any], str, str]] = [
     ({}, "name", "required"),
+    ({"name": "\0"}, "name", "blank"),
     ({"name": 5}, "name", "invalid"),
     ({"name": None}, "name", "null"),
     ({"name": ["Deploy"]}, "name", "invalid"),
     ({"name": ""}, "name", "blank"),
-    ({"name": "\0"}, "name", "blank"),
     ({"name": "n" * 201}, "name", "max_length"),
     ({"permissions": ["forms:delete"]}, "permissions.0", "invalid_choice"),
     ({"permissions": ["FORMS:READ"]}, "permissions.0", "invalid_choice"),
@@ -110,7 +112,7 @@ WRONG_KEYS: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "field", "code"), WRONG_KEYS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("changes", "field", "code"), first_on_both(WRONG_KEYS, 2), ids=lambda value: str(value)[:60])
 def test_key__with_a_wrong_value__is_told_and_not_made(
     api: Client, changes: dict[str, Any], field: str, code: str
 ) -> None:
@@ -144,7 +146,7 @@ WRONG_WEBHOOKS: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "field", "code"), WRONG_WEBHOOKS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("changes", "field", "code"), first_on_both(WRONG_WEBHOOKS), ids=lambda value: str(value)[:60])
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 def test_webhook__with_a_wrong_value__is_told_and_nothing_stored(
     api: Client, method: str, changes: dict[str, Any], field: str, code: str
@@ -164,12 +166,24 @@ def test_webhook__with_a_wrong_value__is_told_and_nothing_stored(
 
 @pytest.mark.parametrize(
     "url",
-    [
-        *("example.com", "ftp://example.com/", "javascript:alert(1)", "//example.com", "https://", "https:///path"),
-        *("https://user:password@example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://[::]/"),
-        *("https://example.com:22/", "https://example.com:99999/", "https://exa mple.com/", "https://example.com/a\nb"),
-        *("http://0x0a000001/", "https://example.com:port/", "https://[", "https://example.com\\@10.0.0.1/"),
-    ],
+    first_on_both(
+        [
+            *("example.com", "ftp://example.com/", "javascript:alert(1)", "//example.com", "https://", "https:///path"),
+            *(
+                "https://user:password@example.com/",
+                "https://169.254.169.254/latest",
+                "https://10.0.0.1/",
+                "https://[::]/",
+            ),
+            *(
+                "https://example.com:22/",
+                "https://example.com:99999/",
+                "https://exa mple.com/",
+                "https://example.com/a\nb",
+            ),
+            *("http://0x0a000001/", "https://example.com:port/", "https://[", "https://example.com\\@10.0.0.1/"),
+        ]
+    ),
 )
 def test_webhook__address_that_may_not_be_called__is_told_and_nothing_stored(api: Client, url: str) -> None:
     tenant = make_tenant()
@@ -184,7 +198,7 @@ def test_webhook__address_that_may_not_be_called__is_told_and_nothing_stored(api
     assert stored_rows(tenant) == before
 
 
-@pytest.mark.parametrize("given", [None, 0, 1, "true", "", [], {}, [True]])
+@pytest.mark.parametrize("given", first_on_both([None, 0, 1, "true", "", [], {}, [True]]))
 def test_spam_mark__that_is_no_boolean__is_refused_and_nothing_changes(api: Client, given: Any) -> None:
     tenant = make_tenant()
     path = ENDPOINTS["mark"].path(tenant)
@@ -200,19 +214,21 @@ def test_spam_mark__that_is_no_boolean__is_refused_and_nothing_changes(api: Clie
 
 @pytest.mark.parametrize(
     ("body", "field"),
-    [
-        ({"from": "yesterday"}, "from"),
-        ({"from": 20240101}, "from"),
-        ({"from": None}, "from"),
-        ({"to": "2024-13-01"}, "to"),
-        ({"to": "2024-W01-1"}, "to"),
-        ({"to": "2024-01-01T00:00:00"}, "to"),
-        ({"to": "2024-01-01T00:00:00+25:00"}, "to"),
-        ({"status": "pending"}, "status"),
-        ({"status": 5}, "status"),
-        ({"dryRun": "yes"}, "dryRun"),
-        ({"dryRun": 1}, "dryRun"),
-    ],
+    first_on_both(
+        [
+            ({"from": "yesterday"}, "from"),
+            ({"from": 20240101}, "from"),
+            ({"from": None}, "from"),
+            ({"to": "2024-13-01"}, "to"),
+            ({"to": "2024-W01-1"}, "to"),
+            ({"to": "2024-01-01T00:00:00"}, "to"),
+            ({"to": "2024-01-01T00:00:00+25:00"}, "to"),
+            ({"status": "pending"}, "status"),
+            ({"status": 5}, "status"),
+            ({"dryRun": "yes"}, "dryRun"),
+            ({"dryRun": 1}, "dryRun"),
+        ]
+    ),
 )
 def test_replay__with_a_wrong_value__is_told(api: Client, body: dict[str, Any], field: str) -> None:
     tenant = make_tenant()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.services.client import Answer, Client
 from tests.support.replies import invalid
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant, text_field
 
 TYPES = ["Text", "Email", "Textarea", "Number", "Phone", "URL", "Date", "Select", "Checkbox", "Hidden", "File"]
@@ -22,7 +23,9 @@ def stored_fields(answer: Answer) -> list[dict[str, Any]]:
     return list(answer.json()["data"]["fields"])
 
 
-@pytest.mark.parametrize("spelling", [str, str.lower, str.upper, str.swapcase], ids=["own", "lower", "upper", "swap"])
+@pytest.mark.parametrize(
+    "spelling", first_on_both([str, str.lower, str.upper, str.swapcase]), ids=["own", "lower", "upper", "swap"]
+)
 def test_type__in_any_case__is_answered_in_the_specs_spelling(api: Client, spelling: Any) -> None:
     fields = [
         {"label": name, "type": spelling(name), **({"options": ["a"]} if name == "Select" else {})} for name in TYPES
@@ -31,7 +34,7 @@ def test_type__in_any_case__is_answered_in_the_specs_spelling(api: Client, spell
     assert [field["type"] for field in stored_fields(create(api, *fields))] == TYPES
 
 
-@pytest.mark.parametrize("given", ["Password", "", " Text", "Text\0area", None, 5, True, ["Text"], {}])
+@pytest.mark.parametrize("given", first_on_both(["Text\0area", "Password", "", " Text", None, 5, True, ["Text"], {}]))
 def test_type__that_is_none__is_refused_and_the_choices_named(api: Client, given: Any) -> None:
     answer = create(api, {"label": "A", "type": given})
 
@@ -50,15 +53,17 @@ def test_field__label_and_type_alone__gets_a_name_and_is_optional(api: Client) -
 
 @pytest.mark.parametrize(
     ("labels", "expected"),
-    [
-        (["Your name", "E-mail"], ["your-name", "e-mail"]),
-        (["Crème brûlée?"], ["creme-brulee"]),
-        (["\u540d\u524d", "???", "Name"], ["field_1", "field_2", "name"]),
-        (["Name", "Name", "name"], ["name", "field_2", "field_3"]),
-        (["Name", "!", "\u540d\u524d"], ["name", "field_2", "field_3"]),
-        (["field_2", "!"], ["field_2", "field_3"]),
-        (["L" * 200], ["l" * 128]),
-    ],
+    first_on_both(
+        [
+            (["\u540d\u524d", "???", "Name"], ["field_1", "field_2", "name"]),
+            (["Your name", "E-mail"], ["your-name", "e-mail"]),
+            (["Crème brûlée?"], ["creme-brulee"]),
+            (["Name", "Name", "name"], ["name", "field_2", "field_3"]),
+            (["Name", "!", "\u540d\u524d"], ["name", "field_2", "field_3"]),
+            (["field_2", "!"], ["field_2", "field_3"]),
+            (["L" * 200], ["l" * 128]),
+        ]
+    ),
 )
 def test_name__left_out__is_made_from_the_label(api: Client, labels: list[str], expected: list[str]) -> None:
     fields = stored_fields(create(api, *({"label": label, "type": "Text"} for label in labels)))
@@ -79,7 +84,7 @@ def test_name__made_from_a_label_that_spells_a_captcha_token__is_not_that_token(
     assert [field["name"] for field in fields] == ["field_1"]
 
 
-@pytest.mark.parametrize("name", [*CONTROL_NAMES, *CAPTCHA_NAMES])
+@pytest.mark.parametrize("name", first_on_both([*CONTROL_NAMES, *CAPTCHA_NAMES]))
 def test_name__of_a_control_field__is_refused(api: Client, name: str) -> None:
     answer = create(api, text_field("first"), text_field(name))
 
@@ -104,48 +109,50 @@ def test_name__twice__is_refused(api: Client, names: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("field", "path", "code"),
-    [
-        ({"type": "Text"}, "label", "required"),
-        ({"label": "", "type": "Text"}, "label", "blank"),
-        ({"label": "\0", "type": "Text"}, "label", "blank"),
-        ({"label": 5, "type": "Text"}, "label", "invalid"),
-        ({"label": "l" * 201, "type": "Text"}, "label", "max_length"),
-        ({"label": "A"}, "type", "required"),
-        ({"label": "A", "type": "Text", "name": ""}, "name", "blank"),
-        ({"label": "A", "type": "Text", "name": 5}, "name", "invalid"),
-        ({"label": "A", "type": "Text", "name": "n" * 129}, "name", "max_length"),
-        ({"label": "A", "type": "Text", "required": "true"}, "required", "invalid"),
-        ({"label": "A", "type": "Text", "required": 1}, "required", "invalid"),
-        ({"label": "A", "type": "Text", "required": None}, "required", "null"),
-        ({"label": "A", "type": "Text", "placeholder": 5}, "placeholder", "invalid"),
-        ({"label": "A", "type": "Text", "placeholder": "p" * 501}, "placeholder", "max_length"),
-        ({"label": "A", "type": "Text", "hint": "?"}, "hint", "unknown_field"),
-        ({"label": "A", "type": "Select"}, "options", "required"),
-        ({"label": "A", "type": "Select", "options": []}, "options", "empty"),
-        ({"label": "A", "type": "Select", "options": "red"}, "options", "not_a_list"),
-        ({"label": "A", "type": "Select", "options": [5]}, "options.0", "invalid"),
-        ({"label": "A", "type": "Select", "options": ["red", ""]}, "options.1", "blank"),
-        ({"label": "A", "type": "Text", "options": ["red"]}, "options", "not_allowed"),
-        ({"label": "A", "type": "Hidden", "options": ["red"]}, "options", "not_allowed"),
-        ({"label": "A", "type": "File", "options": ["red"]}, "options", "not_allowed"),
-        ({"label": "A", "type": "File", "accept": ".pdf"}, "accept", "not_a_list"),
-        ({"label": "A", "type": "File", "accept": None}, "accept", "null"),
-        ({"label": "A", "type": "File", "accept": [".pdf"] * 31}, "accept", "max_length"),
-        ({"label": "A", "type": "File", "accept": [".pdf", 5]}, "accept.1", "invalid"),
-        ({"label": "A", "type": "File", "accept": [".pdf", ""]}, "accept.1", "blank"),
-        ({"label": "A", "type": "File", "accept": ["*.pdf"]}, "accept.0", "invalid_file_type"),
-        ({"label": "A", "type": "File", "accept": ["image/svg+xml"]}, "accept.0", "file_type_not_allowed"),
-        ({"label": "A", "type": "File", "maxFiles": 0}, "maxFiles", "min_value"),
-        ({"label": "A", "type": "File", "maxFiles": 11}, "maxFiles", "max_value"),
-        ({"label": "A", "type": "File", "maxFiles": "2"}, "maxFiles", "invalid"),
-        ({"label": "A", "type": "File", "maxFiles": True}, "maxFiles", "invalid"),
-        ({"label": "A", "type": "File", "maxBytes": 0}, "maxBytes", "min_value"),
-        ({"label": "A", "type": "File", "maxBytes": 26_214_401}, "maxBytes", "max_value"),
-        ({"label": "A", "type": "File", "maxBytes": 1.5}, "maxBytes", "invalid"),
-        ({"label": "A", "type": "Text", "accept": []}, "accept", "not_allowed"),
-        ({"label": "A", "type": "Text", "maxFiles": 1}, "maxFiles", "not_allowed"),
-        ({"label": "A", "type": "Hidden", "maxBytes": 5}, "maxBytes", "not_allowed"),
-    ],
+    first_on_both(
+        [
+            ({"label": "\0", "type": "Text"}, "label", "blank"),
+            ({"type": "Text"}, "label", "required"),
+            ({"label": "", "type": "Text"}, "label", "blank"),
+            ({"label": 5, "type": "Text"}, "label", "invalid"),
+            ({"label": "l" * 201, "type": "Text"}, "label", "max_length"),
+            ({"label": "A"}, "type", "required"),
+            ({"label": "A", "type": "Text", "name": ""}, "name", "blank"),
+            ({"label": "A", "type": "Text", "name": 5}, "name", "invalid"),
+            ({"label": "A", "type": "Text", "name": "n" * 129}, "name", "max_length"),
+            ({"label": "A", "type": "Text", "required": "true"}, "required", "invalid"),
+            ({"label": "A", "type": "Text", "required": 1}, "required", "invalid"),
+            ({"label": "A", "type": "Text", "required": None}, "required", "null"),
+            ({"label": "A", "type": "Text", "placeholder": 5}, "placeholder", "invalid"),
+            ({"label": "A", "type": "Text", "placeholder": "p" * 501}, "placeholder", "max_length"),
+            ({"label": "A", "type": "Text", "hint": "?"}, "hint", "unknown_field"),
+            ({"label": "A", "type": "Select"}, "options", "required"),
+            ({"label": "A", "type": "Select", "options": []}, "options", "empty"),
+            ({"label": "A", "type": "Select", "options": "red"}, "options", "not_a_list"),
+            ({"label": "A", "type": "Select", "options": [5]}, "options.0", "invalid"),
+            ({"label": "A", "type": "Select", "options": ["red", ""]}, "options.1", "blank"),
+            ({"label": "A", "type": "Text", "options": ["red"]}, "options", "not_allowed"),
+            ({"label": "A", "type": "Hidden", "options": ["red"]}, "options", "not_allowed"),
+            ({"label": "A", "type": "File", "options": ["red"]}, "options", "not_allowed"),
+            ({"label": "A", "type": "File", "accept": ".pdf"}, "accept", "not_a_list"),
+            ({"label": "A", "type": "File", "accept": None}, "accept", "null"),
+            ({"label": "A", "type": "File", "accept": [".pdf"] * 31}, "accept", "max_length"),
+            ({"label": "A", "type": "File", "accept": [".pdf", 5]}, "accept.1", "invalid"),
+            ({"label": "A", "type": "File", "accept": [".pdf", ""]}, "accept.1", "blank"),
+            ({"label": "A", "type": "File", "accept": ["*.pdf"]}, "accept.0", "invalid_file_type"),
+            ({"label": "A", "type": "File", "accept": ["image/svg+xml"]}, "accept.0", "file_type_not_allowed"),
+            ({"label": "A", "type": "File", "maxFiles": 0}, "maxFiles", "min_value"),
+            ({"label": "A", "type": "File", "maxFiles": 11}, "maxFiles", "max_value"),
+            ({"label": "A", "type": "File", "maxFiles": "2"}, "maxFiles", "invalid"),
+            ({"label": "A", "type": "File", "maxFiles": True}, "maxFiles", "invalid"),
+            ({"label": "A", "type": "File", "maxBytes": 0}, "maxBytes", "min_value"),
+            ({"label": "A", "type": "File", "maxBytes": 26_214_401}, "maxBytes", "max_value"),
+            ({"label": "A", "type": "File", "maxBytes": 1.5}, "maxBytes", "invalid"),
+            ({"label": "A", "type": "Text", "accept": []}, "accept", "not_allowed"),
+            ({"label": "A", "type": "Text", "maxFiles": 1}, "maxFiles", "not_allowed"),
+            ({"label": "A", "type": "Hidden", "maxBytes": 5}, "maxBytes", "not_allowed"),
+        ]
+    ),
 )
 def test_field__with_a_wrong_value__is_told_by_its_path(
     api: Client, field: dict[str, Any], path: str, code: str
@@ -204,7 +211,7 @@ def test_text__with_limits_of_files__is_told_about_each(api: Client) -> None:
     assert (answer.status, answer.json()) == (400, invalid(*details))
 
 
-@pytest.mark.parametrize("given", [5, "Text", {}, None, [5], ["Text"], [None], [[]]])
+@pytest.mark.parametrize("given", first_on_both([5, "Text", {}, None, [5], ["Text"], [None], [[]]]))
 def test_fields__that_are_no_list_of_objects__are_refused(api: Client, given: Any) -> None:
     tenant = make_tenant()
 

@@ -8,6 +8,7 @@ import pytest
 from tests.services.client import Client
 from tests.support.browser import markup_of
 from tests.support.hosted_posts import GOOD, SHOP, post
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant, text_field
 
 ALLOWED = ["https://shop.example", "https://*.friend.example"]
@@ -22,19 +23,22 @@ def way_back(api: Client, form_id: str, referer: str) -> tuple[str, str] | None:
 
 @pytest.mark.parametrize(
     ("referer", "expected"),
-    [
-        ("https://shop.example/", ("https://shop.example/", "Back to shop.example")),
-        (
-            "https://www.friend.example/a?b=1&c",
-            ("https://www.friend.example/a?b=1&amp;c", "Back to www.friend.example"),
-        ),
-        ("https://evil.example/", None),
-        ("https://shop.example.evil.example/", None),
-        ("http://shop.example/", None),
-        ("javascript:alert(1)", None),
-        ("https://[", None),
-        ("", None),
-    ],
+    first_on_both(
+        [
+            ("https://shop.example/", ("https://shop.example/", "Back to shop.example")),
+            ("https://evil.example/", None),
+            (
+                "https://www.friend.example/a?b=1&c",
+                ("https://www.friend.example/a?b=1&amp;c", "Back to www.friend.example"),
+            ),
+            ("https://shop.example.evil.example/", None),
+            ("http://shop.example/", None),
+            ("javascript:alert(1)", None),
+            ("https://[", None),
+            ("", None),
+        ],
+        2,
+    ),
 )
 def test_thanks__after_a_post_of_a_page__leads_back_where_the_form_allows_it(
     api: Client, referer: str, expected: tuple[str, str] | None

@@ -14,8 +14,9 @@ from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.browser import logged_in, markup_of, person_of, place
 from tests.support.hosted_posts import ask
-from tests.support.rate_windows import lasting_client, lasting_tenant, remaining, reset
+from tests.support.rate_windows import CHEAP, lasting_client, lasting_tenant, remaining, reset
 from tests.support.submitting import submit
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
 
 PAGE = {"Origin": "https://page.example"}
@@ -120,22 +121,25 @@ def test_address__that_sent_a_hundred_times_spam__is_refused_more(shared_service
 
 @pytest.mark.parametrize(
     ("limit", "spent", "room"),
-    [
-        (100, 1, 90),
-        (100, 9, 90),
-        (100, 10, 80),
-        (100, 79, 20),
-        (100, 80, 10),
-        (15, 1, 12),
-        (15, 2, 12),
-        (15, 13, 0),
-        (7, 2, 4),
-    ],
+    first_on_both(
+        [
+            (100, 10, 80),
+            (15, 13, 0),
+            (100, 1, 90),
+            (100, 9, 90),
+            (100, 79, 20),
+            (100, 80, 10),
+            (15, 1, 12),
+            (15, 2, 12),
+            (7, 2, 4),
+        ],
+        2,
+    ),
 )
 def test_publishable_key__learns_only_tenths(limit: int, spent: int, room: int, api: Client) -> None:
     tenant = lasting_tenant(api, rate_limit=limit)
     for _ in range(spent - 2):
-        api.get("/api/forms", tenant.key)
+        api.get(CHEAP, tenant.key)
     owner = api.get("/api/forms", tenant.key) if spent > 1 else None
 
     answer = submit(api, tenant.publishable, values={})  # counts nothing

@@ -109,7 +109,7 @@ def test_redis_back__after_a_while__counts_again(
             assert api.get("/api/forms", tenant.key).status == 200
             return bool(inside.dbsize())
 
-        eventually(counted, because="the limiter counts in Redis again")
+        eventually(counted, because="the limiter counts in Redis again", every=0.1)
 
 
 def test_redis_frozen_and_thawed__counting_goes_on_where_it_was(

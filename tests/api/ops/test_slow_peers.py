@@ -86,7 +86,7 @@ def test_export__taken_by_nobody__is_cut_and_its_place_is_free_again(impatient: 
     with slow_peers(impatient.port) as peers, Client(impatient.port) as api:
         cut = peers.exports(2, full.key)
         assert {status_of(connection) for connection in cut} == {200}
-        eventually(lambda: api.request("HEAD", EXPORT, full.key).status == 200, 30, "a place is free")
+        eventually(lambda: api.request("HEAD", EXPORT, full.key).status == 200, 30, "a place is free", every=0.1)
         assert not any(rest_of(connection).endswith(b"0\r\n\r\n") for connection in cut)
 
 
@@ -119,4 +119,4 @@ def test_exports__more_than_all_may_run__are_429(start_service: Callable[..., Ap
         with slow_peers(port) as peers:
             assert {status_of(connection) for connection in peers.exports(1, full.key)} == {200}
             assert api.get(EXPORT, other).status == 429
-        eventually(lambda: api.get(EXPORT, other).status == 200, 30, "the place is free again")
+        eventually(lambda: api.get(EXPORT, other).status == 200, 30, "the place is free again", every=0.1)

@@ -13,7 +13,7 @@ from tests.support.rows import fill
 from tests.support.tenants import Tenant, make_tenant
 
 EXPORTS = 24  # three for each thread of a web process
-REQUESTS = 200
+REQUESTS = 100  # a dozen for each thread
 EXPORT = "/api/submissions/export?format=ndjson"
 
 

@@ -12,6 +12,7 @@ from tests.services.client import Answer, Client
 from tests.support.replies import unknown_id
 from tests.support.rows import put, record_of, row
 from tests.support.submitting import submit_and_get_record
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
 
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "ndjson": "application/x-ndjson"}
@@ -128,16 +129,18 @@ def test_columns__more__has_the_same_cells_as_without_them(api: Client, tenant: 
 
 @pytest.mark.parametrize(
     ("query", "code"),
-    [
-        ({"columns": ""}, "blank"),
-        ({"columns": "a,,b"}, "blank"),
-        ({"columns": "a,"}, "blank"),
-        ({"columns": '"a'}, "invalid"),
-        ({"columns": "a\nb"}, "invalid"),
-        ({"columns": ",".join("a" * 1001)}, "too_many"),
-        ({"columns": "id", "format": "json"}, "not_allowed"),
-        ({"columns": "id", "format": "ndjson"}, "not_allowed"),
-    ],
+    first_on_both(
+        [
+            ({"columns": ""}, "blank"),
+            ({"columns": "a,,b"}, "blank"),
+            ({"columns": "a,"}, "blank"),
+            ({"columns": '"a'}, "invalid"),
+            ({"columns": "a\nb"}, "invalid"),
+            ({"columns": ",".join("a" * 1001)}, "too_many"),
+            ({"columns": "id", "format": "json"}, "not_allowed"),
+            ({"columns": "id", "format": "ndjson"}, "not_allowed"),
+        ]
+    ),
 )
 def test_columns__that_make_no_header__are_a_validation_error(
     api: Client, tenant: Tenant, query: dict[str, str], code: str
@@ -237,17 +240,19 @@ def test_export__of_rows_of_any_moment__shows_the_whole_record(api: Client, tena
 
 @pytest.mark.parametrize(
     ("query", "field"),
-    [
-        ("format=xlsx", "format"),
-        ("format=CSV", "format"),
-        ("format=", "format"),
-        ("page=1", "page"),
-        ("limit=5", "limit"),
-        ("formId=frm_1", "formId"),
-        ("from=2026-13-01", "from"),
-        ("spam=maybe", "spam"),
-        ("q=ab", "q"),
-    ],
+    first_on_both(
+        [
+            ("format=xlsx", "format"),
+            ("format=CSV", "format"),
+            ("format=", "format"),
+            ("page=1", "page"),
+            ("limit=5", "limit"),
+            ("formId=frm_1", "formId"),
+            ("from=2026-13-01", "from"),
+            ("spam=maybe", "spam"),
+            ("q=ab", "q"),
+        ]
+    ),
 )
 def test_export__unknown_or_malformed_parameter__validation_error(
     api: Client, tenant: Tenant, query: str, field: str

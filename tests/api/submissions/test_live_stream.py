@@ -148,6 +148,7 @@ def test_stream__for_one_that_comes_back__tells_the_others_nothing_again(
             assert [event.id for event in present.wait_for(2)] == [first, last]
 
 
+@pytest.mark.on_sqlite
 def test_stream__of_one_too_many__is_told_to_come_back_until_another_leaves(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
@@ -184,6 +185,7 @@ def test_stream__committed_late__is_told_all_the_same(api: Client, service: Appl
         assert told_until_now(stream, api, tenant) == [newer, late]
 
 
+@pytest.mark.on_sqlite
 def test_stream__at_its_token_s_end__says_so_and_closes(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
@@ -194,6 +196,7 @@ def test_stream__at_its_token_s_end__says_so_and_closes(
         assert stream.ended.wait(10)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("kind", ["none", "nonsense", "forged", "expired", "another salt"])
 def test_stream__without_a_good_token__is_refused(service: Application, tenant: Tenant, kind: str) -> None:
     watched = [
@@ -209,6 +212,7 @@ def test_stream__without_a_good_token__is_refused(service: Application, tenant: 
     assert good not in body
 
 
+@pytest.mark.on_sqlite
 def test_stream__other_paths_and_methods__are_refused(service: Application, tenant: Tenant) -> None:
     port = service.events_port
     assert refusal(port, "/healthz")[::2] == (200, "ok")
@@ -218,6 +222,7 @@ def test_stream__other_paths_and_methods__are_refused(service: Application, tena
     assert refusal(port, "/events?" + "&".join(f"a{number}=1" for number in range(50)))[0] == 401
 
 
+@pytest.mark.on_sqlite
 def test_stream__headers__allow_our_own_origin_alone_and_no_storing(service: Application, tenant: Tenant) -> None:
     with Stream(service.events_port, token_of(tenant), Origin="https://evil.example") as stream:
         headers = stream.answer.headers
@@ -269,6 +274,7 @@ def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Appl
         assert threads_of_the_events_process(service) == before
 
 
+@pytest.mark.on_sqlite
 def test_stream__of_more_than_a_thousand__leaves_the_process_answering(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
@@ -325,6 +331,7 @@ def test_stream__more_than_ten_of_one_person__leaves_room_for_others(
         assert stack.enter_context(Stream(service.events_port, other)).answer.status == 200
 
 
+@pytest.mark.on_sqlite
 def test_stream__more_than_an_organizations_share__leaves_room_for_other_organizations(
     api: Client, start_service: Callable[..., Application], tenant: Tenant
 ) -> None:

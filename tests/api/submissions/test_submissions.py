@@ -10,6 +10,7 @@ from tests.services.client import Client
 from tests.support.replies import unknown_id
 from tests.support.rows import put, wait_until_dispatched
 from tests.support.submitting import submit_and_get_record
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.quick
@@ -86,7 +87,10 @@ def test_list__page_and_limit__cut_it_exactly(
 
 
 @pytest.mark.parametrize(
-    "query", ["page=0", "page=-1", "page=x", "page=1.5", "page=", "page=1_0", "limit=0", "limit=101", "limit=ten"]
+    "query",
+    first_on_both(
+        ["page=0", "page=-1", "page=x", "page=1.5", "page=", "page=1_0", "limit=0", "limit=101", "limit=ten"]
+    ),
 )
 def test_list__page_or_limit_out_of_range__validation_error(api: Client, tenant: Tenant, query: str) -> None:
     answer = api.get(f"/api/submissions?{query}", tenant.key)
@@ -152,14 +156,16 @@ def test_mark__as_it_is_already__changes_nothing(api: Client, tenant: Tenant) ->
 
 @pytest.mark.parametrize(
     ("body", "field", "code"),
-    [
-        ({}, "spam", "required"),
-        ({"spam": None}, "spam", "null"),
-        ({"spam": "true"}, "spam", "invalid"),
-        ({"spam": 1}, "spam", "invalid"),
-        ({"spam": [True]}, "spam", "invalid"),
-        ({"spam": True, "data": {}}, "data", "unknown_field"),
-    ],
+    first_on_both(
+        [
+            ({}, "spam", "required"),
+            ({"spam": None}, "spam", "null"),
+            ({"spam": "true"}, "spam", "invalid"),
+            ({"spam": 1}, "spam", "invalid"),
+            ({"spam": [True]}, "spam", "invalid"),
+            ({"spam": True, "data": {}}, "data", "unknown_field"),
+        ]
+    ),
 )
 def test_mark__wrong_body__validation_error(
     api: Client, tenant: Tenant, body: dict[str, Any], field: str, code: str

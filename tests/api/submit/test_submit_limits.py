@@ -9,6 +9,7 @@ import pytest
 from tests.services.client import Client
 from tests.support.replies import failure, invalid
 from tests.support.submitting import accepted, chunked, records, stored_data, submit_raw
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant
 
 TOO_LARGE = failure("payload_too_large", "The body is larger than 256 KiB. Send less.")
@@ -68,13 +69,18 @@ def test_fields__two_hundred_beside_control_fields__are_the_most(api: Client) ->
 
 @pytest.mark.parametrize(
     ("body", "detail"),
-    [
-        ({"n" * 129: "1"}, ("n" * 128, "too_long", f"A field's name is longer than 128 characters: {'n' * 128}\u2026")),
-        ({"v": "v" * 65_537}, ("v", "too_long", "v is longer than 65,536 characters.")),
-        ({"v": ["v" * 32_768, "v" * 32_767]}, ("v", "too_long", "v is longer than 65,536 characters.")),
-        ({"": "1"}, ("", "blank", "A field has an empty name. Name it or leave it out.")),
-        ({"\0": "1"}, ("", "blank", "A field has an empty name. Name it or leave it out.")),
-    ],
+    first_on_both(
+        [
+            ({"\0": "1"}, ("", "blank", "A field has an empty name. Name it or leave it out.")),
+            (
+                {"n" * 129: "1"},
+                ("n" * 128, "too_long", f"A field's name is longer than 128 characters: {'n' * 128}\u2026"),
+            ),
+            ({"v": "v" * 65_537}, ("v", "too_long", "v is longer than 65,536 characters.")),
+            ({"v": ["v" * 32_768, "v" * 32_767]}, ("v", "too_long", "v is longer than 65,536 characters.")),
+            ({"": "1"}, ("", "blank", "A field has an empty name. Name it or leave it out.")),
+        ]
+    ),
 )
 def test_name_or_value__too_long_or_empty__is_refused(
     api: Client, body: dict[str, Any], detail: tuple[str, str, str]

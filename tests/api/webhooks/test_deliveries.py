@@ -197,7 +197,7 @@ def test_submission__webhook_registered_after_it__is_not_told(api: Client, recei
     assert log_of(api, tenant, later["id"]) == []
     submit_and_get_id(api, tenant, form_id)
     receiver.wait_for(1, path="/later")
-    eventually(lambda: len(log_of(api, tenant, earlier["id"])) == 2)
+    eventually(lambda: len(log_of(api, tenant, earlier["id"])) == 2, every=0.1)
     assert len(log_of(api, tenant, later["id"])) == 1
 
 

@@ -61,7 +61,7 @@ def test_delete__while_a_message_is_on_its_way__breaks_nothing(
     receiver.reply = Reply()
     submit_and_get_id(api, tenant, other["formId"])
     receiver.wait_for(3, timeout=5)
-    eventually(lambda: all(map(is_delivered, log_of(api, tenant, other["id"]))))
+    eventually(lambda: all(map(is_delivered, log_of(api, tenant, other["id"]))), every=0.1)
     assert "Traceback" not in "".join(service.logs().values())
 
 

@@ -11,6 +11,7 @@ from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
 from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, success
 from tests.support.submitting import submit_and_get_id
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery, Destination
 
@@ -71,63 +72,65 @@ def test_destination__created_read_listed_changed_deleted__shows_no_secret(api: 
 
 @pytest.mark.parametrize(
     ("values", "field", "code"),
-    [
-        ({"config": {"url": "https://hooks.slack.com.example/services/T/B/x"}}, "config.url", "host_not_allowed"),
-        ({"config": {"url": "http://hooks.slack.com/services/T/B/x"}}, "config.url", "host_not_allowed"),
-        ({"config": {"url": SLACK, "channel": "x"}}, "config.channel", "unknown_field"),
-        ({"config": {}}, "config.url", "required"),
-        ({"config": []}, "config", "invalid"),
-        ({"kind": "fax"}, "kind", "invalid_choice"),
-        ({"kind": "telegram", "config": {"token": "1", "chatId": "5"}}, "config.token", "invalid_token"),
-        ({"kind": "ntfy", "config": {"url": "http://10.0.0.1/topic"}}, "config.url", "address_not_allowed"),
-        ({"kind": "ntfy", "config": {"url": "https://ntfy.sh/a topic"}}, "config.url", "invalid_characters"),
-        (
-            {"kind": "http", "config": {"url": "https://192.168.0.1/", "template": {}}},
-            "config.url",
-            "address_not_allowed",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/", "template": "{{ data.a }}"}},
-            "config.template",
-            "invalid_template",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/", "template": ["{{ 7*7 }}"]}},
-            "config.template",
-            "invalid_placeholder",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/", "template": {}, "headers": {"Host": "b"}}},
-            "config.headers",
-            "reserved",
-        ),
-        (
-            {
-                "kind": "http",
-                "config": {"url": "https://a.invalid/", "template": {}, "headers": {"X-A": "b\r\nHost: c"}},
-            },
-            "config.headers",
-            "invalid_value",
-        ),
-        (
-            {"kind": "http", "config": {"url": "https://a.invalid/\r\nX: y", "template": {}}},
-            "config.url",
-            "invalid_characters",
-        ),
-        (
-            {"kind": "ntfy", "config": {"url": "https://a.invalid/b", "token": "tk_a\r\nX: y"}},
-            "config.token",
-            "invalid_token",
-        ),
-        (
-            {
-                "kind": "google_sheets",
-                "config": {"credentials": {"type": "authorized_user"}, "spreadsheetId": "a" * 44, "sheet": "A"},
-            },
-            "config.credentials",
-            "not_a_service_account",
-        ),
-    ],
+    first_on_both(
+        [
+            ({"config": {"url": "https://hooks.slack.com.example/services/T/B/x"}}, "config.url", "host_not_allowed"),
+            ({"config": {"url": "http://hooks.slack.com/services/T/B/x"}}, "config.url", "host_not_allowed"),
+            ({"config": {"url": SLACK, "channel": "x"}}, "config.channel", "unknown_field"),
+            ({"config": {}}, "config.url", "required"),
+            ({"config": []}, "config", "invalid"),
+            ({"kind": "fax"}, "kind", "invalid_choice"),
+            ({"kind": "telegram", "config": {"token": "1", "chatId": "5"}}, "config.token", "invalid_token"),
+            ({"kind": "ntfy", "config": {"url": "http://10.0.0.1/topic"}}, "config.url", "address_not_allowed"),
+            ({"kind": "ntfy", "config": {"url": "https://ntfy.sh/a topic"}}, "config.url", "invalid_characters"),
+            (
+                {"kind": "http", "config": {"url": "https://192.168.0.1/", "template": {}}},
+                "config.url",
+                "address_not_allowed",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/", "template": "{{ data.a }}"}},
+                "config.template",
+                "invalid_template",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/", "template": ["{{ 7*7 }}"]}},
+                "config.template",
+                "invalid_placeholder",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/", "template": {}, "headers": {"Host": "b"}}},
+                "config.headers",
+                "reserved",
+            ),
+            (
+                {
+                    "kind": "http",
+                    "config": {"url": "https://a.invalid/", "template": {}, "headers": {"X-A": "b\r\nHost: c"}},
+                },
+                "config.headers",
+                "invalid_value",
+            ),
+            (
+                {"kind": "http", "config": {"url": "https://a.invalid/\r\nX: y", "template": {}}},
+                "config.url",
+                "invalid_characters",
+            ),
+            (
+                {"kind": "ntfy", "config": {"url": "https://a.invalid/b", "token": "tk_a\r\nX: y"}},
+                "config.token",
+                "invalid_token",
+            ),
+            (
+                {
+                    "kind": "google_sheets",
+                    "config": {"credentials": {"type": "authorized_user"}, "spreadsheetId": "a" * 44, "sheet": "A"},
+                },
+                "config.credentials",
+                "not_a_service_account",
+            ),
+        ]
+    ),
 )
 def test_create__value_that_is_wrong__names_its_field(api: Client, values: Any, field: str, code: str) -> None:
     status, body = create(api, make_tenant(), **values)
@@ -165,7 +168,7 @@ def test_http__submission__sends_the_filled_template_and_logs_no_secret(api: Cli
         assert data["status"] == "delivered", data
         return data
 
-    shown = eventually(delivered, 10.0, "it is delivered")
+    shown = eventually(delivered, 10.0, "it is delivered", every=0.1)
     assert (shown["channel"], shown["target"], shown["webhookId"]) == ("http", made["id"], None)
     request = shown["attempts"][0]["request"]
     assert (request["method"], request["url"], json.loads(request["body"])) == (
@@ -189,7 +192,7 @@ def test_refused_credentials__hold_everything_and_a_new_config_releases_it(api: 
         assert state_of(api, tenant, path) == ("needs_attention", reason)
         return True
 
-    eventually(is_held, 10.0, "the destination needs attention")
+    eventually(is_held, 10.0, "the destination needs attention", every=0.1)
     submit_and_get_id(api, tenant, form_id)
     own = Delivery.objects.filter(destination__isnull=False, organization=tenant.organization)
 
@@ -197,7 +200,7 @@ def test_refused_credentials__hold_everything_and_a_new_config_releases_it(api: 
         assert list(own.values_list("status", flat=True)) == ["held", "held"]
         return True
 
-    eventually(both_held, 10.0, "both deliveries are held")
+    eventually(both_held, 10.0, "both deliveries are held", every=0.1)
     assert len(receiver.requests) == 1
     receiver.reply = Reply()
     new = http_config(receiver, headers={"Authorization": "Bearer new-secret"})
@@ -214,7 +217,7 @@ def test_successful_test__of_a_destination_that_needs_attention__releases_it(api
     path = f"/api/destinations/{made['id']}"
     receiver.replies.append(Reply(status=403))
     submit_and_get_id(api, tenant, form_id)
-    eventually(lambda: state_of(api, tenant, path)[0] == "needs_attention", 10.0, "it is held")
+    eventually(lambda: state_of(api, tenant, path)[0] == "needs_attention", 10.0, "it is held", every=0.1)
     answer = api.post(f"{path}/test", tenant.key)
     assert (answer.status, answer.json()["message"]) == (200, "Test event queued. The delivery log shows its result.")
     data = answer.json()["data"]
@@ -239,14 +242,14 @@ def test_replay__of_a_range__sends_it_again_and_the_log_shows_both(api: Client, 
         assert len(found["attempts"]) == attempts, found
         return dict(found)
 
-    first = eventually(lambda: delivered(1), 10.0, "it is delivered")
+    first = eventually(lambda: delivered(1), 10.0, "it is delivered", every=0.1)
     assert (first["channel"], first["target"], first["submissionId"]) == ("http", made["id"], submission_id)
     body = {"status": "delivered", "dryRun": True}
     counted = api.post(f"{path}/replay", tenant.key, json=body).json()
     assert counted == success({"matched": 1, "replayed": 0, "dryRun": True}, "1 would be sent again.")
     replayed = api.post(f"{path}/replay", tenant.key, json={**body, "dryRun": False}).json()
     assert replayed == success({"matched": 1, "replayed": 1, "dryRun": False}, "1 are sent again.")
-    assert eventually(lambda: delivered(2), 10.0, "it is delivered again")["id"] == first["id"]
+    assert eventually(lambda: delivered(2), 10.0, "it is delivered again", every=0.1)["id"] == first["id"]
     assert {json.loads(one.body)["id"] for one in receiver.wait_for(2)} == {submission_id}
     api.patch(path, tenant.key, json={"status": "disabled"})
     for action in ("replay", "test"):

@@ -26,7 +26,7 @@ def webhooks_of(api: Client, tenant: Tenant, query: str = "") -> list[dict[str, 
 
 
 def wait_for_pending(api: Client, tenant: Tenant, count: int = 1) -> list[dict[str, Any]]:
-    eventually(lambda: len(webhooks_of(api, tenant, "&status=pending")) >= count)
+    eventually(lambda: len(webhooks_of(api, tenant, "&status=pending")) >= count, every=0.1)
     return webhooks_of(api, tenant, "&status=pending")
 
 
@@ -58,7 +58,7 @@ def test_named__pending_webhook_activated__is_sent_what_waited(api: Client, rece
     form_id = tenant.form()
     waited = [name(api, tenant, form_id, receiver.url()) for _ in range(3)]
     (webhook,) = wait_for_pending(api, tenant)
-    eventually(lambda: len(log_of(api, tenant, webhook["id"])) == 3)
+    eventually(lambda: len(log_of(api, tenant, webhook["id"])) == 3, every=0.1)
     answer = api.patch(f"/api/webhooks/{webhook['id']}", tenant.key, json={"status": "active"})
     assert (answer.status, answer.json()["data"]) == (200, {**webhook, "status": "active"})
     messages = receiver.wait_for(3)
