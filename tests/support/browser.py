@@ -47,7 +47,7 @@ class Browser:
         """
         Post to `path` the values of the page `form`; hyphens in names are written `__`, `form` `form_`.
 
-        The page is opened unless it is open. What was posted to is open only if the answer is a page.
+        The page is opened unless it is open. The page at `path` stays open only if the answer is that page.
         """
         named = {name.rstrip("_").replace("__", "-"): value for name, value in values.items()}
         body = urlencode({**named, "csrfmiddlewaretoken": self._token(form)}, doseq=True)

@@ -10,7 +10,7 @@ def first_on_both(rows: Iterable[Any], count: int = 1) -> list[Any]:
     """
     Return the values of `parametrize`, all but the first `count` with the mark `on_sqlite`.
 
-    For rows that ask the database for the same, and differ in what is checked or drawn before or after.
+    For rows that send the database the same, and differ in checks before or in texts after.
     """
     return [row if place < count else _on_sqlite(row) for place, row in enumerate(rows)]
 
