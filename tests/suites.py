@@ -6,14 +6,14 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.services.backing import Backing
-from tests.services.environment import POSTGRESQL, SQLITE, TEMPLATE_VARIABLE, service_environment
+from tests.services.environment import POSTGRESQL, RARE_POLLS, SQLITE, TEMPLATE_VARIABLE, service_environment
 from tests.services.processes import ROOT, Process
 from tests.services.swift.server import SwiftServer
 
@@ -36,6 +36,7 @@ class Suite:
     mark: str = ""  # of the tests that it takes; by default all that belong to the database
     processes: int = 0  # of pytest-xdist; 0 is none
     has_outer_services: bool = False  # FILES_URL is a Swift, CLAMD_URL a socket at which tests start clamd
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)  # besides those of all suites
 
     @property
     def arguments(self) -> list[str]:
@@ -61,8 +62,15 @@ SUITES = (
     ),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", ("tests/api",), optional=False),
     Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm", "hugo")),
-    Suite("dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE),
-    Suite("dashboard-postgresql", "dashboard suite on PostgreSQL, Redis and Celery", ("tests/dashboard",)),
+    Suite(
+        "dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE, settings=RARE_POLLS
+    ),
+    Suite(
+        "dashboard-postgresql",
+        "dashboard suite on PostgreSQL, Redis and Celery",
+        ("tests/dashboard",),
+        settings=RARE_POLLS,
+    ),
     Suite(
         "unit-sqlite",
         "unit suite on SQLite",
@@ -200,7 +208,7 @@ class Runner:
     def _environment(self, suite: Suite, directory: Path) -> dict[str, str]:
         directory.mkdir()
         if suite.backend == SQLITE:
-            return service_environment(data_dir=directory, backend=SQLITE)
+            return service_environment(data_dir=directory, backend=SQLITE, extra=suite.settings)
         assert self._backing is not None
         return service_environment(
             data_dir=directory,
@@ -208,7 +216,7 @@ class Runner:
             database_url=self._backing.database(suite.name),
             redis_url=self._backing.redis((SUITES + BY_NAME).index(suite)),
             web_concurrency=2,
-            extra={TEMPLATE_VARIABLE: self._backing.template},
+            extra={TEMPLATE_VARIABLE: self._backing.template, **suite.settings},
         )
 
     @contextmanager

@@ -24,6 +24,9 @@ HASH_DIGITS = 12
 HASHED = re.compile(rf"(.+)\.([0-9a-f]{{{HASH_DIGITS}}})(\.[^./]+)")
 
 
+_addresses: dict[tuple[str, str, str], str] = {}  # by base, name and hash: a page has some thirty
+
+
 @functools.cache
 def hash_of(name: str) -> str | None:
     """Return the hash of a file's content when it was first asked for, or None if there is no such file."""
@@ -42,11 +45,14 @@ class StaticFiles(StaticFilesStorage):
     def url(self, name: str | None) -> str:
         """Return the address of a file, with its hash."""
         found = None if settings.DEBUG or not name else hash_of(name)
-        if name and found:
+        if not name or not found:
+            plain: str = super().url(name)
+            return plain
+        key = (str(self.base_url), name, found)
+        if key not in _addresses:
             stem, dot, ending = name.rpartition(".")
-            name = f"{stem}.{found}{dot}{ending}" if dot else name
-        address: str = super().url(name)
-        return address
+            _addresses[key] = super().url(f"{stem}.{found}{dot}{ending}" if dot else name)
+        return _addresses[key]
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):

@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Final
 
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import get_language, gettext, pgettext
 
 from webhooks.channels.destinations.kinds import KINDS
 
@@ -40,7 +41,13 @@ def is_among(name: str, patterns: Iterable[str]) -> bool:
 
 def pages_for(*, may_manage: bool) -> list[MenuPage]:
     """Return the pages that a member may open, in the reader's language."""
-    return [page for page in (*_daily_pages(), *_settings_pages()) if may_manage or not page.for_managers]
+    return [page for page in _pages(get_language()) if may_manage or not page.for_managers]
+
+
+@cache
+def _pages(language: str | None) -> tuple[MenuPage, ...]:  # noqa: ARG001 - the texts are of the active one
+    """Return all pages, made once for each language: every page of the dashboard asks three times."""
+    return *_daily_pages(), *_settings_pages()
 
 
 def _daily_pages() -> list[MenuPage]:

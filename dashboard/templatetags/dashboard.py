@@ -1,6 +1,7 @@
 """Filters and tags of the dashboard's templates."""
 
 import datetime as dt
+from functools import cache
 from typing import Any
 
 from django import forms, template
@@ -141,7 +142,12 @@ def icon(name: str) -> SafeString:
     if name not in ICONS:
         msg = f"{name!r} is not in dashboard/design/icons.py"
         raise template.TemplateSyntaxError(msg)
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static(SPRITE), name)
+    return _icon(static(SPRITE), name)
+
+
+@cache
+def _icon(sprite: str, name: str) -> SafeString:
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', sprite, name)
 
 
 @register.simple_tag
@@ -167,7 +173,7 @@ def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
     """Show the links of a section of the menu."""
     member: Member = context["member"]
     pages = [page for page in pages_for(may_manage=member.may_manage) if page.section == section]
-    waiting = destinations_waiting(member)
+    waiting = destinations_waiting(member) if any(page.name == "destinations" for page in pages) else 0
     addresses = [reverse(f"dashboard:{page.name}", args=[member.organization.slug]) for page in pages]
     return {
         "links": [

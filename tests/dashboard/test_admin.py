@@ -12,6 +12,7 @@ from tests.services.client import Answer, Client
 from tests.support.accounts import log_in, with_authenticator_app
 from tests.support.browser import Browser, logged_in, member_of, person_of, text_of, with_password
 from tests.support.deliveries import make_delivery
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Attempt
 
@@ -56,7 +57,7 @@ def trail(tenant: Tenant, action: str) -> list[tuple[str, str]]:
     return [(row.user.email if row.user else "", row.subject) for row in rows]
 
 
-@pytest.mark.parametrize("listed", ["", *PAGES])
+@pytest.mark.parametrize("listed", first_on_both(["", *PAGES]))
 def test_admin__whoever_is_not_staff__stays_outside(api: Client, listed: str) -> None:
     path = f"/admin/{listed}"
     asked = api.get(path)
@@ -74,7 +75,7 @@ def test_admin__staff_with_a_second_factor__are_asked_for_it(api: Client) -> Non
     assert browser.get("/admin/").status == 302
 
 
-@pytest.mark.parametrize("page", ["", "keys/user/", "keys/organization/", "jsi18n/"])
+@pytest.mark.parametrize("page", first_on_both(["", "keys/user/", "keys/organization/", "jsi18n/"]))
 def test_admin__operator_without_a_second_step__is_sent_to_set_one_up(api: Client, page: str) -> None:
     person = with_password(User.objects.create_superuser(f"{secrets.token_hex(6)}@example.com"))
     browser = Browser(api)
@@ -114,6 +115,7 @@ def test_plan__changed_by_an_operator__is_in_the_trail_under_their_name(operator
     assert api.get("/api/forms", tenant.key).headers["X-RateLimit-Limit"] == "10000"
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(("plan", "rate_limit"), [("pro", "5"), ("enterprise", "0"), ("enterprise", "-1"), ("vip", "")])
 def test_plan__that_does_not_exist_or_limit_that_is_none__changes_nothing(
     operator: Browser, plan: str, rate_limit: str
@@ -198,6 +200,7 @@ def test_keys__revoked_by_an_operator__stop_and_are_in_the_trail(operator: Brows
     assert [subject for _, subject in trail(tenant, "key.revoked")] == [str(key)]
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("form", ["keys/organization/add/", "keys/user/add/", "keys/accesskey/add/"])
 def test_admin__making_halves_of_things__is_refused(operator: Browser, form: str) -> None:
     assert operator.get(f"/admin/{form}").status == 403

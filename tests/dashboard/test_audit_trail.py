@@ -5,6 +5,8 @@ import datetime as dt
 import json
 from urllib.parse import urlsplit
 
+import pytest
+
 from config.times import now
 from forms_app.outsiders.recipients import stop_url
 from keys.audit import record_event
@@ -64,6 +66,7 @@ def test_trail__fifty_a_page__and_whatever_is_asked_for_is_a_page(api: Client) -
     assert "101 · page 3 of 3" in text_of(pages["3"])
 
 
+@pytest.mark.on_sqlite
 def test_trail__hostile_subject_and_unknown_action__are_text(api: Client) -> None:
     tenant = make_tenant()
     record_event(organization=tenant.organization, by=None, action="new.action", subject="<script>alert(1)</script>")
@@ -72,6 +75,7 @@ def test_trail__hostile_subject_and_unknown_action__are_text(api: Client) -> Non
     assert "<script>alert" not in page.text
 
 
+@pytest.mark.on_sqlite
 def test_trail__for_a_member__is_refused(api: Client) -> None:
     tenant = make_tenant()
     member = logged_in(api, member_of(tenant.organization, "member"))

@@ -66,6 +66,7 @@ def test_logo__uploaded__is_served_to_visitors_until_it_is_removed(api: Client) 
     assert names == [["logo_name"], ["logo_name"]]
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -144,6 +145,7 @@ def test_page_of_a_form__its_texts__are_saved_previewed_and_shown_as_text(api: C
     assert not {"description", "buttonLabel", "returnUrl", "button_label", "return_url"} & set(record)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

@@ -21,6 +21,7 @@ from tests.support.tables.dashboard_table import (
     Row,
     a_submission,
 )
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant
 
 RANK = {MEMBER: 0, ADMIN: 1, OWNER: 2}
@@ -84,7 +85,15 @@ def test_address__anonymous__is_sent_to_the_login(people: SimpleNamespace, name:
         assert (answer.status, answer.headers["Location"]) == (302, f"/account/login/?next={path}")
 
 
-@pytest.mark.parametrize(("name", "row"), ROWS)
+# The membership is looked up first, with the same query for every row: of each kind one is on both databases.
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        *first_on_both(rows_that(lambda row: row.get and not row.post)),
+        *first_on_both(rows_that(lambda row: row.get and row.post)),
+        *first_on_both(rows_that(lambda row: row.post and not row.get)),
+    ],
+)
 def test_address__owner_of_another_organization__finds_nothing(people: SimpleNamespace, name: str, row: Row) -> None:
     path = address(people, name, row)
     if row.get:
@@ -128,7 +137,7 @@ def test_get__of_what_only_changes__is_refused(people: SimpleNamespace, name: st
     assert people.owner.get(address(people, name, row)).status == 405
 
 
-@pytest.mark.parametrize("name", sorted(PERSONAL - {"find-submission", "account-delete"}))
+@pytest.mark.parametrize("name", first_on_both(sorted(PERSONAL - {"find-submission", "account-delete"})))
 def test_personal_page__anonymous__is_sent_to_the_login(people: SimpleNamespace, name: str) -> None:
     path = reverse(f"dashboard:{name}")
     assert people.anonymous.get(path).headers["Location"] == f"/account/login/?next={path}"

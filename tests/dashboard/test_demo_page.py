@@ -7,14 +7,16 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
+from tests.support.tables.databases import first_on_both
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("path", ["/demo/", "/demo/latest"])
 def test_demo_page__without_demo_or_debug__is_not_there(api: Client, path: str) -> None:
     assert api.get(path).status == 404
 
 
-@pytest.mark.parametrize("setting", ["DEMO", "DEBUG"])
+@pytest.mark.parametrize("setting", first_on_both(["DEMO", "DEBUG"]))
 def test_demo_page__has_two_forms_the_tag_and_what_arrives(
     start_service: Callable[..., Application], setting: str
 ) -> None:

@@ -36,6 +36,7 @@ def trail(tenant: Tenant) -> list[tuple[str, str]]:
     return list(rows.order_by("pk").values_list("action", "subject"))
 
 
+@pytest.mark.on_sqlite
 def test_members__for_a_member__is_a_list_without_controls(api: Client) -> None:
     tenant = make_tenant()
     admin, member = member_of(tenant.organization, "admin"), member_of(tenant.organization, "member")
@@ -106,6 +107,7 @@ def test_role__two_owners_stepping_down_at_once__leave_one(api: Client) -> None:
     assert Membership.objects.filter(organization=tenant.organization, role="owner").count() == 1
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("role", ["", "king", "Owner"])
 def test_role__that_does_not_exist__is_refused(api: Client, role: str) -> None:
     tenant = make_tenant()

@@ -159,6 +159,7 @@ def test_sign_up__mail_server_refuses__can_be_asked_for_another_code(api: Client
     assert verify(browser, mailed_code(smtp, email)).headers["Location"].startswith("/dashboard/")
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("password", ["Summer2026!", "Fieldpost2026", "letmein12345", "Brzeczykqontoru"])
 def test_sign_up__password_that_is_guessed_soon__is_refused_with_advice(api: Client, password: str) -> None:
     email = new_email()
@@ -168,6 +169,7 @@ def test_sign_up__password_that_is_guessed_soon__is_refused_with_advice(api: Cli
     assert not User.objects.filter(email=email).exists()
 
 
+@pytest.mark.on_sqlite
 def test_sign_up__weak_password_or_no_organization__asks_again(api: Client) -> None:
     browser, email = Browser(api), new_email()
     weak = sign_up(browser, email, password1="password12")
@@ -187,6 +189,7 @@ def test_sign_up__name_that_is_taken__gets_a_number(api: Client, smtp: MailRecei
     assert slugs == [slugs[0], f"{slugs[0]}-2"]
 
 
+@pytest.mark.on_sqlite
 def test_sign_up__page__asks_in_this_order_and_loads_nothing_from_elsewhere(api: Client) -> None:
     page = api.get(SIGN_UP)
     order = [page.text.index(f'name="{name}"') for name in ("organization", "email", "password1")]

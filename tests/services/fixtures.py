@@ -10,12 +10,9 @@ from pytest_django import DjangoDbBlocker
 
 from tests.services.application import ALL_ROLES, Application, LoneRole
 from tests.services.client import Client
-from tests.services.environment import BACKEND_VARIABLE
+from tests.services.environment import BACKEND_VARIABLE, RARE_POLLS
 from tests.services.processes import free_port
 from tests.services.receivers import MailReceiver, Receiver
-
-# Of roles next to the session's service, which looks after the same rows: their polls would take 2 % of a core each.
-RARE_POLLS = {"HELD_POLL_SECONDS": "60", "FILES_POLL_SECONDS": "60"}
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from tests.support.tenants import Tenant
 
 PASSWORD = "a long and quiet password"
 LOGIN = "/account/login/"
+TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="([^"]+)"')
 Values = str | Sequence[str]
 
 
@@ -32,23 +33,26 @@ class Browser:
         self.api = api
         self.cookies: dict[str, str] = {}
         self.agent = ""
+        self._tokens: dict[str, tuple[str, str]] = {}  # of pages that are open, by address, with the cookie of then
 
     def get(self, path: str, **headers: str) -> Answer:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._remember(self.api.get(path, headers=self.headers() | named))
+        return self._remember(path, self.api.get(path, headers=self.headers() | named))
 
     def send(self, path: str, **values: Values) -> Answer:
         """Post to `path` the values of the page of the same address."""
         return self.post(path, form=path, **values)
 
     def post(self, path: str, *, form: str, **values: Values) -> Answer:
-        """Post to `path` the values of the page `form`; hyphens in names are written `__`, `form` `form_`."""
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(form).text)
-        assert token, f"{form} has no form"
+        """
+        Post to `path` the values of the page `form`; hyphens in names are written `__`, `form` `form_`.
+
+        The page is opened unless it is open. The page at `path` stays open only if the answer is that page.
+        """
         named = {name.rstrip("_").replace("__", "-"): value for name, value in values.items()}
-        body = urlencode({**named, "csrfmiddlewaretoken": token[1]}, doseq=True)
+        body = urlencode({**named, "csrfmiddlewaretoken": self._token(form)}, doseq=True)
         headers = {**self.headers(), "Content-Type": "application/x-www-form-urlencoded"}
-        return self._remember(self.api.post(path, data=body, headers=headers))
+        return self._remember(path, self.api.post(path, data=body, headers=headers))
 
     def follow(self, answer: Answer) -> Answer:
         """Get the page that an answer leads to."""
@@ -59,9 +63,24 @@ class Browser:
         cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         return cookies | ({"User-Agent": self.agent} if self.agent else {})
 
-    def _remember(self, answer: Answer) -> Answer:
+    def _token(self, form: str) -> str:
+        """Return the CSRF token of a page that was opened since the last login."""
+        token, cookie = self._tokens.get(form, ("", ""))
+        if not token or cookie != self._csrf_cookie():
+            self.get(form)
+            assert form in self._tokens, f"{form} has no form"
+            token, _ = self._tokens[form]
+        return token
+
+    def _csrf_cookie(self) -> str:
+        return "".join(value for name, value in self.cookies.items() if "csrf" in name)
+
+    def _remember(self, path: str, answer: Answer) -> Answer:
         for line in answer.headers.getlist("Set-Cookie"):
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
+        self._tokens.pop(path, None)
+        if token := TOKEN.search(answer.body):
+            self._tokens[path] = (token[1].decode(), self._csrf_cookie())
         return answer
 
 

@@ -70,6 +70,7 @@ def test_builder__without_scripts__adds_moves_edits_removes_and_saves(tenant: Te
     ]
 
 
+@pytest.mark.on_sqlite
 def test_builder__file_field__has_its_limits_shown_and_saved(tenant: Tenant, member: Browser) -> None:
     form_id = tenant.form(fields=[text_field("name", required=False)])
     builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
@@ -89,6 +90,7 @@ def test_builder__file_field__has_its_limits_shown_and_saved(tenant: Tenant, mem
     assert form_of(tenant, form_id).fields == [cv, copy, text_field("name", required=False)]
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -116,6 +118,7 @@ def test_builder__file_field_with_a_mistake__says_so_at_the_input(
     assert builder.values()[f"{name}-{key}"] == [value]
 
 
+@pytest.mark.on_sqlite
 def test_builder__file_field_made_a_text__has_no_limits_left(tenant: Tenant, member: Browser) -> None:
     form_id = tenant.form(fields=[text_field("cv", type="File", required=False, maxFiles=3, accept=[".pdf"])])
     builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
@@ -123,6 +126,7 @@ def test_builder__file_field_made_a_text__has_no_limits_left(tenant: Tenant, mem
     assert form_of(tenant, form_id).fields == [text_field("cv", required=False)]
 
 
+@pytest.mark.on_sqlite
 def test_builder__removed_field__keeps_its_place_and_values_until_it_is_saved(tenant: Tenant, member: Browser) -> None:
     fields = [text_field("size", type="Select", options=["S", "M"], required=True, placeholder="Choose")]
     form_id = tenant.form(fields=[*fields, text_field("two", required=False)])
@@ -142,6 +146,7 @@ def test_builder__removed_field__keeps_its_place_and_values_until_it_is_saved(te
     assert form_of(tenant, form_id).fields == [text_field("two", required=False)]
 
 
+@pytest.mark.on_sqlite
 def test_builder__duplicated_field__follows_it_under_a_name_of_its_own(tenant: Tenant, member: Browser) -> None:
     size = text_field("size", type="Select", options=["S", "M"], required=True)
     form_id = tenant.form(fields=[size, text_field("two", required=False)])
@@ -152,6 +157,7 @@ def test_builder__duplicated_field__follows_it_under_a_name_of_its_own(tenant: T
     assert form_of(tenant, form_id).fields == [size, copy, text_field("two", required=False)]
 
 
+@pytest.mark.on_sqlite
 def test_builder__form_with_the_most_fields__can_be_saved(tenant: Tenant, member: Browser) -> None:
     form_id = tenant.form(fields=[text_field(f"field_{n}", required=True) for n in range(200)])
     builder = Builder(member, place(tenant, f"forms/{form_id}/build"))
@@ -159,6 +165,7 @@ def test_builder__form_with_the_most_fields__can_be_saved(tenant: Tenant, member
     assert form_of(tenant, form_id).fields[199]["label"] == "Last"
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -206,6 +213,7 @@ def test_builder__published_with_unsaved_fields__publishes_those(tenant: Tenant,
     assert (found.status, found.fields[0]["label"]) == ("published", "Two")
 
 
+@pytest.mark.on_sqlite
 def test_builder__published_with_a_mistake__publishes_nothing_and_keeps_what_was_typed(
     tenant: Tenant, member: Browser
 ) -> None:
@@ -223,6 +231,7 @@ def test_builder__published_with_a_mistake__publishes_nothing_and_keeps_what_was
     assert (found.status, [field["label"] for field in found.fields]) == ("draft", ["Theirs", "Two"])
 
 
+@pytest.mark.on_sqlite
 def test_builder__required_field_on_the_default_form__is_refused(tenant: Tenant, member: Browser) -> None:
     builder = Builder(member, place(tenant, f"forms/{tenant.default_form_id}/build"))
     builder.press("add", **{"new-type": "Text"})

@@ -6,6 +6,7 @@ import pytest
 
 from tests.services.client import Answer, Client
 from tests.support.replies import invalid
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant
 
 
@@ -15,21 +16,23 @@ def create(api: Client, **values: Any) -> Answer:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [
-        (["https://example.com"], ["https://example.com"]),
-        (["HTTPS://Example.COM"], ["https://example.com"]),
-        (["https://example.com:443", "http://example.com:80"], ["https://example.com", "http://example.com"]),
-        (["https://example.com:8443"], ["https://example.com:8443"]),
-        (["http://localhost:3000"], ["http://localhost:3000"]),
-        (["https://*.Example.com"], ["https://*.example.com"]),
-        (["http://[::1]:8080"], ["http://[::1]:8080"]),
-        ([" https://example.com "], ["https://example.com"]),
-        (
-            ["https://b.example", "https://a.example", "https://b.example:443"],
-            ["https://b.example", "https://a.example"],
-        ),
-        ([], []),
-    ],
+    first_on_both(
+        [
+            (["https://example.com"], ["https://example.com"]),
+            (["HTTPS://Example.COM"], ["https://example.com"]),
+            (["https://example.com:443", "http://example.com:80"], ["https://example.com", "http://example.com"]),
+            (["https://example.com:8443"], ["https://example.com:8443"]),
+            (["http://localhost:3000"], ["http://localhost:3000"]),
+            (["https://*.Example.com"], ["https://*.example.com"]),
+            (["http://[::1]:8080"], ["http://[::1]:8080"]),
+            ([" https://example.com "], ["https://example.com"]),
+            (
+                ["https://b.example", "https://a.example", "https://b.example:443"],
+                ["https://b.example", "https://a.example"],
+            ),
+            ([], []),
+        ]
+    ),
 )
 def test_allowed_origins__in_any_spelling__are_stored_as_browsers_send_them(
     api: Client, given: list[str], expected: list[str]
@@ -39,6 +42,7 @@ def test_allowed_origins__in_any_spelling__are_stored_as_browsers_send_them(
     assert (answer.status, answer.json()["data"]["allowedOrigins"]) == (201, expected)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     "given",
     [
@@ -54,6 +58,7 @@ def test_allowed_origins__that_are_no_origin__are_refused(api: Client, given: st
     assert (answer.status, answer.json()) == (400, invalid(("allowedOrigins", "invalid_origin", message)))
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("given", ["https://example.com", None, {}, 5, [5], [None], [["https://example.com"]]])
 def test_allowed_origins__that_are_no_list_of_strings__are_refused(api: Client, given: Any) -> None:
     answer = create(api, allowedOrigins=given)
@@ -69,6 +74,7 @@ def test_redirect_url__of_the_web__is_kept(api: Client, given: str) -> None:
     assert (answer.status, answer.json()["data"]["redirectUrl"]) == (201, given)
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     "given",
     [
@@ -88,6 +94,7 @@ def test_redirect_url__of_another_kind__is_refused(api: Client, given: str) -> N
     assert (answer.status, answer.json()) == (400, invalid(("redirectUrl", "invalid_url", message)))
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("name", "given", "code"),
     [

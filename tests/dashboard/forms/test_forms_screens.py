@@ -89,6 +89,7 @@ def test_snippets__hold_the_publishable_key_and_are_shown_not_run(api: Client, t
     assert "<script>alert" not in page.text
 
 
+@pytest.mark.on_sqlite
 def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(
     api: Client, tenant: Tenant, member: Browser
 ) -> None:
@@ -100,6 +101,7 @@ def test_snippets__of_a_form_with_every_type__are_taken_as_they_are(
     assert api.post(url.partition(str(api.port))[2], data=data, headers=headers).status == 201
 
 
+@pytest.mark.on_sqlite
 def test_snippets__of_a_form_with_files__send_multipart_to_its_page(tenant: Tenant, member: Browser) -> None:
     cv = text_field("cv", label="CV", type="File", required=True, accept=[".pdf", "image/*"], maxFiles=3)
     form_id = tenant.form(fields=[text_field("it's", label="Why", required=False), cv])
@@ -123,6 +125,7 @@ def test_snippets__of_a_form_with_files__send_multipart_to_its_page(tenant: Tena
     ]
 
 
+@pytest.mark.on_sqlite
 def test_snippets__optional_choices__are_not_made_for_the_visitor(tenant: Tenant, member: Browser) -> None:
     fields = [
         {"name": "cake", "label": "Cake", "type": "Select", "required": False, "options": ["Chocolate", "Lemon"]},
@@ -173,6 +176,7 @@ def test_settings__saved__hold_for_the_api_as_well(api: Client, tenant: Tenant, 
     assert (record["successMessage"], record["name"]) == ("Thanks <b>!", "Renamed")
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -226,6 +230,7 @@ def test_notifications__saved_addresses__are_mailed_and_a_test_shows_what_came_o
     assert "ada@example.com" in text_of(owner.follow(owner.get(link[1])))
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     "recipients", ["nonsense", "\n".join(f"a{n}@example.com" for n in range(21)), "a@example.com, b@c"]
 )

@@ -11,6 +11,7 @@ from forms_app.spam_protection import SpamProtection
 from keys.models import AuditEvent
 from tests.services.client import Answer
 from tests.support.browser import Browser, member_of, person_of, place, text_of
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, text_field
 from webhooks.models import Delivery, Webhook
 
@@ -45,7 +46,7 @@ def hidden(page: Answer) -> dict[str, str]:
     return {name: re.findall(rf'name="{name}" value="([^"]*)"', page.text)[0] for name in ("shown", "seen")}
 
 
-@pytest.mark.parametrize("start", STARTER_FORMS)
+@pytest.mark.parametrize("start", first_on_both(STARTER_FORMS))
 def test_new_form__from_each_start__is_a_draft_with_its_fields(tenant: Tenant, member: Browser, start: str) -> None:
     starter = STARTER_FORMS[start]
     answer = member.send(place(tenant, "forms/new"), name="", start=start)
@@ -125,6 +126,7 @@ def test_duplicate__again_and_of_a_copy_and_of_the_default_form__has_names_of_it
     ]
 
 
+@pytest.mark.on_sqlite
 def test_html__pasted_for_a_new_form__is_shown_first_and_added_when_asked(tenant: Tenant, member: Browser) -> None:
     path = place(tenant, "forms/new/html")
     page = member.send(path, name="", html=PAGE, do="read")
@@ -154,6 +156,7 @@ def test_html__pasted_for_a_form__adds_other_names_after_its_own(tenant: Tenant,
     assert "No fields found." in text_of(again)
 
 
+@pytest.mark.on_sqlite
 def test_html__pasted_for_the_default_form__requires_nothing(tenant: Tenant, member: Browser) -> None:
     path = place(tenant, f"forms/{tenant.default_form_id}/html")
     page = member.send(path, html=PAGE, do="read")
@@ -162,6 +165,7 @@ def test_html__pasted_for_the_default_form__requires_nothing(tenant: Tenant, mem
     assert newest(tenant).fields == [{**FOUND[0], "required": False}, *FOUND[1:]]
 
 
+@pytest.mark.on_sqlite
 def test_html__hostile__is_shown_as_text_and_kept(tenant: Tenant, member: Browser) -> None:
     hostile = '</textarea><script>alert(1)</script><input name="a<b>" aria-label="<img src=x onerror=alert(1)>">'
     page = member.send(place(tenant, "forms/new/html"), name="", html=hostile, do="read")

@@ -22,6 +22,7 @@ from tests.support.posted_files import PDF as POSTED
 from tests.support.posted_files import files_of_form, post_files
 from tests.support.replies import unknown_id
 from tests.support.rows import fill, put
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&.png"
@@ -61,10 +62,12 @@ def test_submission__with_more_pictures_than_a_page_draws__links_the_others(
 
 @pytest.mark.parametrize(
     ("scan", "said"),
-    [
-        ("infected", "Withheld: the virus scanner found it infected."),
-        ("pending", "Withheld until the virus scanner has read it."),
-    ],
+    first_on_both(
+        [
+            ("infected", "Withheld: the virus scanner found it infected."),
+            ("pending", "Withheld until the virus scanner has read it."),
+        ]
+    ),
 )
 def test_withheld_file__in_the_dashboard__is_named_without_preview_and_download(
     tenant: Tenant, form: str, member: Browser, scan: str, said: str
@@ -91,6 +94,7 @@ def test_list__of_submissions__names_files_at_a_paper_clip(tenant: Tenant, form:
     assert made.public_id in member.get(place(tenant, "submissions?q=cv.pdf")).text
 
 
+@pytest.mark.on_sqlite
 def test_preview__of_a_picture__is_encoded_by_us_and_kept_by_the_browser_alone(
     tenant: Tenant, form: str, member: Browser
 ) -> None:
@@ -128,6 +132,7 @@ def test_preview__of_what_is_none_or_of_others__is_404(api: Client, tenant: Tena
     assert api.get(place(tenant, f"files/{mine.public_id}/preview")).status == 302
 
 
+@pytest.mark.on_sqlite
 def test_preview__many_at_once__are_refused_beyond_a_few(tenant: Tenant, form: str, member: Browser) -> None:
     [file] = put_with_files(tenant, form, [picture(field="photos", size=(4900, 4900))]).files
     path = place(tenant, f"files/{file.public_id}/preview")

@@ -19,6 +19,7 @@ from tests.services.waiting import eventually
 from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
 from tests.support.deliveries import make_delivery
 from tests.support.rows import fill, put, put_many
+from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
@@ -97,7 +98,9 @@ def test_list__undelivered__shows_what_somebody_should_have_heard_of(tenant: Ten
 
 
 def act(browser: Browser, tenant: Tenant, do: str, *ids: str, **more: str) -> Answer:
-    return browser.post(place(tenant, "submissions/act"), form=place(tenant), do=do, id=list(ids), **more)
+    return browser.post(
+        place(tenant, "submissions/act"), form=place(tenant, "submissions"), do=do, id=list(ids), **more
+    )
 
 
 def test_bulk__spam_and_back__moves_counts_and_keeps_the_filters(tenant: Tenant, browser: Browser) -> None:
@@ -141,11 +144,12 @@ def test_bulk__rows_of_another_organization__are_not_touched(tenant: Tenant, bro
     assert row.spam == (do == "not-spam")
 
 
+@pytest.mark.on_sqlite
 @pytest.mark.parametrize("data", [{"do": "spam"}, {"do": "nonsense", "id": "x"}, {"do": "spam", "id": "nonsense"}])
 def test_bulk__nothing_ticked_or_nonsense__says_what_to_do(
     tenant: Tenant, browser: Browser, data: dict[str, str]
 ) -> None:
-    answer = browser.post(place(tenant, "submissions/act"), form=place(tenant), **data)
+    answer = browser.post(place(tenant, "submissions/act"), form=place(tenant, "submissions"), **data)
     assert "Select submissions first" in text_of(browser.follow(answer))
 
 
@@ -156,6 +160,7 @@ def test_bulk__export__holds_what_was_ticked(tenant: Tenant, browser: Browser) -
     assert [json.loads(line)["id"] for line in answer.text.splitlines()] == [one, three]
 
 
+@pytest.mark.on_sqlite
 def test_detail__hostile_values__are_shown_as_they_are_and_links_are_safe(tenant: Tenant, browser: Browser) -> None:
     values = {"note": HOSTILE, "site": "https://example.com/?a=1&b=2", "bad": "javascript:alert(1)", HOSTILE: "x"}
     pk = put(tenant, tenant.form(), values)
@@ -188,7 +193,7 @@ def test_export__page__counts_what_the_filters_leave(tenant: Tenant, browser: Br
     assert "0 submissions" in counts["q=none"]
 
 
-@pytest.mark.parametrize("chosen", ["csv", "json", "ndjson"])
+@pytest.mark.parametrize("chosen", first_on_both(["csv", "json", "ndjson"]))
 def test_export__run__streams_it_and_tells_how_far_it_is(tenant: Tenant, browser: Browser, chosen: str) -> None:
     form_id, run = tenant.form(), secrets.token_urlsafe(8)
     put_many(tenant, form_id, [{"n": "x" * 500} for _ in range(1_000)])

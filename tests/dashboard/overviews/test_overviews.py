@@ -183,6 +183,7 @@ def test_test_submission__to_a_draft_or_over_the_limit__is_refused_and_says_why(
     assert Submission.objects.filter(organization=tenant.organization).count() == 1
 
 
+@pytest.mark.on_sqlite
 def test_code__without_a_proof_that_the_form_asks_for__says_so(tenant: Tenant, member: Browser) -> None:
     form_id = tenant.form(spam_protection={"proof_of_work": True})
     words = "This form asks visitors for a proof that this code does not send."
@@ -213,6 +214,7 @@ def test_first_steps__go_on_with_the_form__and_stay_hidden_in_one_organization(t
     assert "irst steps" not in text_of(owner.get(home)).replace("Show first steps", "")
 
 
+@pytest.mark.on_sqlite
 def test_overview__figures_come_before_what_needs_attention(tenant: Tenant, owner: Browser) -> None:
     tenant.organization.stored_bytes = tenant.organization.storage_allowance
     tenant.organization.save()

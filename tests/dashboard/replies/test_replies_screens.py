@@ -1,5 +1,7 @@
 """The page of a form's replies: saving, errors, preview, test mail; the record of consent; the list of ended mails."""
 
+import pytest
+
 from config.ids import Prefix, decode_id
 from forms_app.models import Form, OptOut
 from tests.services.client import Client
@@ -45,6 +47,7 @@ def test_reply_and_confirmation__saved__are_in_the_form(api: Client) -> None:
     assert (stored(form_id).confirmation, stored(form_id).reply) == (False, None)
 
 
+@pytest.mark.on_sqlite
 def test_form__without_email_field_or_check__says_what_comes_first(api: Client) -> None:
     tenant = make_tenant()
     form_id = tenant.form()
@@ -59,6 +62,7 @@ def test_form__without_email_field_or_check__says_what_comes_first(api: Client) 
     assert stored(form_id).confirmation is False
 
 
+@pytest.mark.on_sqlite
 def test_unknown_placeholder__is_shown_at_its_input(api: Client) -> None:
     tenant = make_tenant()
     owner, path = opened(api, tenant, answering_form(tenant, reply=None))
@@ -91,6 +95,7 @@ def test_field_of_the_reply__removed_in_the_api__is_refused_with_advice(api: Cli
     assert (refused.status, refused.json()["message"]) == (400, expected)
 
 
+@pytest.mark.on_sqlite
 def test_preview__shows_typed_texts_and_saves_nothing(api: Client) -> None:
     tenant = make_tenant()
     form_id = answering_form(tenant, reply=None)

@@ -1,4 +1,4 @@
-"""Tables whose rows take the same way through the database: the first run on both, the others only on SQLite."""
+"""Which rows of a table of tests run on both databases (CONTRIBUTING.md, "Tests")."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 
 
-def first_on_both(rows: Iterable[Any], on_both: int = 1) -> list[Any]:
+def first_on_both(rows: Iterable[Any], count: int = 1) -> list[Any]:
     """
-    Return the rows for `parametrize`, all but the first `on_both` with the mark `on_sqlite`.
+    Return the values of `parametrize`, all but the first `count` with the mark `on_sqlite`.
 
-    A tuple is a row of several arguments, anything else the only argument.
+    For rows that send the database the same, and differ in checks before or in texts after.
     """
-    return [row if number < on_both else _marked(row) for number, row in enumerate(rows)]
+    return [row if place < count else _on_sqlite(row) for place, row in enumerate(rows)]
 
 
-def _marked(row: Any) -> Any:
-    values = row if isinstance(row, tuple) else (row,)
-    return pytest.param(*values, marks=pytest.mark.on_sqlite)
+def _on_sqlite(row: Any) -> Any:
+    if hasattr(row, "marks"):  # a `pytest.param`
+        return pytest.param(*row.values, marks=[*row.marks, pytest.mark.on_sqlite], id=row.id)
+    return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.on_sqlite)
