@@ -31,23 +31,22 @@ ROWS_OF_QUEUE = 32  # the most requests in flight to one target
 KEPT_SECONDS = 0.2  # newer and more urgent deliveries wait for so long
 ENOUGH = 64  # fewer candidates are not kept, so that few deliveries are always read again
 
-# One statement of plain text: a loop that has nothing to do runs no other, and building one takes longer than running it.
+Queue = tuple[uuid.UUID, Place]  # organization, channel and target
+_START: Queue = (uuid.UUID(int=0), ("", ""))
+_TABLE = Delivery._meta.db_table
+# One statement of plain text: a loop without work runs no other, and building a queryset takes longer than running it.
 # The order in the last two makes PostgreSQL use the index, whatever it believes about the number of rows.
+_FIRST_DUE = (
+    f"(SELECT 1 FROM {_TABLE} WHERE status = 'pending' AND next_attempt_at <= {{now}} AND lease_token IS NULL "  # noqa: S608 - names from code
+    "AND lost_claims {lost} ORDER BY next_attempt_at LIMIT 1) IS NOT NULL"
+)
 _WORK = (
     f"SELECT EXISTS (SELECT 1 FROM {Submission._meta.db_table} WHERE dispatched_at IS NULL), "  # noqa: S608 - names from code
     f"EXISTS (SELECT 1 FROM {Notice._meta.db_table} WHERE dispatched_at IS NULL), "
     f"EXISTS (SELECT 1 FROM {SubmitterMail._meta.db_table} WHERE decided_at IS NULL), "
-    f"EXISTS (SELECT 1 FROM {Delivery._meta.db_table} WHERE lease_token IS NOT NULL AND lease_until < {{now}}), "
-    + ", ".join(
-        f"(SELECT 1 FROM {Delivery._meta.db_table} WHERE status = 'pending' AND next_attempt_at <= {{now}} "
-        f"AND lease_token IS NULL AND lost_claims {lost} ORDER BY next_attempt_at LIMIT 1) IS NOT NULL"
-        for lost in ("> 0", "= 0")
-    )
+    f"EXISTS (SELECT 1 FROM {_TABLE} WHERE lease_token IS NOT NULL AND lease_until < {{now}}), "
+    f"{_FIRST_DUE.format(now='{now}', lost='> 0')}, {_FIRST_DUE.format(now='{now}', lost='= 0')}"
 )
-
-Queue = tuple[uuid.UUID, Place]  # organization, channel and target
-_START: Queue = (uuid.UUID(int=0), ("", ""))
-_TABLE = Delivery._meta.db_table
 _COLUMNS = "id, organization_id, channel, target, host"
 _FIRST_AFTER = (
     f"SELECT n.id FROM {_TABLE} n WHERE n.status = 'pending' "  # noqa: S608 - names from code
