@@ -43,7 +43,7 @@ def find_usable_key(digest: str) -> AccessKey | None:
         values[place] = convert(values[place], expression, connection)
     key = AccessKey.from_db(connection.alias, _KEY_NAMES, values[: len(_KEY_NAMES)])
     owner = Organization.from_db(connection.alias, _OWNER_NAMES, values[len(_KEY_NAMES) :])
-    _OWNER.set_cached_value(key, owner)  # type: ignore[attr-defined]  # a foreign key
+    _OWNER.set_cached_value(key, owner)
     return key
 
 

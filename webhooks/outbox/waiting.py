@@ -1,5 +1,5 @@
 """
-What waits: whether there is any work at all, and the due deliveries that a claim chooses from.
+Whether there is any work at all, and the due deliveries that a claim chooses from.
 
 Most of the time, and always while few wait, these are the oldest ones. A long backlog of one organization, or of an
 endpoint that is slow, would hide all others there. So when many wait, a walk over the queues finds the oldest of each.
