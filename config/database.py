@@ -124,6 +124,16 @@ def database_now() -> dt.datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
+def give_back_connection() -> None:
+    """
+    Return this thread's connection to the pool, where there is one: a thread that polls needs it for milliseconds.
+
+    One to SQLite stays open. Opening it again would read the whole schema, which takes longer than most polls.
+    """
+    if not connection.in_atomic_block:  # a caller's
+        connection.close_if_unusable_or_obsolete()
+
+
 def drop_broken_connections(error: BaseException | None = None) -> None:
     """
     Close this thread's connections, and the dead ones of the pools, so that the next query gets a working one.

@@ -1,7 +1,7 @@
 """A strict django-filter: an unknown or mistyped query parameter is a `validation_error`, never ignored."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import django_filters
 from django import forms
@@ -61,18 +61,22 @@ class PeriodFilter(django_filters.Filter):
 
 class StrictFilterBackend(DjangoFilterBackend):
     """
-    Applies a view's `filterset_class` and stores it as `view.filterset`.
+    Applies a view's `filterset_class` and stores it as `view.filterset`, once for `check` and the list.
 
     Raises ValidationFailed with a Detail for each invalid parameter.
     """
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
-        filterset = view.filterset = self.get_filterset(request, queryset, view)
-        return queryset if filterset is None else filterset.qs
+        if view.filterset is None:
+            view.filterset = self.get_filterset(request, queryset, view)
+        if view.filterset is None:
+            return queryset
+        view.filterset.is_valid()  # reads the values, if `check` did not
+        return cast(QuerySet[Any], view.filterset.filter_queryset(queryset))
 
     def check(self, request: Request, view: Any) -> None:
         """Check every query parameter before an id is looked up. Raises ValidationFailed with all problems."""
-        filterset = self.get_filterset(request, view.queryset.none(), view)
+        filterset = view.filterset = self.get_filterset(request, view.queryset.none(), view)
         names = list(filterset.filters) if filterset else []
         problems = list(unknown_parameters(request.query_params, [*names, *view.query_parameters]))
         empty = [name for name in names if request.query_params.get(name) == ""]

@@ -63,16 +63,19 @@ async def _serve(
     server: uvicorn.Server, listener: socket.socket, on_start: Callable[[], None], on_ready: Callable[[], None]
 ) -> None:
     loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, setattr, server, "should_exit", True)
+        loop.add_signal_handler(number, stopping.set)
     on_start()
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)
     await server.startup(sockets=[])
+    await server.on_tick(0)  # the date of the first responses
     server.servers = [cast(asyncio.Server, Acceptor(listener, lambda: _new_connection(server)))]
     on_ready()
     sweep = loop.create_task(_sweep(server))
-    await server.main_loop()
+    await stopping.wait()
+    server.should_exit = True
     ending = loop.create_task(_end_connections(server))
     await server.shutdown(sockets=[listener])
     for task in (sweep, ending):
@@ -97,8 +100,10 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 async def _sweep(server: uvicorn.Server) -> None:
+    """Look after the connections once a second; uvicorn's own loop wakes ten times, to see whether it should end."""
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
+        await server.on_tick(0)  # the date of the responses
         now = time.monotonic()
         connections = cast(list[Connection], list(server.server_state.connections))
         for connection in connections:

@@ -13,10 +13,9 @@ import time
 import uuid
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from config.database import drop_broken_connections, is_away
+from config.database import drop_broken_connections, give_back_connection, is_away
 from config.outage import OUTAGE
 from config.times import now
 from forms_app.models import Form
@@ -106,4 +105,4 @@ def remove_once() -> None:
         else:
             logger.exception("removed files could not be deleted")
     finally:
-        connection.close()  # back to the pool: this thread needs it for milliseconds per poll
+        give_back_connection()

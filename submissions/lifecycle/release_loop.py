@@ -10,9 +10,8 @@ import threading
 import time
 
 from django.conf import settings
-from django.db import connection
 
-from config.database import drop_broken_connections, is_away
+from config.database import drop_broken_connections, give_back_connection, is_away
 from config.outage import OUTAGE
 from submissions.lifecycle.held import release_due
 
@@ -46,4 +45,4 @@ def release_once() -> None:
         else:
             logger.exception("held submissions could not be released")
     finally:
-        connection.close()  # back to the pool: this thread needs it for milliseconds per poll
+        give_back_connection()

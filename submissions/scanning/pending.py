@@ -16,10 +16,9 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db import connection
 from django.db.models import QuerySet
 
-from config.database import drop_broken_connections, is_away
+from config.database import drop_broken_connections, give_back_connection, is_away
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.outage import OUTAGE as DATABASE_OUTAGE
@@ -76,7 +75,7 @@ def _first(rows: QuerySet[StoredFile]) -> list[StoredFile]:
 
 
 def _scan_one(row: StoredFile) -> int:
-    _give_back_connection()  # a scan can take two minutes
+    give_back_connection()  # a scan can take two minutes
     try:
         with storage.open_file(row.pk) as content:
             virus = scan(content, settings.CLAMD_URL)
@@ -148,10 +147,4 @@ def scan_round(outage: Outage) -> float:
             logger.exception("files could not be scanned")
         return AWAY_SECONDS
     finally:
-        _give_back_connection()  # this thread needs it for milliseconds per poll
-
-
-def _give_back_connection() -> None:
-    """Return the connection to the pool, where there is one."""
-    if not connection.in_atomic_block:  # a caller's
-        connection.close_if_unusable_or_obsolete()
+        give_back_connection()

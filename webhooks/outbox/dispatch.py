@@ -46,7 +46,12 @@ def dispatch_batch() -> int:
 
     Without any, give positions to rows that an older release dispatched, now and then.
     """
-    return _submissions.run_one() or _missed.number_some()
+    return _submissions.run_one() or number_missed_rows()
+
+
+def number_missed_rows() -> int:
+    """Give positions to rows that an older release dispatched, now and then; return to how many."""
+    return _missed.number_some()
 
 
 class _Missed:

@@ -22,12 +22,13 @@ from webhooks.enqueue import MAIL
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.alone import AloneProcess
 from webhooks.outbox.claim import Claim, Claimer
-from webhooks.outbox.dispatch import dispatch_batch
+from webhooks.outbox.dispatch import dispatch_batch, number_missed_rows
 from webhooks.outbox.heartbeat import Heartbeat
 from webhooks.outbox.notices import dispatch_notices, queue_submitter_mails
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result, requests_of, send
 from webhooks.outbox.shares import Slots
+from webhooks.outbox.waiting import Work, look_for_work
 
 DATABASE_PAUSE_SECONDS = 1.0
 DISPATCH_PAUSE_SECONDS = 0.05
@@ -78,9 +79,10 @@ class Deliverer:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""
         try:
             recorded = self._record()
-            self._sweep()
-            dispatched = self._dispatch() + self._dispatch_notices()
-            claims = self._claimer.claim(self._room())
+            work = look_for_work()
+            self._sweep(work)
+            dispatched = self._dispatch(work) + self._dispatch_notices(work)
+            claims = self._claimer.claim(self._room()) if work.due or dispatched else []
         except Error as error:
             _note(error)
             connection.close()
@@ -90,29 +92,31 @@ class Deliverer:
         self._has_dispatched = bool(dispatched)
         return bool(recorded or dispatched or claims)
 
-    def _dispatch(self) -> int:
+    def _dispatch(self, work: Work) -> int:
         """Dispatch one batch, since results must be recorded soon. While requests are open, poll less often."""
         if any(self._in_flight.values()) and time.monotonic() < self._next_dispatch:
             return 0
-        dispatched = dispatch_batch()
+        dispatched = dispatch_batch() if work.submissions else number_missed_rows()
         if dispatched:
             self._next_notices = 0.0  # they may have asked for replies
         self._next_dispatch = time.monotonic() + (0 if dispatched else DISPATCH_PAUSE_SECONDS)
         return dispatched
 
-    def _dispatch_notices(self) -> int:
+    def _dispatch_notices(self, work: Work) -> int:
         """Dispatch notices, and mails to submitters, as often as an idle loop does."""
-        if time.monotonic() < self._next_notices:
+        if not (work.notices or work.submitter_mails) or time.monotonic() < self._next_notices:
             return 0
         self._next_notices = time.monotonic() + settings.DELIVERY_POLL_SECONDS
         return dispatch_notices() + queue_submitter_mails()
 
-    def _sweep(self) -> None:
+    def _sweep(self, work: Work) -> None:
         """From time to time, free the deliveries of dead processes, and have them sent by a separate one."""
         if time.monotonic() >= self._next_sweep:
             self._heartbeat.renew()  # or this process could free its own, after a long pause
-            free_abandoned()
-            self._alone.start_if_needed()
+            if work.abandoned:
+                free_abandoned()
+            if not self._alone.is_running() and (work.abandoned or work.alone):
+                self._alone.start_if_needed()
             self._next_sweep = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / 5
 
     def _room(self) -> Slots:
