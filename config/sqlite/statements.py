@@ -41,18 +41,16 @@ def _in_sqlite(sql: str) -> str:
     return sql.replace("%s", "?")
 
 
-NOT_WRITTEN = sqlite3.OperationalError("the thread that was to write this row has ended")
-
-
 class _Row:
     """A row that waits. `turn` is free once it is settled, or once its thread is to write (`leads`)."""
 
-    __slots__ = ("error", "leads", "turn", "values")
+    __slots__ = ("error", "is_written", "leads", "turn", "values")
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
         self.leads = False
-        self.error: Exception | None = NOT_WRITTEN
+        self.is_written = False
+        self.error: Exception | None = None
         self.turn = threading.Lock()
         self.turn.acquire()
 
@@ -65,7 +63,12 @@ class Inserts:
         self._one = f"({', '.join('?' * columns)})"
         self._lock = threading.Lock()  # of the next two, for moments
         self._waiting: list[_Row] = []  # at most one for each thread of the process
-        self._is_led = False
+        self.is_led = False
+
+    @property
+    def waiting(self) -> int:
+        """Return how many rows wait for a thread that writes."""
+        return len(self._waiting)
 
     def insert(self, values: Sequence[Any]) -> None:
         """
@@ -81,15 +84,15 @@ class Inserts:
         own = _Row(values)
         with self._lock:
             self._waiting.append(own)
-            if not self._is_led:
-                self._is_led = own.leads = True
+            if not self.is_led:
+                self.is_led = own.leads = True
         if not own.leads:
             own.turn.acquire()
         if own.leads:
             self._lead(django.connection, own)
-        if own.error is not None:
+        if not own.is_written:
             with django.wrap_database_errors:
-                raise own.error
+                raise own.error or sqlite3.OperationalError("the thread that was to write this row has ended")
 
     def _lead(self, raw: sqlite3.Connection, own: _Row) -> None:
         """Write all rows that wait, then let a thread lead whose row has come meanwhile."""
@@ -100,7 +103,7 @@ class Inserts:
         finally:
             with self._lock:
                 following = self._waiting[:1]
-                self._is_led = bool(following)
+                self.is_led = bool(following)
             for row in following:
                 row.leads = True
             for row in [*rows, *following]:
@@ -122,4 +125,4 @@ class Inserts:
                 row.error = error
         else:
             for row in rows:
-                row.error = None
+                row.is_written = True
