@@ -22,6 +22,7 @@ from config.database import database_id
 from config.ids import made_at, new_id
 from config.postgresql import prepared
 from config.postgresql.clock import by_shared_time
+from config.sqlite import statements
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.confirmations import ask_submitters
@@ -43,10 +44,9 @@ COLUMNS = (
     "id", "organization_id", "form_id", "data", "search_text", "controls", "meta", "spam", "spam_reasons",
     "created_at", "counted_as", "files_size",
 )  # fmt: skip
-_INSERT = (
-    f"INSERT INTO {Submission._meta.db_table} ({', '.join(COLUMNS)}) "  # noqa: S608 - names from code
-    f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
-)
+_INTO = f"INSERT INTO {Submission._meta.db_table} ({', '.join(COLUMNS)}) VALUES"
+_INSERT = f"{_INTO} ({', '.join(['%s'] * len(COLUMNS))})"
+_on_sqlite = statements.Inserts(_INTO, len(COLUMNS))
 _RESERVE = (
     f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, message, created_at) "  # noqa: S608 - names from code
     "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (form_id, key) DO NOTHING"
@@ -131,6 +131,9 @@ def _insert(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold | None,
 def _insert_row(row: list[Any]) -> None:
     if prepared.IS_USED:
         prepared.execute(_INSERT, row)
+        return
+    if statements.IS_USED:
+        _on_sqlite.insert(row)
         return
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, row)
