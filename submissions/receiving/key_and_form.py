@@ -11,7 +11,6 @@ from config.api.errors import InvalidAccessKey
 from config.database import as_uuid, database_id, drop_broken_connections, is_away
 from config.postgresql import prepared
 from config.postgresql.watch import WATCH
-from config.sqlite import statements
 from config.times import now
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
@@ -128,8 +127,6 @@ def _fetch(sql: str, parameters: list[Any]) -> Any:
 def _fetch_once(sql: str, parameters: list[Any]) -> Any:
     if prepared.IS_USED:
         return prepared.execute(sql, parameters).fetchone()
-    if statements.IS_USED:
-        return statements.fetch_one(sql, parameters)
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchone()
