@@ -1,7 +1,7 @@
 """Every screen of the dashboard in both colour schemes: nothing for axe to find, no word from console or policy."""
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from tests.services.application import Application
 from tests.support.chromium.accessibility import COLOR_RULES, violations
@@ -9,6 +9,14 @@ from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.chromium.screens import ENTRANCES, Furnished
 
 EXPECTED = ["404 (Not Found)"]  # of the screen that says so
+NARROW: ViewportSize = {"width": 360, "height": 740}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+MAX_BAR = 64  # px, of 844
+TOP_OF_MAIN = "document.querySelector('main').getBoundingClientRect().top"
+OUT_OF_SIGHT = """() => [...document.querySelectorAll("main *")]
+  .filter((one) => !one.matches("pre, .tabs, .visually-hidden, .chart *") && one.checkVisibility())
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto")
+  .map((one) => one.className)"""
 
 
 def look(page: Page, name: str, path: str) -> list[str]:
@@ -42,17 +50,23 @@ def test_screens__of_somebody_outside__are_accessible_and_quiet(
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_screens__on_a_phone__never_scroll_sideways(
+def test_screens__on_a_phone__never_scroll_sideways_and_have_a_low_bar_and_nothing_out_of_sight(
     browser: Browser, service: Application, furnished: Furnished, language: str
 ) -> None:
-    phone = {"viewport": {"width": 360, "height": 740}, "locale": language}
-    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **phone) as (page, _):
-        wide = []
+    owner = furnished.tenant.owner
+    with at_the_dashboard(browser, service.base_url, owner, viewport=NARROW, locale=language) as (page, _):
+        wide, high, out_of_sight = [], [], []
         for name, path in furnished.paths():
+            page.set_viewport_size(NARROW)
             page.goto(path)
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 wide.append(name)
-        assert wide == []
+            page.set_viewport_size(PHONE)  # style sheets alone tell widths apart: no second load
+            width, top, hidden = page.evaluate(f"() => [innerWidth, {TOP_OF_MAIN}, ({OUT_OF_SIGHT})()]")
+            assert width == PHONE["width"]
+            high += [(name, top)] if top > MAX_BAR and name != "not-found" else []
+            out_of_sight += [(name, hidden)] if hidden else []
+        assert (wide, high, out_of_sight) == ([], [], [])
 
 
 BROKEN_WORDS = """() => [...document.querySelectorAll("td")].flatMap((cell) => {

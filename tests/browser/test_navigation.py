@@ -9,7 +9,6 @@ from tests.support.chromium.dashboard_page import at_the_dashboard, press
 from tests.support.chromium.screens import Furnished
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
-MAX_BAR = 64  # px, of 844
 SHIFTS = """() => new Promise((resolve) => {
   new PerformanceObserver((list, observer) => {
     observer.disconnect();
@@ -17,10 +16,6 @@ SHIFTS = """() => new Promise((resolve) => {
   }).observe({ type: "layout-shift", buffered: true });
   requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)));
 })"""
-OUT_OF_SIGHT = """() => [...document.querySelectorAll("main *")]
-  .filter((one) => !one.matches("pre, .tabs, .visually-hidden, .chart *") && one.checkVisibility())
-  .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto")
-  .map((one) => one.className)"""
 
 
 def home(furnished: Furnished) -> str:
@@ -50,21 +45,6 @@ def test_phone__opens_the_menu_as_a_drawer__with_and_without_scripts(
         expect(page.get_by_role("heading", name="Forms", exact=True)).to_be_visible()
         expect(link).to_be_hidden()
         assert complaints == []
-
-
-@pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_phone__on_every_screen__has_a_bar_of_64_px_at_most_and_nothing_out_of_sight(
-    browser: Browser, service: Application, furnished: Furnished, language: str
-) -> None:
-    phone = {**PHONE, "locale": language}
-    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **phone) as (page, _):
-        found = []
-        for name, path in furnished.paths():
-            page.goto(path)
-            tops = page.evaluate("document.querySelector('main').getBoundingClientRect().top")
-            hidden = page.evaluate(OUT_OF_SIGHT)
-            found += [(name, tops, hidden)] if (tops > MAX_BAR and name != "not-found") or hidden else []
-        assert found == []
 
 
 def test_menu__that_was_folded__stays_folded_and_shifts_nothing(
