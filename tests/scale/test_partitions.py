@@ -49,8 +49,7 @@ from submissions.storage import recount
 from submissions.tally import total_of_form
 from tests.services.application import Application, LoneRole
 from tests.services.client import Client
-from tests.services.environment import POSTGRESQL, TEMPLATE_VARIABLE
-from tests.services.fixtures import RARE_POLLS
+from tests.services.environment import POSTGRESQL, RARE_POLLS, TEMPLATE_VARIABLE
 from tests.services.postgresql import drop_database, from_template
 from tests.services.processes import ROOT, free_port
 from tests.services.waiting import eventually

@@ -11,10 +11,10 @@ NOTES: dict[str, str] = {
     ),
     "sqlite": (
         "Sampled with py-spy before ADR 0107: of the time in the web process 62 % were sleeps of SQLite's busy handler, "
-        "15 % waits for the interpreter, 5 % syncs of the file; counting and logging less than 1 %. Since then threads "
-        "queue and share a commit: 2.6 times the submissions, with 0.6 of the processor time. What is left is one core "
-        "of Python, 0.53 ms in the thread of a submission (INSERT 0.08, body 0.07, look-up 0.06, answer 0.04) and the "
-        "event loop beside it. The rival does the INSERT only."
+        "15 % waits for the interpreter, 5 % syncs of the file, counting and logging less than 1 %. Since then threads "
+        "queue and share a commit. What is left is one core of Python: about 0.55 ms in the thread of a submission "
+        "(INSERT 0.08, look-up 0.10, body 0.07, answer 0.04) and the event loop beside it. The rival does the INSERT "
+        "only."
     ),
     "search-percent": (
         "The API says an exact total, so each match is read and compared: 10,000 among a million rows, 10 among a "
