@@ -10,11 +10,11 @@ NOTES: dict[str, str] = {
         "requests that wait at the same moment by one statement was not tried (ADR 0099)."
     ),
     "sqlite": (
-        "Sampled with py-spy before ADR 0107: of the time in the web process 62 % were sleeps of SQLite's busy handler, "
-        "15 % waits for the interpreter, 5 % syncs of the file, counting and logging less than 1 %. Since then threads "
-        "queue and share a commit. What is left is one core of Python: about 0.55 ms in the thread of a submission "
-        "(INSERT 0.08, look-up 0.10, body 0.07, answer 0.04) and the event loop beside it. The rival does the INSERT "
-        "only."
+        "Sampled with py-spy before ADR 0107: 62 % of the time of threads and event loop were sleeps of SQLite's busy "
+        "handler, 14 % waits for the interpreter, 5 % syncs of the file; counting was below 1 %. Since then threads "
+        "queue and share a commit: 2.6 times the submissions in four rounds in turn, with 0.6 of the processor time. "
+        "The rest is one core of Python: 0.57 ms in the thread of a submission (INSERT 0.08, look-up 0.10, body 0.07, "
+        "answer 0.04), then the event loop. The rival does the INSERT only."
     ),
     "search-percent": (
         "The API says an exact total, so each match is read and compared: 10,000 among a million rows, 10 among a "
@@ -32,8 +32,13 @@ NOTES: dict[str, str] = {
         "copied in take 1.9 kB. The next step is to store values once, which changes how rows are read."
     ),
     "busy": (
-        "It is the interpreter of the web process that exports, not the two cores. In rounds in turn the p99 of "
-        "submitting was BUSY"
+        "It is the interpreter of the web process that exports, not the two cores. In four rounds in turn on a busy "
+        "machine, at 48 submissions a second, the p99 was 5.8 times the quiet one next to an export by a process that "
+        "also takes submissions, 1.0 times next to psql's copy of the same rows, 0.6 times next to an export by a "
+        "separate web process, and 0.7 times next to deliveries. In the rounds with the export, submissions to the "
+        "process that exported had a p99 of 941 ms, those to the other one 158 ms. Two rounds with deliveries too: 5.0 "
+        "times, and 0.9 with the export elsewhere. Pauses of the export brought 7.1 x; an export in a child process "
+        "with its own interpreter is the next step."
     ),
     "deliver16": "One process delivers with one core of Python; the row below has two of them.",
     "deliver16-two": "Two processes and PostgreSQL share two cores with the receiver.",
