@@ -61,7 +61,7 @@ def test_screens__on_a_phone__never_scroll_sideways_and_have_a_low_bar_and_nothi
             page.goto(path)
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 wide.append(name)
-            page.set_viewport_size(PHONE)  # style sheets alone tell widths apart: no second load
+            page.set_viewport_size(PHONE)  # only style sheets tell widths apart: no second load
             width, top, hidden = page.evaluate(f"() => [innerWidth, {TOP_OF_MAIN}, ({OUT_OF_SIGHT})()]")
             assert width == PHONE["width"]
             high += [(name, top)] if top > MAX_BAR and name != "not-found" else []

@@ -11,7 +11,7 @@ SCHEMES = [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": {"w
 
 ALL_RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 COLOR_RULES = ["color-contrast", "link-in-text-block"]  # those that another color scheme can change
-# https://github.com/dequelabs/axe-core/blob/develop/doc/API.md: `resultTypes` limits no rule, only what is described of
+# https://github.com/dequelabs/axe-core/blob/develop/doc/API.md: `resultTypes` limits no rule, only the description of
 # elements that passed. They stay in the page, too: to bring them here would take longer than to find them.
 RUN = """async (rules) => {
   const found = await axe.run({ runOnly: rules, resultTypes: ["violations"] });
