@@ -76,13 +76,16 @@ def filter_case(_context: schemathesis.HookContext, case: Case[Any]) -> bool:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield the texts and names in JSON, or in the fields of a form."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value:
-            yield from texts(one)
-        yield from texts(list(value.values()) if isinstance(value, dict) else [])
+    """Yield the texts and names in JSON, or in the fields of a form. Cases can be nested deeper than Python's stack."""
+    values = [value]
+    while values:
+        one = values.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            values += one
+        elif isinstance(one, dict):
+            values += [*one, *one.values()]
 
 
 @schemathesis.hook
