@@ -94,6 +94,7 @@ def test_frozen_postgresql__under_load__costs_503_within_seconds_and_nothing_aft
     key: str,
     freeze: Callable[[PostgreSQL], AbstractContextManager[None]],
 ) -> None:
+    eventually(lambda: len(outage_lines(application)) % 2 == 0, 15, "an outage of the test before is over")
     before = len(outage_lines(application))
     senders, health = Senders(application, key), []
     eventually(lambda: any(status == 201 for status, _, _ in senders.seen))
