@@ -20,9 +20,9 @@ TEMPLATE = "migrated"
 class Migrated(PostgreSQL):
     """A server with a migrated database, TEMPLATE. Within a run of suites it is a copy of the first one's files."""
 
-    def _create(self) -> None:
+    def prepare(self) -> None:
         if not (place := os.environ.get(MIGRATED_VARIABLE)):
-            super()._create()
+            super().prepare()
             return
         made = Path(place) / "postgresql"
         with (Path(place) / "postgresql-lock").open("w") as lock:

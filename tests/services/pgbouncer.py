@@ -3,20 +3,19 @@
 import os
 import shutil
 import signal
-import tempfile
 from pathlib import Path
-from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
 from tests.services.packages import pgbouncer
 from tests.services.processes import Process, free_port
+from tests.services.server import Server
 
 MAX_CLIENTS = 400
 
 
-class PgBouncer:
+class PgBouncer(Server):
     """
     Serves every database of a server through `server_connections` sessions of each.
 
@@ -24,32 +23,19 @@ class PgBouncer:
     """
 
     def __init__(self, postgresql_url: str, *, server_connections: int) -> None:
+        super().__init__("pgbouncer")
         self.server = urlsplit(postgresql_url)
         self.server_connections = server_connections
         self.port = free_port()
         self.user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
-        self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-pgbouncer-"))
         self.url = self.of(postgresql_url)
-        self.process: Process | None = None
 
     def of(self, url: str) -> str:
         """Return the URL of a database of that server, through the pooler."""
         parts = urlsplit(url)
         return urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{self.port}"))
 
-    def __enter__(self) -> Self:
-        try:
-            self._configure()
-            self.start()
-        except BaseException:
-            self.remove()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
-
-    def _configure(self) -> None:
+    def prepare(self) -> None:
         users = self.directory / "users.txt"
         users.write_text(f'"{self.server.username}" ""\n')
         lines = [
@@ -96,10 +82,4 @@ class PgBouncer:
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Stop it: SIGTERM and SIGKILL break the connections, SIGINT waits for transactions."""
-        if self.process:
-            self.process.stop(number)
-            self.process = None
-
-    def remove(self) -> None:
-        self.stop()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        super().stop(number)

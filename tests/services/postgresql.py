@@ -4,10 +4,8 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -15,12 +13,13 @@ from psycopg import sql
 
 from tests.services.packages import postgresql_program
 from tests.services.processes import Process, free_port
+from tests.services.server import Server
 
 MAX_CONNECTIONS = 200
 USER = "fieldpost"
 
 
-class PostgreSQL:
+class PostgreSQL(Server):
     """
     `start` and `stop` may be called again and again on the same data: fault tests do.
 
@@ -34,29 +33,16 @@ class PostgreSQL:
         `parent` is the directory that its own is made in, by default that of temporary files. `settings` are of the
         server. It listens at `host`, and takes replicas from there.
         """
+        super().__init__("postgresql", parent)
         self.settings = dict(settings or {})
         self.host = host
         self.port = free_port()
         self.url = f"postgresql://{USER}@{host}:{self.port}/postgres"
         # PostgreSQL refuses to run as root, so root lends it Debian's own user.
         self.user = "postgres" if os.geteuid() == 0 else None
-        self.directory = Path(tempfile.mkdtemp(prefix="fieldpost-postgresql-", dir=parent))
         self.data = self.directory / "data"
-        self.process: Process | None = None
 
-    def __enter__(self) -> Self:
-        try:
-            self._create()
-            self.start()
-        except BaseException:
-            self.remove()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
-
-    def _create(self) -> None:
+    def prepare(self) -> None:
         command: list[str | Path] = ["--pgdata", self.data, "--username", USER, "--auth", "trust"]
         self._fill("initdb", [*command, "--encoding", "UTF8", "--locale", "C.UTF-8"])
 
@@ -110,13 +96,7 @@ class PostgreSQL:
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         """Stop it: SIGINT is the fast shutdown, SIGQUIT the immediate one; the next start recovers from the log."""
-        if self.process:
-            self.process.stop(number)
-            self.process = None
-
-    def remove(self) -> None:
-        self.stop()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        super().stop(number)
 
 
 class Standby(PostgreSQL):
@@ -126,7 +106,7 @@ class Standby(PostgreSQL):
         super().__init__(settings=settings, host=primary.host)
         self.primary_url = primary.url
 
-    def _create(self) -> None:
+    def prepare(self) -> None:
         where: list[str | Path] = ["--dbname", self.primary_url, "--pgdata", self.data]
         # `-R` writes standby.signal and primary_conninfo.
         self._fill("pg_basebackup", [*where, "--checkpoint", "fast", "--wal-method", "stream", "-R"])
@@ -148,7 +128,7 @@ class Copied(PostgreSQL):
         super().__init__(host=host)
         self.data = data
 
-    def _create(self) -> None:
+    def prepare(self) -> None:
         self._take_clients_of_network()
 
 

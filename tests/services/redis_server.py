@@ -1,37 +1,21 @@
 """A throw-away Redis on a free port of 127.0.0.1. It keeps nothing: messages and counters are disposable."""
 
-import signal
-import tempfile
-from pathlib import Path
-from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 import redis
 
 from tests.services.processes import Process, free_port
+from tests.services.server import Server
 
 
-class RedisServer:
+class RedisServer(Server):
     """Stopped and started again it comes back empty, on the same port."""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
+        super().__init__("redis")
         self.host = host
         self.port = free_port()
         self.url = f"redis://{host}:{self.port}/0"
-        self._directory = tempfile.TemporaryDirectory(prefix="fieldpost-redis-", ignore_cleanup_errors=True)
-        self.directory = Path(self._directory.name)
-        self.process: Process | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.remove()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
     def start(self) -> None:
         command = ["redis-server", "--bind", self.host, "--port", str(self.port), "--dir", str(self.directory)]
@@ -45,15 +29,6 @@ class RedisServer:
                 return bool(client.ping())
         except redis.RedisError:
             return False
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
-        if self.process:
-            self.process.stop(number)
-            self.process = None
-
-    def remove(self) -> None:
-        self.stop()
-        self._directory.cleanup()
 
 
 def numbered(server_url: str, number: int) -> str:
