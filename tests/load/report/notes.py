@@ -32,13 +32,12 @@ NOTES: dict[str, str] = {
         "copied in take 1.9 kB. The next step is to store values once, which changes how rows are read."
     ),
     "busy": (
-        "It is the interpreter of the web process that exports, not the two cores. In four rounds in turn on a busy "
-        "machine, at 48 submissions a second, the p99 was 5.8 times the quiet one next to an export by a process that "
-        "also takes submissions, 1.0 times next to psql's copy of the same rows, 0.6 times next to an export by a "
-        "separate web process, and 0.7 times next to deliveries. In the rounds with the export, submissions to the "
-        "process that exported had a p99 of 941 ms, those to the other one 158 ms. Two rounds with deliveries too: 5.0 "
-        "times, and 0.9 with the export elsewhere. Pauses of the export brought 7.1 x; an export in a child process "
-        "with its own interpreter is the next step."
+        "It is the interpreter of the web process that exports, not the two cores. Five rounds in turn at 48 "
+        "submissions a second, before threads changed every 10 us (ADR 0100): the p99 was 5.8 times the quiet one "
+        "next to an export by a process that also takes submissions, 1.1 times next to psql's copy of the same "
+        "rows, 0.6 times next to an export by a separate web process, and 0.7 times next to deliveries. The "
+        "process that exported had a p99 of 941 ms, the other one 158 ms. The next step is an export in a child "
+        "process with its own interpreter."
     ),
     "deliver16": "One process delivers with one core of Python; the row below has two of them.",
     "deliver16-two": "Two processes and PostgreSQL share two cores with the receiver.",
