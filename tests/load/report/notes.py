@@ -36,8 +36,8 @@ NOTES: dict[str, str] = {
         "submissions a second, before threads changed every 10 us (ADR 0100): the p99 was 5.8 times the quiet one "
         "next to an export by a process that also takes submissions, 1.1 times next to psql's copy of the same "
         "rows, 0.6 times next to an export by a separate web process, and 0.7 times next to deliveries. The "
-        "process that exported had a p99 of 941 ms, the other one 158 ms. The next step is an export in a child "
-        "process with its own interpreter."
+        "process that exported had a p99 of 941 ms, the other one 158 ms. Rounds differ tenfold. The next step is an "
+        "export in a child process with its own interpreter."
     ),
     "deliver16": "One process delivers with one core of Python; the row below has two of them.",
     "deliver16-two": "Two processes and PostgreSQL share two cores with the receiver.",
