@@ -45,7 +45,7 @@ class Suite:
         return [
             *self.directories,
             *(["-m", mark] if mark else []),
-            *(["-n", str(self.processes)] if self.processes else []),
+            *(["-n", str(self.processes), "--dist", "worksteal"] if self.processes else []),
         ]
 
 
