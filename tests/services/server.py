@@ -3,13 +3,14 @@
 import shutil
 import signal
 import tempfile
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Self
 
 from tests.services.processes import Process
 
 
-class Server:
+class Server(ABC):
     """A program that keeps its files in `directory`. Stopped and started again it comes back in the same places."""
 
     def __init__(self, name: str, parent: Path | None = None) -> None:
@@ -29,12 +30,12 @@ class Server:
     def __exit__(self, *error: object) -> None:
         self.remove()
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 - some need nothing
         """Write what the program needs before its first start."""
 
+    @abstractmethod
     def start(self) -> None:
         """Start the program, and wait until it answers."""
-        raise NotImplementedError
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Stop the program with this signal, if it runs."""
