@@ -293,6 +293,15 @@ class Run:
         """
         return LEASE_SECONDS + SWEEP_SECONDS + RESTART_SECONDS + 3 * world.start_seconds
 
+    def restart_p99(self, world: World) -> float:
+        """
+        Return the bound on submitting where a request waits in the socket's queue for a web process that starts again.
+
+        That is a supervisor's pause and a new interpreter, then the time of any other request. The first start may
+        have been a fork, which takes half as long.
+        """
+        return RESTART_SECONDS + 2 * world.start_seconds + P99_SECONDS
+
     def forget(self, world: World, tenant: Tenant) -> None:
         """Delete the organization, so that its retries do not meet the next fault."""
         world.application.manage("delete_organization", tenant.slug, "--yes")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import psycopg
 
 from tests.faults import processes
-from tests.faults.case import Run, fault
+from tests.faults.case import P99_SECONDS, Run, fault
 from tests.faults.world import World
 from tests.services.environment import POSTGRESQL
 from tests.services.waiting import let_pass
@@ -39,8 +39,7 @@ def database_restarted(run: Run) -> None:
     let_pass(2)
     poster.stop()
     run.expect(world.ends == ends, f"{world.ends - ends} roles ended and had to be restarted")
-    # A submit waits for `serve` in the queue of its socket.
-    run.judge(world, tenant, poster, p99_seconds=3 if run.is_postgresql else 2 * world.start_seconds)
+    run.judge(world, tenant, poster, p99_seconds=P99_SECONDS if run.is_postgresql else run.restart_p99(world))
     run.forget(world, tenant)
 
 

@@ -2,7 +2,7 @@
 
 import statistics
 
-from tests.faults.case import P99_SECONDS, Run, fault
+from tests.faults.case import Run, fault
 from tests.faults.checker.poster import Poster
 from tests.faults.points import point
 from tests.faults.standard_points import DELAYS, EXITS, MARK_FIRST, MARKER, QUICK_DELAYS
@@ -23,9 +23,7 @@ def exit_at_points(run: Run) -> None:
     for _ in range(run.pick(quick=1, full=3)):
         for title, (_, _, most) in EXITS.items():
             exit_at(run, world, tenant, poster, title, most)
-    # The web starts again meanwhile, and its queue of connections waits. It is a new interpreter; on SQLite the first
-    # start was a fork, which takes half as long.
-    run.judge(world, tenant, poster, p99_seconds=max(P99_SECONDS, 2 * world.start_seconds))
+    run.judge(world, tenant, poster, p99_seconds=run.restart_p99(world))
     run.forget(world, tenant)
 
 
