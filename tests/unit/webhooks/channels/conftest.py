@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from tests.unit.webhooks.channels.raw_receiver import OPEN, Certificate, Names, RawReceiver, Receivers
+from tests.unit.webhooks.channels.raw_receiver import OPEN, SILENT_SECONDS, Certificate, Names, RawReceiver, Receivers
 from webhooks.channels import http
 from webhooks.channels.connections import connection, kept_connections
 
@@ -70,7 +70,7 @@ def silent_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     over = threading.Event()
 
     def wait(*_args: Any, **_options: Any) -> list[Any]:
-        over.wait(5)
+        over.wait(SILENT_SECONDS)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", wait)

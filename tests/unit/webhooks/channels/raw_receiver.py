@@ -19,6 +19,8 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 OPEN = "127.0.0.1"  # the only address that the tests allow
 TRAP = "127.0.0.66"
 CLOSE = object()
+SILENT_SECONDS = 5.0  # for which a silent name server keeps a look-up waiting
+BUSY_MS = 4_000  # that a busy machine may add to a deadline
 Behaviour = Callable[[socket.socket], Any]
 
 
@@ -62,7 +64,7 @@ class RawReceiver:
 
     def wait_until_idle(self) -> None:
         """Return once every connection until now has ended."""
-        eventually(lambda: self.connections == self.ended, 2, "every connection has ended")
+        eventually(lambda: self.connections == self.ended, because="every connection has ended")
 
     def url(self, host: str = OPEN, scheme: str = "http", path: str = "/hook") -> str:
         return f"{scheme}://{host}:{self.port}{path}"
@@ -138,6 +140,11 @@ def drip(*, first: bytes = b"", byte: bytes = b"x") -> Behaviour:
             let_pass(0.1)
 
     return answer
+
+
+def lasted(outcome: Outcome, seconds: float) -> bool:
+    """Return whether an attempt with a peer that never ends was ended after so many seconds."""
+    return 1000 * seconds - 50 <= outcome.duration_ms < 1000 * seconds + BUSY_MS
 
 
 def failed_with(outcome: Outcome) -> str:

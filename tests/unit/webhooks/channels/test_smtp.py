@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually, let_pass
-from tests.unit.webhooks.channels.raw_receiver import Behaviour, RawReceiver, drip
+from tests.unit.webhooks.channels.raw_receiver import BUSY_MS, Behaviour, RawReceiver, drip, lasted
 from webhooks.channels import smtp
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.smtp import Mail, message_id_for, send
@@ -181,13 +181,13 @@ def test_send__silence_longer_than_the_socket_timeout__timeout(
     server.replies |= {verb: None, "HELO": None}
     outcome = send(MAIL)
     assert (outcome.error, outcome.permanent) == ("timeout", False)
-    assert outcome.duration_ms < 1500
+    assert outcome.duration_ms < BUSY_MS  # an attempt may take 30 s
 
 
 def test_send__dripping_greeting__hung_up_at_the_deadline(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.4)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 1.0)
     ended = []
 
     def handle(connection: socket.socket) -> None:
@@ -198,14 +198,14 @@ def test_send__dripping_greeting__hung_up_at_the_deadline(
 
     server.converse = handle
     outcome = send(MAIL)
-    assert (outcome.error, outcome.duration_ms < 1500) == ("timeout", True)
-    eventually(lambda: bool(ended), 2, "the server no longer drips: our end is closed")
+    assert (outcome.error, lasted(outcome, 1.0)) == ("timeout", True)
+    eventually(lambda: bool(ended), because="the server no longer drips: our end is closed")
 
 
 def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_later(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.5)
     known, release, answered = socket.getaddrinfo, threading.Event(), threading.Event()
 
     def slow(*arguments: Any, **options: Any) -> Any:
@@ -216,7 +216,7 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     outcome = send(MAIL)
-    assert (outcome.error, outcome.duration_ms < 450) == ("timeout", True)
+    assert (outcome.error, lasted(outcome, 0.5)) == ("timeout", True)
     release.set()
     assert answered.wait(5)
     let_pass(0.2)  # what must not happen would happen now
@@ -226,7 +226,7 @@ def test_send__slow_name_server__timeout_at_the_deadline_and_nothing_is_sent_lat
 def test_send__server_is_silent_after_its_refusal__the_refusal_counts(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.5)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 1.0)
     server.replies |= {"RCPT": "550 no such user", "RSET": None, "QUIT": None}
     outcome = send(MAIL)
     assert (outcome.error, outcome.permanent, outcome.status) == ("mail_refused", True, 550)
@@ -240,7 +240,7 @@ def test_send__no_or_an_odd_answer_to_quit__the_mail_is_sent(
     monkeypatch.setattr(smtp, "QUIT_SECONDS", 0.2)
     server.replies["QUIT"] = goodbye
     outcome = send(MAIL)
-    assert (outcome.succeeded, outcome.duration_ms < 1500) == (True, True)
+    assert (outcome.succeeded, outcome.duration_ms < BUSY_MS) == (True, True)
 
 
 @pytest.fixture
@@ -258,13 +258,13 @@ def test_send__over_tls__is_sent(tls_server: ScriptedServer) -> None:
 def test_send__silent_handshake__timeout_at_the_deadline(
     tls_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.4)
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 1.0)
     hung_up = []
     tls_server.context = None
     tls_server.converse = lambda connection: hung_up.append([connection.recv(65536), connection.recv(65536)][-1])
     outcome = send(MAIL)
-    assert (outcome.error, outcome.duration_ms < 1500) == ("timeout", True)
-    eventually(lambda: hung_up == [b""], 2, "our end has hung up")
+    assert (outcome.error, lasted(outcome, 1.0)) == ("timeout", True)
+    eventually(lambda: hung_up == [b""], because="our end has hung up")
 
 
 @pytest.mark.parametrize(
