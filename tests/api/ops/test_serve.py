@@ -201,23 +201,32 @@ class KeptConnection:
         self._socket.close()
 
 
-@pytest.mark.on_sqlite
-def test_web_process__asked_to_end__answers_on_kept_connections_and_says_that_it_closes_them(
-    start_service: Callable[..., Application],
-) -> None:
-    """A close of idle connections would reset those on which a request is on its way."""
-    application = start_service()
-    web = application.processes["web"].popen.pid
+def answers_while_it_ends(application: Application) -> list[bytes]:
+    """Ask a web process to end, and ask for a page on one kept connection after another until all have ended."""
     kept = [KeptConnection(application.port) for _ in range(KEPT_CONNECTIONS)]
-    os.kill(web, signal.SIGTERM)
+    os.kill(application.processes["web"].popen.pid, signal.SIGTERM)
     answers = []
     for connection in kept:
         if not connection.is_ended():
             answers.append(connection.ask())
             let_pass(0.005)
         connection.close()
-    assert all(answer.startswith(b"HTTP/1.1 200 OK") for answer in answers)
-    assert sum(b"connection: close" in answer.lower() for answer in answers) > 0
+    return answers
+
+
+@pytest.mark.on_sqlite
+def test_web_process__asked_to_end__answers_on_kept_connections_and_says_that_it_closes_them(
+    start_service: Callable[..., Application],
+) -> None:
+    """A close of idle connections would reset those on which a request is on its way."""
+    for _ in range(5):  # a busy machine may pass over the 0.3 s for which a process says so
+        answers = answers_while_it_ends(start_service())
+        # It then closes its half of all at one moment: one request at most is sent after a look and before that.
+        assert answers.count(b"") <= 1
+        assert all(answer.startswith(b"HTTP/1.1 200 OK") for answer in answers if answer)
+        if any(b"connection: close" in answer.lower() for answer in answers):
+            return
+    pytest.fail("no answer said that the connection is closed")
 
 
 def is_running(pid: int) -> bool:
