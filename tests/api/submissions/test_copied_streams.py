@@ -64,17 +64,17 @@ def test_client__that_leaves_in_the_middle__ends_the_copy(start: Callable[..., A
         for chosen in FORMATS:
             with closing(started(api, full, chosen)) as answer:
                 answer.read(100_000)
-                eventually(copies, 10, "the COPY runs")
-            eventually(lambda: not copies(), 10, "no COPY remains")
+                eventually(copies, because="the COPY runs")
+            eventually(lambda: not copies(), because="no COPY remains")
 
 
 def test_client__that_reads_nothing_more__is_cut_and_ends_the_copy(
     start: Callable[..., Application], full: Tenant
 ) -> None:
-    with Client(start(READER_SECONDS="1").port) as api, closing(started(api, full, "ndjson")) as answer:
+    with Client(start(READER_SECONDS="3").port) as api, closing(started(api, full, "ndjson")) as answer:
         answer.read(100_000)
-        eventually(copies, 10, "the COPY runs")
-        eventually(lambda: not copies(), 20, "no COPY remains")
+        eventually(copies, because="the COPY runs")
+        eventually(lambda: not copies(), because="no COPY remains")
 
 
 def test_session__terminated_in_the_middle__cuts_the_answer(start: Callable[..., Application], full: Tenant) -> None:
@@ -82,7 +82,7 @@ def test_session__terminated_in_the_middle__cuts_the_answer(start: Callable[...,
         for chosen in FORMATS:
             with closing(started(api, full, chosen)) as answer:
                 answer.read(100_000)
-                (pid,) = eventually(copies, 10, "the COPY runs")
+                (pid,) = eventually(copies, because="the COPY runs")
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
                 with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
@@ -95,7 +95,7 @@ def test_statement__longer_than_its_limit_because_of_a_slow_client__is_finished(
 ) -> None:
     service = start(DATABASE_LONG_STATEMENT_SECONDS="1")
     with Client(service.port) as api, closing(started(api, full, "ndjson")) as answer:
-        (pid,) = eventually(copies, 10, "the COPY runs")
+        (pid,) = eventually(copies, because="the COPY runs")
 
         def is_old() -> bool:
             with connection.cursor() as cursor:
@@ -104,5 +104,5 @@ def test_statement__longer_than_its_limit_because_of_a_slow_client__is_finished(
                 )
                 return bool(cursor.fetchone()[0])
 
-        eventually(is_old, 10, "the COPY lasts longer than a statement may")
+        eventually(is_old, because="the COPY lasts longer than a statement may")
         assert answer.read().count(b"\n") == 600
