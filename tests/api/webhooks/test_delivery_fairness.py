@@ -21,7 +21,7 @@ def test_webhook__twenty_submissions_at_once__at_most_four_requests_are_in_fligh
     webhook = register(api, tenant, receiver.url())
     for number in range(20):
         submit_and_get_id(api, tenant, webhook["formId"], {"number": number})
-    arrivals = sorted(message.arrived for message in receiver.wait_for(20, timeout=20))
+    arrivals = sorted(message.arrived for message in receiver.wait_for(20))
     # Each request is open for the receiver's delay at least, so five of them within it would have been open together.
     assert all(later - earlier >= 0.5 for earlier, later in zip(arrivals, arrivals[IN_FLIGHT:], strict=False))
     together = zip(arrivals, arrivals[IN_FLIGHT - 1 :], strict=False)
@@ -40,7 +40,7 @@ def test_webhook__receiver_keeps_silent__does_not_delay_another(api: Client, rec
         silent.wait_for(2 * IN_FLIGHT)
         for number in range(10):
             submit_and_get_id(api, tenant, healthy["formId"], {"number": number})
-        receiver.wait_for(10, timeout=3)
+        receiver.wait_for(10, timeout=10)  # the silent one's attempts last 15 s
         assert len(silent.requests) == 2 * IN_FLIGHT
 
 
@@ -56,11 +56,11 @@ def test_delete__while_a_message_is_on_its_way__breaks_nothing(
     receiver.wait_for(2)
     path = f"/api/webhooks/{doomed['id']}" if what == "webhook" else f"/api/submissions/{submission_id}"
     assert api.delete(path, tenant.key).status == 200
-    seen = wait_for_delivery(api, tenant, other["id"], is_delivered, timeout=5)
+    seen = wait_for_delivery(api, tenant, other["id"], is_delivered)
     assert len(seen["attempts"]) == 1
     receiver.reply = Reply()
     submit_and_get_id(api, tenant, other["formId"])
-    receiver.wait_for(3, timeout=5)
+    receiver.wait_for(3)
     eventually(lambda: all(map(is_delivered, log_of(api, tenant, other["id"]))), every=0.1)
     assert "Traceback" not in "".join(service.logs().values())
 
@@ -73,5 +73,5 @@ def test_webhook__one_of_two_fails__the_other_is_told_once(api: Client, receiver
         failing, well = register(api, tenant, receiver.url(), form_id), register(api, tenant, healthy.url(), form_id)
         submit_and_get_id(api, tenant, form_id)
         wait_for_delivery(api, tenant, well["id"], is_delivered)
-        wait_for_delivery(api, tenant, failing["id"], attempts_are(2), timeout=15)
+        wait_for_delivery(api, tenant, failing["id"], attempts_are(2))
         assert len(healthy.requests) == 1

@@ -38,7 +38,7 @@ def test_submission__form_with_a_recipient__is_mailed_as_text_and_html(api: Clie
     form_id = form_with_mail(tenant, address(tenant), name="Contact")
     values = {"name": "Ana <b>Köhler</b>", "email": "ana@example.org", "message": "Line one\nLine two"}
     submission_id = submit_and_get_id(api, tenant, form_id, values)
-    (mail,) = smtp.wait_for(address(tenant), timeout=3)
+    (mail,) = smtp.wait_for(address(tenant))
     (delivery,) = deliveries_to(address(tenant))
     delivery_id = encode_id(Prefix.DELIVERY, delivery.pk)
     wanted = {
@@ -163,8 +163,8 @@ def test_mail__refused_recipient__does_not_keep_the_webhook_from_its_message(
     form_id = form_with_mail(tenant, address(tenant), address(tenant, "other"))
     webhook = register(api, tenant, receiver.url(), form_id)
     submit_and_get_id(api, tenant, form_id)
-    receiver.wait_for(1, timeout=3)
-    smtp.wait_for(address(tenant, "other"), timeout=3)
+    receiver.wait_for(1)
+    smtp.wait_for(address(tenant, "other"))
     wait_for_delivery(api, tenant, webhook["id"], is_delivered)
 
 

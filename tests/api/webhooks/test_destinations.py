@@ -168,7 +168,7 @@ def test_http__submission__sends_the_filled_template_and_logs_no_secret(api: Cli
         assert data["status"] == "delivered", data
         return data
 
-    shown = eventually(delivered, 10.0, "it is delivered", every=0.1)
+    shown = eventually(delivered, because="it is delivered", every=0.1)
     assert (shown["channel"], shown["target"], shown["webhookId"]) == ("http", made["id"], None)
     request = shown["attempts"][0]["request"]
     assert (request["method"], request["url"], json.loads(request["body"])) == (
@@ -192,7 +192,7 @@ def test_refused_credentials__hold_everything_and_a_new_config_releases_it(api: 
         assert state_of(api, tenant, path) == ("needs_attention", reason)
         return True
 
-    eventually(is_held, 10.0, "the destination needs attention", every=0.1)
+    eventually(is_held, because="the destination needs attention", every=0.1)
     submit_and_get_id(api, tenant, form_id)
     own = Delivery.objects.filter(destination__isnull=False, organization=tenant.organization)
 
@@ -200,7 +200,7 @@ def test_refused_credentials__hold_everything_and_a_new_config_releases_it(api: 
         assert list(own.values_list("status", flat=True)) == ["held", "held"]
         return True
 
-    eventually(both_held, 10.0, "both deliveries are held", every=0.1)
+    eventually(both_held, because="both deliveries are held", every=0.1)
     assert len(receiver.requests) == 1
     receiver.reply = Reply()
     new = http_config(receiver, headers={"Authorization": "Bearer new-secret"})
@@ -217,7 +217,7 @@ def test_successful_test__of_a_destination_that_needs_attention__releases_it(api
     path = f"/api/destinations/{made['id']}"
     receiver.replies.append(Reply(status=403))
     submit_and_get_id(api, tenant, form_id)
-    eventually(lambda: state_of(api, tenant, path)[0] == "needs_attention", 10.0, "it is held", every=0.1)
+    eventually(lambda: state_of(api, tenant, path)[0] == "needs_attention", because="it is held", every=0.1)
     answer = api.post(f"{path}/test", tenant.key)
     assert (answer.status, answer.json()["message"]) == (200, "Test event queued. The delivery log shows its result.")
     data = answer.json()["data"]
@@ -242,14 +242,14 @@ def test_replay__of_a_range__sends_it_again_and_the_log_shows_both(api: Client, 
         assert len(found["attempts"]) == attempts, found
         return dict(found)
 
-    first = eventually(lambda: delivered(1), 10.0, "it is delivered", every=0.1)
+    first = eventually(lambda: delivered(1), because="it is delivered", every=0.1)
     assert (first["channel"], first["target"], first["submissionId"]) == ("http", made["id"], submission_id)
     body = {"status": "delivered", "dryRun": True}
     counted = api.post(f"{path}/replay", tenant.key, json=body).json()
     assert counted == success({"matched": 1, "replayed": 0, "dryRun": True}, "1 would be sent again.")
     replayed = api.post(f"{path}/replay", tenant.key, json={**body, "dryRun": False}).json()
     assert replayed == success({"matched": 1, "replayed": 1, "dryRun": False}, "1 are sent again.")
-    assert eventually(lambda: delivered(2), 10.0, "it is delivered again", every=0.1)["id"] == first["id"]
+    assert eventually(lambda: delivered(2), because="it is delivered again", every=0.1)["id"] == first["id"]
     assert {json.loads(one.body)["id"] for one in receiver.wait_for(2)} == {submission_id}
     api.patch(path, tenant.key, json={"status": "disabled"})
     for action in ("replay", "test"):
