@@ -21,7 +21,7 @@ def address(tenant: Tenant) -> str:
 
 def wait_for(tenant: Tenant, status: str, count: int = 1) -> None:
     own = deliveries_of(tenant).filter(status=status)
-    eventually(lambda: own.count() == count, 15, f"{count} deliveries are {status}")
+    eventually(lambda: own.count() == count, because=f"{count} deliveries are {status}")
 
 
 def rows_of(answer: Answer) -> list[str]:
@@ -51,7 +51,7 @@ def test_log__filters__narrow_it_by_form_state_and_way(
     submit_and_get_id(api, tenant, other)
     receiver.wait_for(3)
     tried = deliveries_of(tenant).filter(status="pending", attempt_count__gt=0)
-    eventually(tried.exists, 10, "the failure is recorded")
+    eventually(tried.exists, because="the failure is recorded")
 
     notices = tenant.owner.email  # of the new webhooks
     known = ("/mailed", "/other", address(tenant), notices)
@@ -93,7 +93,7 @@ def test_log__sent_again__goes_back_to_the_same_page_of_it(
     submit_and_get_id(api, tenant, form_id)
     receiver.wait_for(1)
     tried = deliveries_of(tenant).filter(attempt_count=1)
-    eventually(tried.exists, 10, "the failure is recorded")
+    eventually(tried.exists, because="the failure is recorded")
     log = place(tenant, "deliveries?status=undelivered")
     action = re.search(r'action="([^"]+/retry[^"]*)"', owner.get(log).text)
     assert action
@@ -143,14 +143,16 @@ def test_story__while_something_is_pending__is_fetched_again_and_then_no_more(
     form_id = str(register(api, tenant, receiver.url("/hook"))["formId"])
     pk = submit_and_get_id(api, tenant, form_id)
     story = place(tenant, f"submissions/{pk}/story")
-    page = eventually(lambda: "Next attempt" in (seen := owner.get(story)).text and seen, 10, "the failure is shown")
+    page = eventually(
+        lambda: "Next attempt" in (seen := owner.get(story)).text and seen, because="the failure is shown"
+    )
     assert re.search(rf'hx-get="{story}"\s+hx-trigger="every 2s"', page.text)
     assert "<script>" not in page.text
     assert "</pre><script>alert(1)</script>" in html.unescape(page.text)
     receiver.reply = Reply(204)
     delivery = deliveries_of(tenant).get()
     owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=place(tenant, f"submissions/{pk}"))
-    page = eventually(lambda: "Delivered" in (seen := owner.get(story)).text and seen, 15, "the success is shown")
+    page = eventually(lambda: "Delivered" in (seen := owner.get(story)).text and seen, because="the success is shown")
     assert "hx-get" not in page.text
     assert [re.findall(r"<strong>(.*?)</strong>", item)[0] for item in page.text.split("<li")[1:]] == [
         "Accepted and stored",
@@ -179,9 +181,9 @@ def test_story__webhook_that_gets_nothing_now__leads_to_it_instead_of_sending_ag
 def test_story__of_spam_and_back__is_told_in_order(api: Client, tenant: Tenant, owner: Browser) -> None:
     pk = submit_and_get_id(api, tenant, tenant.form(), {"name": "Ada", "_gotcha": "x"})
     detail = place(tenant, f"submissions/{pk}")
-    page = eventually(lambda: "Spam is not delivered." in (seen := text_of(owner.get(detail))) and seen, 10)
+    page = eventually(lambda: "Spam is not delivered." in (seen := text_of(owner.get(detail))) and seen)
     assert "honeypot: _gotcha was filled in" in page
     owner.post(place(tenant, "submissions/act"), form=detail, do="not-spam", id=pk)
-    page = eventually(lambda: "Without deliveries" in (seen := text_of(owner.get(detail))) and seen, 10)
+    page = eventually(lambda: "Without deliveries" in (seen := text_of(owner.get(detail))) and seen)
     assert page.index("Accepted and stored") < page.index("Marked as not spam") < page.index("Dispatched")
     assert Submission.objects.get(organization=tenant.organization).spam is False

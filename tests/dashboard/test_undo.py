@@ -58,7 +58,7 @@ def test_webhook__disabled_and_undone__sends_what_waited_and_keeps_its_attempts(
     undone = owner.follow(owner.post(offer["path"], form=page, undo=offer["token"]))
     assert "The webhook is active again. 1 delivery that waits is being sent." in text_of(undone)
     receiver.wait_for(1)
-    eventually(lambda: Delivery.objects.filter(pk=waiting.pk, status="delivered").exists(), 10)
+    eventually(lambda: Delivery.objects.filter(pk=waiting.pk, status="delivered").exists())
     assert Delivery.objects.get(pk=waiting.pk).attempt_count == 3
     assert Delivery.objects.get(pk=spam.pk).status == "canceled"
 

@@ -40,7 +40,7 @@ def test_webhook__created__shows_its_secret_once_and_delivers(
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
-    eventually(lambda: "Delivered" in text_of(owner.get(page)), 10)
+    eventually(lambda: "Delivered" in text_of(owner.get(page)))
     for path in (page, place(tenant, "webhooks"), place(tenant, "deliveries"), f"{page}/rotate"):
         assert "whsec_" not in owner.get(path).text
 
@@ -74,7 +74,7 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     detail = place(tenant, f"submissions/{pk}")
-    page = eventually(lambda: "Next attempt" in (seen := owner.get(detail)).text and seen, 10)
+    page = eventually(lambda: "Next attempt" in (seen := owner.get(detail)).text and seen)
     assert "down for lunch" in page.text
     assert "<script>alert(1)" not in page.text
     assert "Attempt failed: the answer was not a 2xx status" in text_of(page)
@@ -86,7 +86,7 @@ def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
     assert answer.headers["Location"] == detail
     first, second = receiver.wait_for(2)[:2]
     assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
-    told = eventually(lambda: "Delivered" in (seen := text_of(owner.get(f"{detail}/story"))) and seen, 10)
+    told = eventually(lambda: "Delivered" in (seen := text_of(owner.get(f"{detail}/story"))) and seen)
     assert told.index("Attempt failed") < told.index("Delivered")
     assert pk not in owner.get(place(tenant, "submissions?undelivered=on")).text
 
@@ -97,8 +97,8 @@ def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
     form_id = tenant.form()
     pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada", "_webhook": receiver.url("/named")})
     page = place(tenant, "webhooks")
-    eventually(lambda: "Requested by a page, not active yet" in owner.get(page).text, 10)
-    eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))), 10)
+    eventually(lambda: "Requested by a page, not active yet" in owner.get(page).text)
+    eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))))
     assert receiver.requests == []
     webhook = only_webhook(tenant)
     active = owner.follow(owner.post(f"{page}/{webhook.public_id}/activate", form=page))
@@ -131,7 +131,7 @@ def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
     page = place(tenant, f"webhooks/{webhook.public_id}")
     owner.post(f"{page}/disable", form=page)
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
-    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists(), 10)
+    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists())
     refused = owner.send(f"{page}/replay", status="undelivered", do="count")
     assert "Activate it first" in text_of(refused)
     active = owner.follow(owner.post(f"{page}/activate", form=page))
@@ -287,7 +287,7 @@ def test_replay__after_counting__sends_what_was_counted(
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     webhook = only_webhook(tenant)
-    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="delivered").exists(), 10)
+    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="delivered").exists())
     page = place(tenant, f"webhooks/{webhook.public_id}/replay")
     counted = owner.send(page, status="delivered", do="count", **{"from": "2026-01-01"})
     confirm = counted.text.rpartition("<form")[2]
@@ -308,7 +308,7 @@ def test_webhooks__pending_ones__say_how_much_waits(
     form_id = tenant.form()
     for number in range(3):
         submit_and_get_id(api, tenant, form_id, {"number": str(number), "_webhook": receiver.url("/named")})
-    eventually(lambda: Delivery.objects.filter(organization=tenant.organization, status="held").count() == 3, 10)
+    eventually(lambda: Delivery.objects.filter(organization=tenant.organization, status="held").count() == 3)
     page = owner.get(place(tenant, "webhooks")).text
     assert re.findall(r'<td class="number"[^>]*>(\d+)</td>', page)[0] == "3"
 
@@ -320,7 +320,7 @@ def test_webhooks__last_delivery__is_of_each_webhook_itself(
     create(owner, tenant, form_id, receiver.url("/good"))
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1, path="/good")
-    eventually(lambda: "Delivered" in owner.get(path).text, 10)
+    eventually(lambda: "Delivered" in owner.get(path).text)
     create(owner, tenant, tenant.form(name="Quiet"), receiver.url("/quiet"))
     bodies = owner.get(path).text.partition("<tbody>")[2].split("</tr>")
     rows = {name: next(row for row in bodies if name in row) for name in ("/good", "/quiet")}

@@ -100,7 +100,7 @@ def test_download__with_a_key__leads_to_a_link_that_the_service_checks(
     assert clamd.process is not None
     row = sent(api, form_id)
     path = f"/files/{row.public_id}"
-    eventually(lambda: api.get(path, tenant.key).status == 302, 20, "the file is scanned")
+    eventually(lambda: api.get(path, tenant.key).status == 302, because="the file is scanned")
     link = api.get(path, tenant.key).headers["Location"]
     with urllib.request.urlopen(link, timeout=10) as answer:
         assert answer.read() == CONTENT
@@ -151,8 +151,8 @@ def test_file__of_a_deleted_submission__is_deleted_from_the_bucket(api: Client, 
     assert row.submission_id is not None
     submission = encode_id(Prefix.SUBMISSION, row.submission_id)
     assert api.delete(f"/api/submissions/{submission}", tenant.key).status in (200, 204)
-    eventually(lambda: status_of(link) == 404, 20, "the object is deleted")
-    eventually(lambda: not StoredFile.objects.filter(pk=row.pk).exists(), 20, "its row is deleted")
+    eventually(lambda: status_of(link) == 404, because="the object is deleted")
+    eventually(lambda: not StoredFile.objects.filter(pk=row.pk).exists(), because="its row is deleted")
 
 
 def test_upload__to_the_service__is_signed_with_its_digest_and_without_newer_checksums() -> None:

@@ -69,7 +69,7 @@ def test_submission__while_the_scanner_is_killed__waits_for_its_time_and_is_scan
     assert scan_of(row) == "pending"
     assert api.get(f"/files/{row.public_id}", tenant.key).json()["error"] == "file_withheld"
     clamd.start()
-    eventually(lambda: scan_of(row) == "clean", 20, "the scanner is back")
+    eventually(lambda: scan_of(row) == "clean", because="the scanner is back")
     assert api.get(f"/files/{row.public_id}", tenant.key).status == 302
     assert len(receiver.requests) == 1
 

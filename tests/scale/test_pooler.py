@@ -158,12 +158,12 @@ def test_restart_of_the_pooler__under_load__loses_nothing_and_answers_503_at_wor
     with ThreadPoolExecutor(4) as pool:
         try:
             futures = [pool.submit(submit_on, number) for number in range(4)]
-            eventually(lambda: len(ids) > 20, 20, "submissions are stored")
+            eventually(lambda: len(ids) > 20, because="submissions are stored")
             pooler.stop()
-            eventually(lambda: 503 in statuses, 20, "the outage is noticed")
+            eventually(lambda: 503 in statuses, because="the outage is noticed")
             pooler.start()
             before = len(ids)
-            eventually(lambda: len(ids) > before + 20, 20, "submissions are stored again")
+            eventually(lambda: len(ids) > before + 20, because="submissions are stored again")
         finally:
             stopping.set()
         for future in futures:

@@ -107,7 +107,7 @@ def execute(url: str, statement: str) -> str:
 def wait_for_replay(standby: Standby) -> None:
     written = execute(standby.primary_url, "SELECT pg_current_wal_lsn()")
     ask = f"SELECT pg_last_wal_replay_lsn() >= '{written}'::pg_lsn"
-    eventually(lambda: execute(standby.url, ask) == "True", 10, "the standby has replayed everything")
+    eventually(lambda: execute(standby.url, ask) == "True", because="the standby has replayed everything")
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def test_paused_replica__is_what_lists_and_exports_show__and_single_records_are_
         assert form.json()["data"]["id"] in client.get("/api/forms", tenant.key).text
         cursor = client.get("/api/submissions?cursor=", tenant.key).json()
         assert cursor["pagination"]["limit"]
-    eventually(lambda: counts(client, tenant) == [2, 2, 2, 2], 10, "the replica has the new submission")
+    eventually(lambda: counts(client, tenant) == [2, 2, 2, 2], because="the replica has the new submission")
 
 
 def test_replica_behind__by_more_than_three_seconds__is_left_for_the_primary(
@@ -172,7 +172,7 @@ def test_replica_behind__by_more_than_three_seconds__is_left_for_the_primary(
         counts(client, tenant)
         submit_and_get_id(client, tenant, values={"message": "needle"})
         eventually(lambda: counts(client, tenant) == [2, 2, 2, 2], LATE_SECONDS + 5, "the primary is read", every=0.3)
-        eventually(lambda: counts(client, tenant) and AWAY in log(), 10, "the log says so", every=0.3)
+        eventually(lambda: counts(client, tenant) and AWAY in log(), because="the log says so", every=0.3)
         counts(client, tenant)
         assert log().count(AWAY) == 1
     eventually(lambda: counts(client, tenant) and BACK in log(), 30, "the replica is read again", every=0.3)
@@ -184,7 +184,7 @@ def test_own_change__in_the_dashboard__is_seen_although_the_replica_lacks_it(
     other = submit_and_get_id(client, tenant, values={"message": "haystack"})
     browser = logged_in(client, person_of(tenant))
     inbox = place(tenant, "submissions")
-    eventually(lambda: {"needle", "haystack"} <= set(text_of(browser.get(inbox)).split()), 10)
+    eventually(lambda: {"needle", "haystack"} <= set(text_of(browser.get(inbox)).split()))
     with paused(standby):
         # A change by another user is seen late, one by the same user immediately.
         (needle,) = [

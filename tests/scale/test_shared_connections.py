@@ -38,13 +38,13 @@ def share(port: int, web: list[int]) -> int:
             assert sum(found) == CONNECTIONS, found
             return found
 
-        shares = eventually(accepted, 10, "all connections are accepted")
+        shares = eventually(accepted, because="all connections are accepted")
 
     def closed() -> bool:
         assert [sockets_of(pid) for pid in web] == before
         return True
 
-    eventually(closed, 10, "all connections are closed")
+    eventually(closed, because="all connections are closed")
     return min(shares)
 
 

@@ -15,7 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.services.processes import free_port
-from tests.services.waiting import eventually
+from tests.services.waiting import PATIENCE_SECONDS, eventually
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Receiver:
     def url(self, path: str = "/hook") -> str:
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def wait_for(self, count: int, timeout: float = 10.0, path: str | None = None) -> list[Received]:
+    def wait_for(self, count: int, timeout: float = PATIENCE_SECONDS, path: str | None = None) -> list[Received]:
         """Return the requests so far (to `path`), once there are `count` of them."""
 
         def arrived() -> list[Received]:
@@ -137,7 +137,7 @@ class MailReceiver:
     def to(self, recipient: str) -> list[Mail]:
         return [mail for mail in list(self.mails) if recipient in mail.recipients]
 
-    def wait_for(self, recipient: str, count: int = 1, timeout: float = 10.0) -> list[Mail]:
+    def wait_for(self, recipient: str, count: int = 1, timeout: float = PATIENCE_SECONDS) -> list[Mail]:
         """Return the mails to this address, once there are `count` of them."""
 
         def arrived() -> list[Mail]:

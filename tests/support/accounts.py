@@ -36,7 +36,7 @@ def mailed_code(smtp: MailReceiver, email: str, count: int = 1) -> str:
         assert len(answers) >= count, f"{len(answers)} answers came"
         return answers
 
-    text = eventually(arrived, 10.0, f"{count} answers to {email}")[-1]
+    text = eventually(arrived, because=f"{count} answers to {email}")[-1]
     found = CODE.search(text)
     assert found, text
     return found[1]

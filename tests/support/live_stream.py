@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from tests.services.waiting import eventually
+from tests.services.waiting import PATIENCE_SECONDS, eventually
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Stream:
             pass
         self.ended.set()
 
-    def wait_for(self, count: int, timeout: float = 10.0) -> list[Event]:
+    def wait_for(self, count: int, timeout: float = PATIENCE_SECONDS) -> list[Event]:
         """Return the first events, once there are so many."""
 
         def arrived() -> list[Event]:

@@ -79,4 +79,4 @@ def record_of(submission: Submission) -> dict[str, Any]:
 def wait_until_dispatched(tenant: Tenant) -> None:
     """Return when the tallies count everything that the organization has stored."""
     owed = Submission.objects.undispatched().filter(organization=tenant.organization)
-    eventually(lambda: not owed.exists(), 20, "every submission is dispatched")
+    eventually(lambda: not owed.exists(), because="every submission is dispatched")

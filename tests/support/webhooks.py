@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.services.client import Client
 from tests.services.receivers import Received, Receiver
-from tests.services.waiting import eventually
+from tests.services.waiting import PATIENCE_SECONDS, eventually
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 
@@ -62,7 +62,11 @@ def log_of(api: Client, tenant: Tenant, webhook_id: str) -> list[dict[str, Any]]
 
 
 def wait_for_delivery(
-    api: Client, tenant: Tenant, webhook_id: str, so: Callable[[dict[str, Any]], object], timeout: float = 10.0
+    api: Client,
+    tenant: Tenant,
+    webhook_id: str,
+    so: Callable[[dict[str, Any]], object],
+    timeout: float = PATIENCE_SECONDS,
 ) -> dict[str, Any]:
     """Return the newest delivery of a webhook once it is `so`."""
 

@@ -242,7 +242,7 @@ def test_over_the_hour__it_is_held_for_quota_first__then_for_confirmation(api: C
 
     set_plan(Organization.objects.get(pk=tenant.organization.pk), Plan.ENTERPRISE, by=None, rate_limit=100_000)
 
-    eventually(lambda: row_of(row.public_id).held == "confirmation", 20, "it has room in the hour")
+    eventually(lambda: row_of(row.public_id).held == "confirmation", because="it has room in the hour")
     assert listed(api, tenant, f"formId={form_id}") == []
     assert press(api, link_of(smtp.wait_for(address)[0])).status == 200
     assert listed(api, tenant, f"formId={form_id}") == [row.public_id]

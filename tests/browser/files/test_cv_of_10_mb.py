@@ -79,7 +79,7 @@ def check(visitor: Visitor, receiver: Receiver, cv: Path) -> Callable[[], None]:
 
 def check_everywhere(visitor: Visitor, receiver: Receiver, content: bytes) -> None:
     api, tenant, form_id = visitor.api, visitor.tenant, visitor.form_id
-    (record,) = eventually(lambda: records(api, tenant, form_id), 20, "the submission is stored")
+    (record,) = eventually(lambda: records(api, tenant, form_id), because="the submission is stored")
     (file,) = record["files"]
     assert record["data"] == {"name": "Ada", "cv": NAME}
     wanted = {"field": "cv", "name": NAME, "size": SIZE, "type": "application/pdf"}
@@ -87,7 +87,7 @@ def check_everywhere(visitor: Visitor, receiver: Receiver, content: bytes) -> No
     assert file["sha256"] == hashlib.sha256(content).hexdigest()
     assert file["url"] == f"{settings.PUBLIC_URL}/files/{file['id']}"
 
-    (message,) = receiver.wait_for(1, 30)
+    (message,) = receiver.wait_for(1)
     assert [unscanned(one) for one in json.loads(message.body)["data"]["files"]] == [unscanned(file)]
     assert downloaded(api, tenant.key, file["id"]) == content
     page = logged_in(api, person_of(tenant)).get(place(tenant, f"submissions/{record['id']}")).text
@@ -100,7 +100,7 @@ def check_everywhere(visitor: Visitor, receiver: Receiver, content: bytes) -> No
     assert api.delete(f"/api/submissions/{record['id']}", tenant.key).status == 200
     assert api.get(f"/files/{file['id']}", tenant.key).status == 404
     pk = decode_id(Prefix.FILE, file["id"])
-    eventually(lambda: not StoredFile.objects.filter(pk=pk).exists(), 20, "its bytes and its row are deleted")
+    eventually(lambda: not StoredFile.objects.filter(pk=pk).exists(), because="its bytes and its row are deleted")
     with pytest.raises(FileNotFoundError):
         storage.open_file(pk)
 
@@ -117,7 +117,7 @@ def downloaded(api: Client, key: str, file_id: str) -> bytes:
         answer = api.get(f"/files/{file_id}", key)
         return answer if answer.status != 403 else None  # withheld until it is scanned
 
-    answer = eventually(answered, 20, "the file may be downloaded")
+    answer = eventually(answered, because="the file may be downloaded")
     if answer.status == 302:
         with urllib.request.urlopen(answer.headers["Location"], timeout=20) as found:
             return bytes(found.read())

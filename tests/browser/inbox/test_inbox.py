@@ -123,5 +123,5 @@ def test_first_visit__sends_the_time_zone_of_the_browser(
     user = person_of(tenant)
     with at_the_dashboard(browser, service.base_url, user, timezone_id="Asia/Tokyo") as (page, complaints):
         page.goto(place(tenant))
-        eventually(lambda: User.objects.get(pk=user.pk).time_zone == "Asia/Tokyo", 10, "the zone is stored")
+        eventually(lambda: User.objects.get(pk=user.pk).time_zone == "Asia/Tokyo", because="the zone is stored")
         assert complaints == []

@@ -37,7 +37,7 @@ def test_webhooks__in_every_state__are_accessible_and_quiet(
     pk = submit_and_get_id(api, tenant, form_id, {"message": "Hello", "_webhook": receiver.url("/named")})
     receiver.wait_for(1)
     own = deliveries_of(tenant)
-    eventually(lambda: own.filter(status="pending", attempt_count__gt=0).exists(), 10, "the failure is recorded")
+    eventually(lambda: own.filter(status="pending", attempt_count__gt=0).exists(), because="the failure is recorded")
     pending = Webhook.objects.get(form__organization=tenant.organization, status="pending").public_id
     with at_the_dashboard(browser, service.base_url, person_of(tenant), color_scheme=scheme) as (page, complaints):
         found = []

@@ -217,7 +217,7 @@ def test_needs_attention__is_shown_everywhere_and_a_saved_config_releases(
     receiver.reply = Reply(403)
     pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     reason = "The ntfy server refused the topic or the token. Check both."
-    eventually(lambda: reason in text_of(owner.get(page)), 10, "it needs attention")
+    eventually(lambda: reason in text_of(owner.get(page)), because="it needs attention")
     seen = text_of(owner.get(page))
     assert "1 delivery is held and is sent when this is corrected." in seen
     assert f"Team ntfy Contact Needs attention {reason} 1 delivery is held" in text_of(
@@ -238,7 +238,7 @@ def test_needs_attention__is_shown_everywhere_and_a_saved_config_releases(
     assert "The destination is active. 1 held delivery is being sent." in text_of(owner.follow(saved))
     sent = receiver.wait_for(2)
     assert [one.headers["authorization"] for one in sent] == ["Bearer tk_old", "Bearer tk_new"]
-    eventually(lambda: "Delivered" in text_of(owner.get(page)), 10, "it is delivered")
+    eventually(lambda: "Delivered" in text_of(owner.get(page)), because="it is delivered")
     assert "needs attention" not in text_of(owner.get(place(tenant)))
 
 
@@ -257,12 +257,12 @@ def test_test__result__comes_into_the_log_with_the_new_status(
         assert word in text_of(seen)
         return seen
 
-    refused = eventually(lambda: piece("Failed"), 10, "the test failed")
+    refused = eventually(lambda: piece("Failed"), because="the test failed")
     assert "<h1" not in refused
     assert 'id="destination-status" hx-swap-oob="true"' in refused
     assert "The ntfy server refused the topic or the token." in text_of(refused)
     owner.post(f"{page}/test", form=page)
-    released = eventually(lambda: piece("Delivered"), 10, "the second test succeeds")
+    released = eventually(lambda: piece("Delivered"), because="the second test succeeds")
     assert "refused the topic" not in text_of(released)
     assert only_destination(tenant).status == "active"
 
@@ -275,7 +275,7 @@ def test_disable__says_what_stops_and_undo_restores_deliveries(
     page = page_of(tenant)
     receiver.reply = Reply(403)
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
-    eventually(lambda: "1 delivery is held" in text_of(owner.get(page)), 10, "it is held")
+    eventually(lambda: "1 delivery is held" in text_of(owner.get(page)), because="it is held")
     off = owner.follow(owner.post(f"{page}/disable", form=page))
     said = "The destination is disabled. New submissions are not sent to it. 1 waiting delivery is canceled. Undo"
     assert said in text_of(off)

@@ -220,7 +220,7 @@ def test_notifications__saved_addresses__are_mailed_and_a_test_shows_what_came_o
     owner.post(place(tenant, f"forms/{form_id}/test-mail"), form=path, recipient=address)
     mail = smtp.wait_for(address, 2)[1].message
     assert mail["Subject"] == "Test: new submission to Contact"
-    eventually(lambda: f"Delivered {address}" in text_of(owner.get(path)), 10)
+    eventually(lambda: f"Delivered {address}" in text_of(owner.get(path)))
     api.post(f"/api/submit?formId={form_id}", tenant.key, json={"email": "ada@example.com"})
     real = smtp.wait_for(address, 3)[2].message
     body = real.get_body(("plain",))

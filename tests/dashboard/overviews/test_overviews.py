@@ -117,7 +117,7 @@ def test_test_submission__of_a_member__takes_the_way_of_a_visitors_and_can_be_de
     pk = re.fullmatch(rf"{path}\?test=(sub_\w+)#test", sent.headers["Location"])
     assert pk
     (message,) = receiver.wait_for(1)
-    shown = eventually(lambda: "Delivered" in (seen := member.get(f"{path}?test={pk[1]}")).text and seen, 10)
+    shown = eventually(lambda: "Delivered" in (seen := member.get(f"{path}?test={pk[1]}")).text and seen)
     assert steps_of(shown) == ["Sent as a test", "Accepted and stored", "Dispatched", "Attempt succeeded", "Delivered"]
     assert "204," in text_of(shown)
     assert "hx-trigger" not in shown.text.partition('id="timeline"')[2].partition("</ol>")[0], "it is settled"

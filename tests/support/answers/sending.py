@@ -49,7 +49,7 @@ def decision(submission_id: str, kind: str = "reply") -> str:
     """Wait until the service has decided about a mail to a submitter; return why none went, "" if one did."""
     mails = SubmitterMail.objects.filter(submission=decode_id(Prefix.SUBMISSION, submission_id), kind=kind)
     decided = mails.filter(decided_at__isnull=False)
-    return str(eventually(decided.first, 20, f"the {kind} of {submission_id} is decided").refusal)
+    return str(eventually(decided.first, because=f"the {kind} of {submission_id} is decided").refusal)
 
 
 def link_of(mail: Mail, kind: str = "confirm") -> str:

@@ -133,7 +133,7 @@ def test_nudge__from_a_request__is_sent_beside_it() -> None:
     """A hundred together become a hint or a few, never more than are taken."""
     for _ in range(100):
         nudge(DELIVER)
-    eventually(lambda: messages() == int(HAS_REDIS), 5, "the hint is in the broker")
+    eventually(lambda: messages() == int(HAS_REDIS), because="the hint is in the broker")
 
 
 def test_nudge__redis_is_frozen__no_request_waits_for_it(fresh_nudges: Breaker, settings: Settings) -> None:
