@@ -135,9 +135,8 @@ def test_slow_uploads__more_than_turns_and_threads__hold_nobody_up(start_service
         assert post_files(api, form_id, [("cv", "cv.pdf", pdf(3 * MIB))]).status == 201
         for connection in slow:
             connection.close()
-    eventually(
-        lambda: spooled_files(service) == 0, 15, "the files of clients that left are free, before their 30 s are over"
-    )
+    # A client that stays has 30 s.
+    eventually(lambda: spooled_files(service) == 0, 15, "the files of clients that left are free")
 
 
 def test_slow_uploads__of_one_client_with_many_connections__leave_room_for_others(
