@@ -10,8 +10,7 @@ from tests.faults.world import World
 from tests.services.environment import POSTGRESQL
 from tests.services.waiting import let_pass
 
-# That a submit may take longer while Redis is known to be down: half of the time-out that it does not wait for, and what
-# other work of the machine may cost.
+# That a submit may take longer while Redis is known to be down: half of the time-out that it does not wait for.
 EXTRA_SECONDS = 0.25
 RATE = 10.0  # submissions a second
 
