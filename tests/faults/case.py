@@ -13,7 +13,7 @@ from typing import Any
 from tests.faults.backing import Backing
 from tests.faults.checker.database import Rows
 from tests.faults.checker.poster import Post, Poster
-from tests.faults.checker.promises import Disturbance, Evidence, Verdict, judge
+from tests.faults.checker.promises import RECORD_SECONDS, Disturbance, Evidence, Verdict, judge
 from tests.faults.standard_points import standard_points
 from tests.faults.tenant import Tenant
 from tests.faults.world import LEASE_SECONDS, NAMES, RESTART_SECONDS, SWEEP_SECONDS, World
@@ -260,6 +260,7 @@ class Run:
             paths=tenant.healthy,
             webhooks=tenant.webhooks,
             disturbances=self.disturbances,
+            record_seconds=max(RECORD_SECONDS, world.start_seconds / 2),
             **options,
         )
 

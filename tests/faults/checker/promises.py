@@ -14,7 +14,7 @@ from tests.faults.checker.database import Rows
 from tests.faults.checker.poster import Poster, Told
 from tests.faults.checker.receiver_process import Arrival, Log
 
-RECORD_SECONDS = 1.5  # after its answer a request may still wait for its result to be recorded
+RECORD_SECONDS = 1.5  # after its answer a request may still wait for its result to be recorded; Evidence may say more
 FRESH_SECONDS = 20.0  # a message may be sent that long after it was signed: the longest attempt, and slow cores
 SHOWN = 3  # examples of what is wrong
 
@@ -41,6 +41,7 @@ class Evidence:
     webhooks: dict[str, str]  # path by webhook id
     disturbances: Sequence[Disturbance] = ()
     p99_seconds: float = 3.0
+    record_seconds: float = RECORD_SECONDS
     resends: bool = False  # the fault sends messages again on purpose, such as by a replay
     clocks_differ: bool = False
     except_keys: Collection[str] = ()  # idempotency keys of submissions that must not arrive
@@ -134,9 +135,9 @@ def unexplained_duplicates(evidence: Evidence) -> Iterator[str]:
         return
     for (message_id, path), arrivals in _healthy(evidence).items():
         for earlier, later in pairwise(arrivals):
-            end = None if earlier.answered is None else earlier.answered + RECORD_SECONDS
+            end = None if earlier.answered is None else earlier.answered + evidence.record_seconds
             if not any(
-                earlier.arrived <= one.end + RECORD_SECONDS and (end is None or end >= one.start)
+                earlier.arrived <= one.end + evidence.record_seconds and (end is None or end >= one.start)
                 for one in evidence.disturbances
             ):
                 took = (
