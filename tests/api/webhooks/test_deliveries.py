@@ -113,7 +113,7 @@ def test_submission__one_active_webhook__sends_exactly_one_message(api: Client, 
 def test_submissions__one_after_another__are_told_within_3_seconds(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     webhook = register(api, tenant, receiver.url())
-    seconds = []
+    seconds: list[float] = []
     while len(seconds) < 5 and min(seconds, default=math.inf) >= 3:  # again, if the machine was busy with others
         sent = time.time()
         submit_and_get_id(api, tenant, webhook["formId"])
