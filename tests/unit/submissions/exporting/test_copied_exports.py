@@ -3,6 +3,7 @@
 import datetime as dt
 import itertools
 import json
+import os
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -91,7 +92,8 @@ def rows_of(tenant: Tenant) -> Any:
 
 @pytest.fixture(scope="module")
 def seed() -> int:
-    return random.randrange(2**32)
+    """Return the seed of the run: the same as long as nobody asks for another."""
+    return int(os.environ.get("FUZZING_SEED") or 1)
 
 
 @pytest.fixture
