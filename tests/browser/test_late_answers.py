@@ -44,7 +44,7 @@ def test_answers_lost_after_a_proof__pressing_again_is_the_same_request(visitor:
     visitor.answers(lambda route: route.continue_(), lose, lose, lose)
     page = visitor.open()
     visitor.send(name="Ada")
-    expect(visitor.queued).to_be_visible(timeout=20_000)
+    expect(visitor.queued).to_be_visible()
     page.locator("button").click()
     expect(visitor.thanks).to_be_visible()
     assert len(visitor.stored()) == 1

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.support.chromium.accessibility import violations
+from tests.support.chromium.copies import wait_for_copies
 from tests.support.chromium.visitor import Visitor, no_connection, reply
 
 FORM = (
@@ -255,7 +256,7 @@ def test_reload__brings_the_files_back__and_those_that_arrived_are_not_sent_agai
     choose(page, WORDS, OTHER)
     send(visitor)
     expect(rows(page)).to_have_text(["CV.pdf: sent", "letter.pdf: sending"])
-    page.wait_for_timeout(300)  # for the copies to be written
+    wait_for_copies(page, 2)
     page.reload()
     expect(rows(page)).to_have_text(["CV.pdf: sent"])
     names = "input => [...input.files].map(file => file.name)"
