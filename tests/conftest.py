@@ -2,14 +2,19 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.services import fork_server
+from tests.services.waiting import let_pass
 from tests.suites import PROCESSOR_TIME
 
 pytest_plugins = ["tests.services.fixtures"]
+
+HOUR = 3600.0
+END_SECONDS = 5.0  # of an hour, in which no test begins
 
 # By default SIGTERM ends Python immediately and leaves the started services behind; as Ctrl-C it lets fixtures end.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -21,6 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     suites = {item.path.relative_to(here).parts[0] for item in items}
     if "unit" in suites and len(suites) > 1:
         raise pytest.UsageError(f"run one suite at a time, not {', '.join(sorted(suites))}; `make test` runs all")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let the end of an hour, and so of every UTC day, pass between two tests: counts and rows are by hour and day."""
+    left = HOUR - time.time() % HOUR
+    if left < END_SECONDS:
+        let_pass(left)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
