@@ -135,7 +135,7 @@ def test_scanner__that_never_ends__has_no_result_after_a_bounded_time(
     with in_its_place(answer) as url:
         with pytest.raises(NotScanned):
             scan(io.BytesIO(bytes(30_000_000) if answer is reads_nothing else SAFE), url)
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 8  # each of them goes on for ten seconds, or as long as nobody reads
 
 
 def test_file__that_cannot_be_read__is_not_the_scanners_fault(clamd: ClamdServer) -> None:
