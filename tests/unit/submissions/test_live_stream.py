@@ -1,6 +1,7 @@
 """The live stream's application, called as a server calls it: what a server under test cannot be made to do."""
 
 import asyncio
+import math
 import time
 import uuid
 from typing import Any
@@ -22,7 +23,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 
 def scope(seconds_left: int) -> dict[str, Any]:
-    watched = [str(uuid.uuid4()), "", str(uuid.uuid4()), int(time.time()) + seconds_left]
+    """Return a request whose token has so many seconds left, and up to one more: tokens end at whole seconds."""
+    watched = [str(uuid.uuid4()), "", str(uuid.uuid4()), math.ceil(time.time()) + seconds_left]
     query = f"token={signing.dumps(watched, salt=SALT)}".encode()
     return {"type": "http", "method": "GET", "path": "/events", "query_string": query, "headers": []}
 
@@ -66,7 +68,7 @@ def test_stream__of_one_who_leaves__frees_the_viewer_at_once(hub: Hub) -> None:
 @pytest.mark.usefixtures("hub")
 def test_stream__that_is_quiet__keeps_saying_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that reconnects much later continues from there, instead of reloading its list."""
-    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.6)  # later than the first look
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 1.0)  # later than the first look
     sent: list[bytes] = []
 
     async def send(message: dict[str, Any]) -> None:
