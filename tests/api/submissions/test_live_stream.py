@@ -3,6 +3,7 @@
 import datetime as dt
 import http.client
 import json
+import math
 import socket
 import time
 from collections.abc import Callable
@@ -190,7 +191,7 @@ def test_stream__at_its_token_s_end__says_so_and_closes(
     start_service: Callable[..., Application], tenant: Tenant
 ) -> None:
     port = start_service("events", EVENTS_TOKEN_SECONDS="2").events_port
-    watched = [str(tenant.organization.pk), "", str(tenant.owner.pk), int(time.time()) + 2]
+    watched = [str(tenant.organization.pk), "", str(tenant.owner.pk), math.ceil(time.time()) + 2]
     with Stream(port, signing.dumps(watched, salt=SALT)) as stream:
         assert [event.name for event in stream.wait_for(1)] == ["end"]
         assert stream.ended.wait(10)
