@@ -1,12 +1,15 @@
 """Child processes: each in its own group, with its output in a file, stopped by id and never by name."""
 
+import itertools
 import os
 import random
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from tests.services.fork_server import ROOT as ROOT
@@ -16,15 +19,51 @@ from tests.services.waiting import eventually
 STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
 # Below the range from which Linux takes source ports (32768-60999): no outgoing connection can take one of these.
 PORTS = range(15_000, 32_000)
+SHARE = 100  # of a process
+
+
+class _Ports:
+    """
+    A hundred of PORTS that no other process of tests on this machine gives away, one after the other.
+
+    Between the choice of a port and the start of its server are seconds, in which another suite would take it too. The
+    name of an abstract socket is this process's until it ends.
+    """
+
+    def __init__(self) -> None:
+        shares = [PORTS[start : start + SHARE] for start in range(0, len(PORTS), SHARE)]
+        self._claim, share = next(filter(None, map(_claimed, random.sample(shares, len(shares)))))
+        self._ports = itertools.cycle(share)
+        self._lock = threading.Lock()
+
+    def free(self) -> int:
+        while True:
+            with self._lock:
+                port = next(self._ports)
+            with socket.socket() as probe, suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return port
+
+
+def _claimed(share: range) -> tuple[socket.socket, range] | None:
+    """Return the share with its claim, or None if it is another process's."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0fieldpost-tests-{share.start}")
+    except OSError:
+        claim.close()
+        return None
+    return claim, share
+
+
+@cache
+def _ports_of(_process: int) -> _Ports:
+    return _Ports()
 
 
 def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 on which nothing listens now."""
-    while True:
-        port = random.choice(PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
+    """Return a TCP port of 127.0.0.1 on which nothing listens now, and which no other test is given meanwhile."""
+    return _ports_of(os.getpid()).free()
 
 
 class Process:
