@@ -44,3 +44,14 @@ def eventually(
         if time.monotonic() >= end:
             raise AssertionError(f"not within {timeout:g} s: {because or 'the condition'}; {seen}") from cause
         time.sleep(every)
+
+
+def takes_at_most(seconds: float, act: Callable[[], object]) -> bool:
+    """Return whether one of three calls takes at most so long: what is slow by itself is slow each time."""
+
+    def duration() -> float:
+        start = time.monotonic()
+        act()
+        return time.monotonic() - start
+
+    return any(duration() <= seconds for _ in range(3))

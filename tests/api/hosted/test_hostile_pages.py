@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from contextlib import ExitStack
 
 from django.test import RequestFactory
@@ -10,6 +9,7 @@ from django.test import RequestFactory
 from config.client_address import client_network
 from tests.services.client import Client
 from tests.services.receivers import Receiver
+from tests.services.waiting import takes_at_most
 from tests.support.tenants import make_tenant
 from tests.support.webhooks import is_delivered, register, wait_for_delivery
 
@@ -18,13 +18,13 @@ PROMPT_SECONDS = 3.0
 
 
 def test_strangers__who_send_their_bodies_slowly__hold_no_thread(api: Client) -> None:
+    answers: list[int] = []
     with ExitStack() as stack:
         for _ in range(4 * THREADS):
             line = stack.enter_context(socket.create_connection(("127.0.0.1", api.port), 10, (api.address, 0)))
             line.sendall(b"POST /api/submit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n{")
-        start = time.monotonic()
-        assert api.get("/healthz").status == 200
-        assert time.monotonic() - start < PROMPT_SECONDS
+        assert takes_at_most(PROMPT_SECONDS, lambda: answers.append(api.get("/healthz").status))
+    assert set(answers) == {200}
 
 
 def test_webhook_of_a_page__in_characters_of_many_bytes__stops_nobodys_deliveries(
@@ -47,10 +47,13 @@ def _webhook(form_id: str) -> dict[str, object]:
 
 def test_form__of_eighty_thousand_empty_fields__is_refused_at_once(api: Client) -> None:
     body = json.dumps({"name": "Large", "fields": [{}] * 80_000}, separators=(",", ":"))
-    start = time.monotonic()
-    answer = api.post("/api/forms", make_tenant().key, data=body, headers={"Content-Type": "application/json"})
-    assert (answer.status, answer.json()["details"][0]["code"]) == (400, "max_length")
-    assert time.monotonic() - start < PROMPT_SECONDS
+    key = make_tenant().key
+
+    def send() -> None:
+        answer = api.post("/api/forms", key, data=body, headers={"Content-Type": "application/json"})
+        assert (answer.status, answer.json()["details"][0]["code"]) == (400, "max_length")
+
+    assert takes_at_most(PROMPT_SECONDS, send)
 
 
 def test_client_network__of_ipv6__is_what_one_customer_has() -> None:
