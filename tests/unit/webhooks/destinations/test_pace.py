@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,26 @@ def test_destination__two_deliverers__get_one_request_at_a_time_at_its_pace(
     receiver: Receiver,
     tmp_path: Path,
 ) -> None:
+    stop = threading.Event()
+
+    def stop_at_the_last_request() -> None:
+        try:
+            receiver.wait_for(5)
+        finally:
+            stop.set()
+
     with shared_database(tmp_path):
         form = make_form()
         make_destination(form, "ntfy", {"url": receiver.url("/topic")})
         receiver.reply = Reply(delay=0.2)
         owe(form, 5)
-        run_side_by_side(lambda: Deliverer(slots=Slots(8, 1)).run(budget_seconds=5), threads=2)
+        stopper = threading.Thread(target=stop_at_the_last_request)
+        stopper.start()
+        run_side_by_side(lambda: Deliverer(slots=Slots(8, 1), stop=stop).run(), threads=2)
+        stopper.join()
         assert statuses() == ["delivered"] * 5
     arrived = [one.arrived for one in receiver.requests]
+    assert len(arrived) == 5
     least = 0.2 + KINDS["ntfy"].pace - CLOCK_SECONDS
     assert min(later - earlier for earlier, later in itertools.pairwise(arrived)) >= least
 
