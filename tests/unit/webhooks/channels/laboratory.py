@@ -99,6 +99,12 @@ class Laboratory:
 
         kept_connections.MAX_AGE_SECONDS = seconds
 
+    def limit_look_ups(self, seconds: float) -> None:
+        """Set how long a look-up may take."""
+        from webhooks.channels import http
+
+        http.DNS_SECONDS = seconds
+
     def called(self) -> dict[str, int]:
         """Return the connections to each address, traps included, that got any."""
         counts = {address: trap.connections for address, trap in self._traps.items()}
