@@ -29,7 +29,7 @@ from webhooks.models import Attempt, Delivery, Destination, Message, Webhook
 from webhooks.outbox.retry_schedule import DELAYS
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LEASE_SECONDS = 2.0
+LEASE_SECONDS = 3.0  # for which no living process may pause
 SWEEP_SECONDS = LEASE_SECONDS / 5
 BUSY_SECONDS = 10.0  # in which a machine that runs other suites gets round to a sweep
 PATIENCE = 90.0  # for everything that is not measured
