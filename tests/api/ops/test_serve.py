@@ -221,7 +221,7 @@ def test_web_process__asked_to_end__answers_on_kept_connections_and_says_that_it
     """A close of idle connections would reset those on which a request is on its way."""
     for _ in range(5):  # a busy machine may pass over the 0.3 s for which a process says so
         answers = answers_while_it_ends(start_service())
-        # It then closes its half of all at one moment: one request at most is sent after a look and before that.
+        # It then closes its half of all at one moment: one request at most is sent between a check and that.
         assert answers.count(b"") <= 1
         assert all(answer.startswith(b"HTTP/1.1 200 OK") for answer in answers if answer)
         if any(b"connection: close" in answer.lower() for answer in answers):

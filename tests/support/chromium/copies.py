@@ -20,5 +20,5 @@ _HAS_COPIES = """async (count) => {
 
 
 def wait_for_copies(page: Page, count: int) -> None:
-    """Return once the page has written so many copies: nothing on it tells."""
+    """Return once the page has written so many copies: nothing on it shows that."""
     page.wait_for_function(_HAS_COPIES, arg=count)

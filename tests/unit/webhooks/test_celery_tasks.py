@@ -93,7 +93,7 @@ def test_nudge__after_the_worker_took_the_last_one__is_sent_again() -> None:
 
 @pytest.fixture
 def failures(fresh_nudges: Breaker, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
-    """Collect what made the breaker leave Redis alone. It does so for longer than a test takes."""
+    """Collect what made the breaker stop calls of Redis, for longer than a test takes."""
     settings.REDIS_RETRY_SECONDS = 60
     seen, trip = list[BaseException](), fresh_nudges.trip
 

@@ -103,7 +103,7 @@ class Laboratory:
         """Set how long a look-up may take."""
         from webhooks.channels import http
 
-        http.DNS_SECONDS = seconds
+        http.DNS_SECONDS = seconds  # type: ignore[attr-defined]  # the name that `post` reads
 
     def called(self) -> dict[str, int]:
         """Return the connections to each address, traps included, that got any."""
