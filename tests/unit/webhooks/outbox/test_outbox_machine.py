@@ -7,6 +7,7 @@ result counts once, and nothing is stuck. Time is moved by changing the times of
 
 import dataclasses
 import datetime as dt
+import os
 import uuid
 from collections import Counter
 from typing import Any
@@ -30,6 +31,7 @@ from pytest_django import Settings
 from config.api.errors import Conflict
 from submissions.lifecycle.spam_marks import mark_not_spam, mark_spam
 from submissions.models import Submission
+from tests.services.environment import EXAMPLES_VARIABLE
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.outbox.backlogs import expire_leases
 from tests.unit.webhooks.rows import (
@@ -54,7 +56,7 @@ from webhooks.outbox.shares import Slots
 from webhooks.registration import change_webhook, delete_webhook
 from webhooks.replays import replay, retry_delivery
 
-EXAMPLES, STEPS = 40, 30
+EXAMPLES, STEPS = int(os.environ.get(EXAMPLES_VARIABLE, 40)), 30
 ATTEMPTS = len(DELAYS) + 1
 LONGEST_WAIT = dt.timedelta(hours=24 * 1.2 + 0.1)
 ENDED = ["delivered", "failed", "canceled"]
