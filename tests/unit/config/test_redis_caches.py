@@ -49,7 +49,7 @@ def test_counter__taken_from__stays_between_zero_and_its_most(counters: Any) -> 
 def test_counter__whose_connection_redis_has_closed__counts_without_a_pause(counters: Any, admin: Any) -> None:
     key = f"test:{uuid.uuid4()}"
     take(counters, key)
-    assert admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") == 1
+    assert admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") >= 1
     assert take(counters, key) == (1, 2)
     assert not redis_caches.breaker.is_open()
 
