@@ -73,6 +73,14 @@ def test_menu__of_every_role__lists_the_pages_that_the_role_may_open() -> None:
     assert {name: IN_ORGANIZATION[name].get for name in OF_MENU} == {name: row.get for name, row in OF_MENU.items()}
 
 
+def test_menu__of_members__has_no_page_of_keys_audit_or_settings() -> None:
+    """Rows of pages that only show come from the menu, so this is the one list of those that members may not open."""
+    assert {name for name, row in OF_MENU.items() if row.get != MEMBER} == {
+        *("keys", "key-new", "audit", "destination-new", "webhook-new"),
+        *("opt-outs", "organization", "organization-brand"),
+    }
+
+
 @pytest.mark.on_sqlite
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_address__anonymous__is_sent_to_the_login(people: SimpleNamespace, name: str, row: Row) -> None:

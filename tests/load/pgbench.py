@@ -29,8 +29,8 @@ def make_script(look_up: str, insert: str, pk: str) -> str:
     return _VARIABLES.lstrip() + "\n".join(lines) + "\n"
 
 
-def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> float:
-    """Return transactions a second: one is one look-up and one INSERT."""
+def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> tuple[float, int]:
+    """Return transactions a second, and how many there were: one is one look-up and one INSERT."""
     program = postgresql_program("pgbench")
     if program is None:
         raise RuntimeError("pgbench is missing; it comes with PostgreSQL's server or contrib package")
@@ -43,7 +43,8 @@ def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> floa
     ]
     command += ["--protocol=simple", f"--define=counter={FIRST_COUNT}", f"--file={script}", url]
     result = subprocess.run(command, capture_output=True, text=True)
-    found = re.search(r"^tps = ([\d.]+)", result.stdout, re.MULTILINE)
-    if result.returncode or not found:
+    rate = re.search(r"^tps = ([\d.]+)", result.stdout, re.MULTILINE)
+    count = re.search(r"^number of transactions actually processed: (\d+)", result.stdout, re.MULTILINE)
+    if result.returncode or not rate or not count:
         raise RuntimeError(f"pgbench failed:\n{result.stdout}{result.stderr}")
-    return float(found[1])
+    return float(rate[1]), int(count[1])

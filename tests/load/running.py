@@ -1,7 +1,7 @@
 """Places for the rows: a service over PostgreSQL and Redis, the same with stored rows, and SQLite."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +11,12 @@ from tests.load import durability
 from tests.load.deliveries.receiver import Receiver, running_receiver
 from tests.load.rounds import Bench
 from tests.services.application import Application
-from tests.services.environment import POSTGRESQL, service_environment
+from tests.services.environment import PAUSES, POSTGRESQL, service_environment
 from tests.services.postgresql import PostgreSQL, create_database
 from tests.services.redis_server import RedisServer
 
 WEB_PROCESSES = 2
 EXTRA = {
-    "DELIVERY_SWEEP_SECONDS": "5",  # tests have this and the next two shorter
-    "HELD_POLL_SECONDS": "5",
-    "FILES_POLL_SECONDS": "5",
     "DATABASE_LONG_STATEMENT_SECONDS": "7200",  # ten million rows are stored by one statement
 }
 _ARCHIVE = "from tests.load import archive; archive.main({})"
@@ -50,6 +47,11 @@ class Place:
     archive: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
+def with_own_pauses(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment of tests in which the service pauses as long as by default."""
+    return {name: value for name, value in environment.items() if name not in PAUSES}
+
+
 @contextmanager
 def running_service(_options: Options) -> Iterator[Place]:
     """Yield two web processes, PostgreSQL and Redis, all started here, without stored rows and without delivering."""
@@ -59,13 +61,15 @@ def running_service(_options: Options) -> Iterator[Place]:
         RedisServer() as redis,
         running_receiver() as receiver,
     ):
-        environment = service_environment(
-            data_dir=Path(name),
-            backend=POSTGRESQL,
-            database_url=create_database(postgresql.url, "fieldpost"),
-            redis_url=redis.url,
-            web_concurrency=WEB_PROCESSES,
-            extra=EXTRA,
+        environment = with_own_pauses(
+            service_environment(
+                data_dir=Path(name),
+                backend=POSTGRESQL,
+                database_url=create_database(postgresql.url, "fieldpost"),
+                redis_url=redis.url,
+                web_concurrency=WEB_PROCESSES,
+                extra=EXTRA,
+            )
         )
         service = Application(environment, Path(name) / "web", backend=POSTGRESQL, delivers=False, streams=False)
         with service:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.load import durability
-from tests.load.running import Options
+from tests.load.running import Options, with_own_pauses
 from tests.services.application import Application
 from tests.services.environment import service_environment
 
@@ -38,7 +38,7 @@ class SQLitePlace:
 def running_sqlite(_options: Options) -> Iterator[SQLitePlace]:
     """Yield the service, started here."""
     with tempfile.TemporaryDirectory(prefix="fieldpost-bench-", ignore_cleanup_errors=True) as name:
-        environment = service_environment(data_dir=Path(name) / "submit")
+        environment = with_own_pauses(service_environment(data_dir=Path(name) / "submit"))
         with Application(environment, Path(name) / "web", delivers=False, streams=False) as service:
 
             def shell(code: str) -> str:

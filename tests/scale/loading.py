@@ -13,33 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from config.ids import Prefix, decode_id
 from submissions.models import ReadingPosition, Submission, Tally
 from tests.scale.grams import without_index
-from tests.scale.texts import (
-    COMMON as COMMON,
-)
-from tests.scale.texts import (
-    COMPANIES as COMPANIES,
-)
-from tests.scale.texts import (
-    NAMES as NAMES,
-)
-from tests.scale.texts import (
-    OLD_THIRD as OLD_THIRD,
-)
-from tests.scale.texts import (
-    PERCENT as PERCENT,
-)
-from tests.scale.texts import (
-    RARE as RARE,
-)
-from tests.scale.texts import (
-    SENTENCES as SENTENCES,
-)
-from tests.scale.texts import (
-    SPAM_EVERY as SPAM_EVERY,
-)
-from tests.scale.texts import (
-    UNREAD_EVERY as UNREAD_EVERY,
-)
+from tests.scale.texts import COMMON, COMPANIES, NAMES, OLD_THIRD, PERCENT, RARE, SENTENCES, SPAM_EVERY, UNREAD_EVERY
 from tests.support.tenants import Tenant
 
 DAYS = 30  # over which the rows are spread evenly, up to now

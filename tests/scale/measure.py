@@ -7,7 +7,6 @@ Processor time is of the processes, so other work on the machine does not change
 receiver on this machine, 16 clients, two web processes, PostgreSQL, Redis, one `deliver`.
 """
 
-import os
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -19,8 +18,8 @@ from pathlib import Path
 import psycopg
 import redis
 
-from tests.faults import processes
 from tests.faults.backing import Backing
+from tests.load.cpu import tree_seconds
 from tests.services.application import Application
 from tests.services.client import Client, dumps
 from tests.services.environment import POSTGRESQL, service_environment
@@ -32,7 +31,6 @@ from tests.services.waiting import eventually
 CLIENTS = 16
 WARM_UP = 320
 FINISHING_SECONDS = 300.0
-TICK = os.sysconf("SC_CLK_TCK")
 BODY = {  # 328 bytes
     "name": "Ana Ruiz",
     "email": "person.12345@mail.example",
@@ -46,15 +44,6 @@ SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE
 """
 
 
-def cpu(pid: int) -> float:
-    """Return the seconds of a process, of its living descendants and of its ended children."""
-    total = 0
-    for each in processes.tree(pid):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, fields[11:15]))  # user and system; the same of ended children
-    return total / TICK
-
-
 @dataclass
 class Meter:
     """Sums of the moment, by their names."""
@@ -64,7 +53,7 @@ class Meter:
     redis_url: str
 
     def read(self) -> dict[str, float]:
-        found = {f"{name}: ms of processor time": 1000 * cpu(pid) for name, pid in self.pids.items()}
+        found = {f"{name}: ms of processor time": 1000 * tree_seconds(pid) for name, pid in self.pids.items()}
         with psycopg.connect(self.database_url, autocommit=True) as database:
             place = database.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").fetchone()
             found["PostgreSQL: bytes of log"] = place[0] if place else 0
@@ -147,7 +136,7 @@ def main(count: int) -> None:
         deliver = Process("deliver", command, log=directory / "deliver.log", env=running.environment)
         stack.callback(deliver.stop)
         eventually(lambda: receiver.requests, 60, "the first delivery")
-        before["deliver: ms of processor time"] = 1000 * cpu(deliver.popen.pid)
+        before["deliver: ms of processor time"] = 1000 * tree_seconds(deliver.popen.pid)
         meter.pids = {**pids, "deliver": deliver.popen.pid}
         total = count + WARM_UP + 1
         eventually(lambda: len(receiver.requests) >= total, FINISHING_SECONDS, "everything is delivered", every=0.5)

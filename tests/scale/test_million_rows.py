@@ -21,17 +21,8 @@ from django.db import connections, transaction
 from config.ids import Prefix, encode_id
 from submissions.models import Submission
 from submissions.reading.listing import MOST_FOUND, Scope, find_page
-from tests.scale.loading import (
-    COMMON,
-    OLD_THIRD,
-    PERCENT,
-    RARE,
-    UNREAD_EVERY,
-    Loaded,
-    holds,
-    load_submissions,
-    number_of,
-)
+from tests.scale.loading import Loaded, holds, load_submissions, number_of
+from tests.scale.texts import COMMON, OLD_THIRD, PERCENT, RARE, UNREAD_EVERY
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, person_of, place

@@ -1,7 +1,7 @@
 """
 Submissions in partitions by month: made while a service takes submissions, and everything works over them.
 
-One database of this module's own, to which this process and one web process are pointed. The tests build on each other.
+One database of this module's own, which this process and one web process use. The tests build on each other.
 """
 
 import dataclasses
@@ -13,32 +13,23 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 import time_machine
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, connection, connections, models, transaction
-from django.db.migrations.loader import MigrationLoader
-from django.db.utils import IntegrityError, NotSupportedError
-from pytest_django import DjangoDbBlocker
+from django.db import IntegrityError, connection, transaction
 
 from config.ids import Prefix, decode_id, made_at
-from config.migration_operations.concurrently import (
-    AddConstraintConcurrently,
-    AddIndexConcurrently,
-    RemoveIndexConcurrently,
-)
 from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.lifecycle.retention import purge_submissions
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import Consent, Submission
-from submissions.partitions import conversion, dropping
+from submissions.partitions import dropping
 from submissions.partitions.catalog import is_partitioned, partitions, references
 from submissions.partitions.conversion import BEFORE, partition_table, remove_left_over
 from submissions.partitions.dropping import CannotDrop, drop_month, tend_partitions
@@ -47,10 +38,10 @@ from submissions.partitions.months import later_month, start_of
 from submissions.reading.listing import Scope, find_page
 from submissions.storage import recount
 from submissions.tally import total_of_form
+from tests.scale.failing import failing_at
 from tests.services.application import Application, LoneRole
 from tests.services.client import Client
-from tests.services.environment import POSTGRESQL, RARE_POLLS, TEMPLATE_VARIABLE
-from tests.services.postgresql import drop_database, from_template
+from tests.services.environment import POSTGRESQL, RARE_POLLS
 from tests.services.processes import ROOT, free_port
 from tests.services.waiting import eventually
 from tests.support.rows import put, put_many
@@ -58,38 +49,16 @@ from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Delivery, Message
 from webhooks.outbox.dispatch import dispatch_batch
 
-NAME = "partitioned"
+pytestmark = pytest.mark.usefixtures("own_database")
+
 ENOUGH = 15  # answers before, between and after the steps
 FAILING = ("VALIDATE CONSTRAINT submission_id", "RENAME TO", "SET STATISTICS", "NOT VALID", "VALIDATE", "ANALYZE")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def database(django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
-    """Point this process to a new database; yield its URL."""
-    server = os.environ["DATABASE_URL"]
-    url = from_template(server, os.environ[TEMPLATE_VARIABLE], NAME)
-    with django_db_blocker.unblock(), pointed_at(NAME):
-        yield url
-    drop_database(server, NAME)
-
-
-@contextmanager
-def pointed_at(name: str) -> Iterator[None]:
-    before = connection.settings_dict["NAME"]
-    for name_now in (name, before):
-        for each in connections.all():
-            each.close()
-            if getattr(each, "pool", None):
-                each.close_pool()  # type: ignore[attr-defined] # PostgreSQL's
-            each.settings_dict["NAME"] = name_now
-        if name_now == name:
-            yield
-
-
 @pytest.fixture(scope="module")
-def web(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+def web(own_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     port = free_port()
-    own = {"DATABASE_URL": database, "PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+    own = {"DATABASE_URL": own_database, "PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
     with LoneRole({**os.environ, **RARE_POLLS, **own}, tmp_path_factory.mktemp("web"), backend=POSTGRESQL) as role:
         yield role
 
@@ -130,22 +99,6 @@ class Load:
         eventually(lambda: self.answers.total() >= wanted, 30)
 
 
-@contextmanager
-def failing_at(part: str) -> Iterator[list[str]]:
-    """Fail after a statement with this part, as a process that dies there; yield those that it was."""
-    failed: list[str] = []
-
-    def fail(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        result = execute(sql, params, many, context)
-        if part in str(sql) and not failed:
-            failed.append(str(sql))
-            raise KeyboardInterrupt
-        return result
-
-    with connection.execute_wrapper(fail):
-        yield failed
-
-
 def kill_in_the_middle(database: str) -> None:
     """Kill the command while it waits for the swap: another transaction reads a table that refers to submissions."""
     with psycopg.connect(database) as reader, psycopg.connect(database, autocommit=True) as watcher:
@@ -162,16 +115,15 @@ def kill_in_the_middle(database: str) -> None:
 
 
 def test_partition__killed_and_failing_under_load__loses_no_submission(
-    web: Application, tenant: Tenant, database: str
+    web: Application, tenant: Tenant, own_database: str
 ) -> None:
     consented_id = decode_id(Prefix.SUBMISSION, put(tenant, tenant.default_form_id, {}))
     Consent.objects.create(submission_id=consented_id)
     with Load(web.port, tenant) as load:
-        kill_in_the_middle(database)
+        kill_in_the_middle(own_database)
         assert not is_partitioned()
-        assert conversion._present_bound() is not None
         with time_machine.travel(start_of(later_month(now().date(), 2)) - dt.timedelta(days=1)):
-            assert remove_left_over()  # as the hourly clean-up does
+            assert remove_left_over()  # the command had begun; the hourly clean-up does this
         load.wait_for_more()
         for part in FAILING:
             with failing_at(part) as failed, pytest.raises(KeyboardInterrupt):
@@ -296,71 +248,6 @@ def test_plans__of_lists_and_of_one_row__leave_out_older_partitions(months: list
     rows_of(busy).delete()
 
 
-def run(operation: Any, *, back: bool = False) -> None:
-    before = MigrationLoader(connection).project_state()
-    after = before.clone()
-    operation.state_forwards("submissions", after)
-    with connection.schema_editor(atomic=False) as editor:
-        if back:
-            operation.database_backwards("submissions", editor, after, before)
-        else:
-            operation.database_forwards("submissions", editor, before, after)
-
-
-def extra() -> list[tuple[str, bool]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.relname, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid "
-            "WHERE starts_with(c.relname, 'extra') ORDER BY 1"
-        )
-        return list(cursor.fetchall())
-
-
-INDEX = AddIndexConcurrently("submission", models.Index(fields=["released_at"], name="extra"))
-
-
-@pytest.mark.usefixtures("other")  # rows, in which the broken index fails
-def test_index__added_to_partitions_twice_and_back__is_made_once_and_removed() -> None:
-    run(INDEX)
-    run(INDEX)
-    made = extra()
-    assert made[0] == ("extra", True)
-    assert len(made) == 1 + len(partitions())
-    assert all(is_valid for _, is_valid in made)
-    run(INDEX, back=True)
-    assert extra() == []
-    broken = AddIndexConcurrently("submission", models.Index(1 / models.F("files_size"), name="extra"))
-    with pytest.raises(DatabaseError, match="division by zero"):
-        run(broken)
-    assert extra() == []
-
-
-def test_index__of_an_interrupted_build__is_finished_by_the_next() -> None:
-    with failing_at("ATTACH PARTITION"), pytest.raises(KeyboardInterrupt):
-        run(INDEX)
-    assert extra() == []
-    with connection.cursor() as cursor:  # a kill leaves no time to clean up
-        cursor.execute("CREATE INDEX extra ON ONLY submissions_submission (released_at)")
-    assert extra() == [("extra", False)]
-    run(INDEX)
-    assert len(extra()) == 1 + len(partitions())
-    assert all(is_valid for _, is_valid in extra())
-    run(RemoveIndexConcurrently("submission", "extra"))
-    assert extra() == []
-
-
-def test_constraints__added_to_partitions__are_a_check_but_no_unique_one() -> None:
-    condition = ~models.Q(search_text="no")
-    run(AddConstraintConcurrently("submission", models.CheckConstraint(condition=condition, name="extra")))
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT convalidated FROM pg_constraint WHERE conname = 'extra'")
-        assert cursor.fetchall() == [(True,)]
-        cursor.execute("ALTER TABLE submissions_submission DROP CONSTRAINT extra")
-    unique = AddConstraintConcurrently("submission", models.UniqueConstraint(fields=["id", "form"], name="extra"))
-    with pytest.raises(NotSupportedError, match="has partitions"):
-        run(unique)
-
-
 def test_clean_up__a_month_later__makes_the_next_partition_like_the_others(months: list[dt.date]) -> None:
     before = [one.name for one in partitions()]
     missing = name_of(later_month(months[0], 3))
@@ -382,7 +269,7 @@ def test_clean_up__a_month_later__makes_the_next_partition_like_the_others(month
 
 
 def test_clean_up__with_rows_in_later_or_a_table_in_use__changes_nothing(
-    months: list[dt.date], other: Tenant, database: str, monkeypatch: pytest.MonkeyPatch
+    months: list[dt.date], other: Tenant, own_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = partitions()
     far = later_month(months[0], 6)
@@ -392,10 +279,12 @@ def test_clean_up__with_rows_in_later_or_a_table_in_use__changes_nothing(
         assert partitions() == before
         rows_of(other).filter(form__is_default=True).delete()
         monkeypatch.setattr(dropping, "HOURLY_PAUSES", ())
-        with psycopg.connect(database) as reader:
+        with psycopg.connect(own_database) as reader:
             reader.execute("SELECT 1 FROM submissions_submission")
             tend_partitions()
         assert partitions() == before
+        tend_partitions()
+        assert len(partitions()) > len(before)  # there was something to do each time
 
 
 def test_drop__of_a_month__deletes_its_rows_with_all_that_belongs_to_them(months: list[dt.date], other: Tenant) -> None:

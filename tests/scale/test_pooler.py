@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from tests.services.pgbouncer import PgBouncer
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 from tests.support.live_stream import Stream
+from tests.support.rows import put_many
 from tests.support.submitting import submit, submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import message_id_of, register
@@ -25,7 +27,7 @@ from tests.support.webhooks import message_id_of, register
 SERVER_CONNECTIONS = 4
 CLIENTS = 12
 EACH = 5  # submissions of a client
-STORED = 150  # rows that exports read in several parts
+STORED = 1_500  # rows: more than a batch of an export
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +49,18 @@ def pooled(
 
 
 @pytest.fixture(scope="module")
-def tenant(pooled: Application) -> Tenant:  # its database is this process's
+def tenant(pooled: Application) -> Tenant:  # noqa: ARG001  # its database is this process's
     tenant = make_tenant()
-    form_id = tenant.default_form_id
-    with Client(pooled.port) as client:
-        for number in range(STORED):
-            submit_and_get_id(client, tenant, form_id, {"message": f"stored {number}"})
+    put_many(tenant, tenant.default_form_id, ({"message": f"stored {number}"} for number in range(STORED)))
     return tenant
 
 
-def work(port: int, tenant: Tenant, forms: tuple[str, str], number: int) -> list[str]:
-    """Submit to the first form, search, list, count, and export the second one; return the ids of the submissions."""
+def work(port: int, tenant: Tenant, forms: tuple[str, str], number: int) -> tuple[list[str], int]:
+    """
+    Submit to the first form, search, list, count, and export the second one.
+
+    Return the ids of the submissions, and the status of the export: 429 if others took its place.
+    """
     form_id, exported_id = forms
     ids = []
     with Client(port) as client:
@@ -71,7 +74,7 @@ def work(port: int, tenant: Tenant, forms: tuple[str, str], number: int) -> list
         if exported.status == 200:
             rows = [json.loads(line)["data"]["message"] for line in exported.text.splitlines()]
             assert rows[:STORED] == [f"stored {row}" for row in range(STORED)]
-    return ids
+    return ids, exported.status
 
 
 def test_pooler__with_fewer_sessions_than_clients__serves_every_role(
@@ -82,7 +85,9 @@ def test_pooler__with_fewer_sessions_than_clients__serves_every_role(
     token = live_token(tenant.organization.pk, None, tenant.owner.pk)
     with Stream(pooled.events_port, token) as stream, ThreadPoolExecutor(CLIENTS) as pool:
         futures = [pool.submit(work, pooled.port, tenant, forms, number) for number in range(CLIENTS)]
-        ids = [one for future in futures for one in future.result()]
+        results = [future.result() for future in futures]
+        assert 200 in [status for _, status in results]
+        ids = [one for found, _ in results for one in found]
         assert {event.id for event in stream.wait_for(len(ids), 30)} >= set(ids)
 
     told = {message.headers["webhook-id"] for message in receiver.wait_for(len(ids), 60)}
@@ -115,7 +120,7 @@ def test_idempotency_key__through_a_pooler__stores_one_of_many_equal_requests(
 
 
 def test_statement_limit__through_a_pooler__holds_in_lists_and_stays_in_its_transaction(
-    pooled: Application, own_database: str
+    pooled: Application, pooler: PgBouncer
 ) -> None:
     ask = "SELECT current_setting('statement_timeout')"
     code = f"""
@@ -127,8 +132,9 @@ with connection.cursor() as cursor:
     print(cursor.execute("{ask}").fetchone()[0])
 """
     assert pooled.manage("shell", "--verbosity", "0", "--command", code).split() == ["10min", "0"]
-    with psycopg.connect(own_database) as direct:
-        assert direct.execute(ask).fetchone() == ("0",)
+    with ExitStack() as stack:  # every session of the server: each is held by a transaction
+        sessions = [stack.enter_context(psycopg.connect(pooler.url)) for _ in range(SERVER_CONNECTIONS)]
+        assert [session.execute(ask).fetchone() for session in sessions] == [("0",)] * SERVER_CONNECTIONS
 
 
 def test_migrate__with_a_pooler__runs_in_a_session_of_postgresql_itself(pooled: Application, pooler: PgBouncer) -> None:

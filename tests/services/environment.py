@@ -20,6 +20,13 @@ MIGRATED_VARIABLE = "FIELDPOST_TEST_MIGRATED"  # the directory of a run's migrat
 TEMPLATE_VARIABLE = "FIELDPOST_TEST_TEMPLATE"  # the name of its migrated PostgreSQL database
 EXAMPLES_VARIABLE = "FIELDPOST_TEST_EXAMPLES"  # of the outbox's model, instead of its own number
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
+# Instead of the service's own: tests wait less, and idle processes take less. Benchmarks leave them out.
+PAUSES = {
+    "DELIVERY_SWEEP_SECONDS": "1",
+    "HELD_POLL_SECONDS": "0.5",
+    "FILES_POLL_SECONDS": "0.5",
+    "DELIVERY_POLL_SECONDS": "0.5",
+}
 # Where no test waits for held submissions or deleted files: their polls take 2 % of a core in each web process.
 RARE_POLLS = {"HELD_POLL_SECONDS": "60", "FILES_POLL_SECONDS": "60"}
 
@@ -51,7 +58,7 @@ def service_environment(
     Return a complete environment on free ports; without `database_url` the database is SQLite in `data_dir`.
     `backend` says which roles a service gets: Celery's on `postgresql`.
 
-    Receivers of tests are on loopback, so webhooks may go there, over http; sweeps are short so that tests do not wait.
+    Receivers of tests are on loopback, so webhooks may go there, over http; pauses are those of tests.
     """
     port, events_port = free_port(), free_port()
     settings = {
@@ -68,10 +75,7 @@ def service_environment(
         "DEFAULT_FROM_EMAIL": "Fieldpost <fieldpost@fieldpost.example>",
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEBHOOK_ALLOW_HTTP": "1",
-        "DELIVERY_SWEEP_SECONDS": "1",
-        "HELD_POLL_SECONDS": "0.5",
-        "FILES_POLL_SECONDS": "0.5",
-        "DELIVERY_POLL_SECONDS": "0.5",
+        **PAUSES,
         "PROOF_OF_WORK_HASHES": "2000",  # the default takes two seconds of Python each time
     }
     if database_url:

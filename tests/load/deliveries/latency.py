@@ -12,6 +12,7 @@ from tests.load.statements import TABLE
 ENDPOINTS = 16
 SHARE = 1 / 3  # of the throughput that was measured just before
 THROUGHPUT_SECONDS = 3.0
+FEWEST_REQUESTS = 100  # of which a p99 can be taken
 _SUBMITTED = f"SELECT count(*) FROM {TABLE}"
 
 
@@ -44,6 +45,13 @@ def _each_has_its_row(bench: Bench) -> Iterator[list[int]]:
 
 def _request(bench: Bench) -> bytes:
     return post_bytes(bench.application.port, bench.path, bench.key, BODY)
+
+
+def p99_between(timed: list[Timed], first: float, last: float) -> float:
+    """Return the p99 of the requests that were due between two moments. Raises AssertionError for too few."""
+    busy = [one for one in timed if first <= one.due <= last]
+    assert len(busy) >= FEWEST_REQUESTS, f"only {len(busy)} requests were due meanwhile: take longer rounds"
+    return p99(busy)
 
 
 def p99(timed: list[Timed]) -> float:

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.load.deliveries.drain import Backlog, delivering
-from tests.load.deliveries.latency import ENDPOINTS, SHARE, measure_throughput, p99, submit_at_rate
+from tests.load.deliveries.latency import ENDPOINTS, SHARE, measure_throughput, p99, p99_between, submit_at_rate
 from tests.load.downloads import downloading
 from tests.load.report.figures import Round, Row
 from tests.load.rows.export import export_path
 from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options, Place
 
-FEWEST_REQUESTS = 100  # of which a p99 can be taken
 LONGER = 2  # than a round of submitting as fast as possible: at a third of the rate there are fewer requests
 ROW = Row(
     "busy",
@@ -46,10 +45,7 @@ def running(place: Place, options: Options) -> Iterator[OneRound]:
                 export = download.result()
             backlog.wait(process)
             arrivals = place.receiver.taken()
-        end = min(arrivals.last, export.end)
-        busy = [one for one in timed if arrivals.first <= one.due <= end]
-        assert len(busy) >= FEWEST_REQUESTS, f"only {len(busy)} requests were due meanwhile: take longer rounds"
-        return {ROW.name: Round(p99(busy), quiet)}
+        return {ROW.name: Round(p99_between(timed, arrivals.first, min(arrivals.last, export.end)), quiet)}
 
     yield one_round
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from tests.load.deliveries.dispatching import Dispatching
 from tests.load.deliveries.drain import Backlog, delivering
-from tests.load.deliveries.latency import ENDPOINTS, SHARE, measure_throughput, p99, submit_at_rate
+from tests.load.deliveries.latency import ENDPOINTS, SHARE, measure_throughput, p99, p99_between, submit_at_rate
 from tests.load.report.figures import Round, Row
 from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options, Place
@@ -80,8 +80,7 @@ def submitting_meanwhile(place: Place, options: Options) -> Iterator[OneRound]:
             timed = submit_at_rate(bench, rate, options.seconds)
             backlog.wait(process)
             arrivals = receiver.taken()
-        busy = [one for one in timed if arrivals.first <= one.due <= arrivals.last]
-        return {LATENCY.name: Round(p99(busy), quiet)}
+        return {LATENCY.name: Round(p99_between(timed, arrivals.first, arrivals.last), quiet)}
 
     yield one_round
 

@@ -14,6 +14,7 @@ from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options, Place
 from tests.scale.texts import PERCENT, RARE, SPAM_EVERY
 
+PAGE = 25  # rows
 REQUESTS = 20  # of each kind, for each form, in a round
 _SMALL = "the same, 1,000 rows"
 
@@ -66,15 +67,23 @@ def _percent(connection: http.client.HTTPConnection, form: Form) -> Ask:
 
 
 def _dashboard(connection: http.client.HTTPConnection, form: Form) -> Ask:
-    return lambda: _get(connection, form["list"], {"Cookie": form["cookie"]})[0]
+    return lambda: _screen(connection, form)
 
 
 def _api(connection: http.client.HTTPConnection, form: Form, query: str, total: int) -> float:
     """Return the seconds of a list, which must have this total."""
-    path = f"/api/submissions?formId={form['form_id']}&limit=25{query}"
+    path = f"/api/submissions?formId={form['form_id']}&limit={PAGE}{query}"
     seconds, body = _get(connection, path, {"x-access-key": form["key"]})
     found = json.loads(body)["pagination"]["total"]
     assert found == total, f"{path}: {found} of {total}"
+    return seconds
+
+
+def _screen(connection: http.client.HTTPConnection, form: Form) -> float:
+    """Return the seconds of the dashboard's list, which must have a page of rows."""
+    seconds, body = _get(connection, form["list"], {"Cookie": form["cookie"]})
+    shown = body.count(b'value="sub_')
+    assert shown == PAGE, f"{form['list']}: {shown} rows"
     return seconds
 
 

@@ -16,7 +16,7 @@ from tests.load.request import BODY
 from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options
 from tests.load.sqlite_place import SQLitePlace
-from tests.services.environment import service_environment
+from tests.services.environment import PAUSES, service_environment
 from tests.services.processes import ROOT, Process
 from tests.services.waiting import let_pass
 
@@ -34,16 +34,19 @@ START = Row(
 MEMORY = Row("serve-memory", "The same: memory (PSS) of all its processes, idle", "", "MB", mark=300, aim=150)
 # Settings of tests: without them the environment is that of `make run`, but for addresses and directory.
 TESTS_HAVE = ("SECRET_KEY", "WEB_CONCURRENCY", "EMAIL_URL", "DEFAULT_FROM_EMAIL", "WEBHOOK_ALLOWED_NETWORKS",
-              "WEBHOOK_ALLOW_HTTP", "DELIVERY_SWEEP_SECONDS", "HELD_POLL_SECONDS", "FILES_POLL_SECONDS",
-              "PROOF_OF_WORK_HASHES")  # fmt: skip
+              "WEBHOOK_ALLOW_HTTP", "PROOF_OF_WORK_HASHES", *PAUSES)  # fmt: skip
+
+
+def of_make_run(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment of tests without their settings."""
+    return {name: value for name, value in environment.items() if name not in TESTS_HAVE}
 
 
 @contextmanager
 def running(place: SQLitePlace, _options: Options) -> Iterator[OneRound]:
     """Start it once, so that database, demo and compiled modules exist; then yield a round that starts it."""
     data_dir = place.directory / "serve"
-    whole = service_environment(data_dir=data_dir)
-    environment = {name: value for name, value in whole.items() if name not in TESTS_HAVE}
+    environment = of_make_run(service_environment(data_dir=data_dir))
     _run(["-m", "config.write_env"], environment)
     _run(["manage.py", "migrate", "--verbosity", "0"], environment)
     code = "from tests.load import arrangement; arrangement.main()"

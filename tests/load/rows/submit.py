@@ -10,7 +10,7 @@ from tests.load.report.figures import Round, Row
 from tests.load.rounds import CLIENTS
 from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options, Place
-from tests.load.statements import STATEMENTS_VARIABLE
+from tests.load.statements import STATEMENTS_VARIABLE, TABLE
 from tests.services.application import Application
 from tests.services.environment import POSTGRESQL
 from tests.services.processes import free_port
@@ -48,7 +48,10 @@ def running(place: Place, options: Options) -> Iterator[OneRound]:
 
     def pgbench(seconds: float) -> float:
         bench.empty()
-        return run_pgbench(bench.url, script, clients=CLIENTS, seconds=seconds)
+        rate, count = run_pgbench(bench.url, script, clients=CLIENTS, seconds=seconds)
+        rows = bench.query(f"SELECT count(*) FROM {TABLE}")[0]
+        assert rows == count, f"pgbench counted {count} transactions, {rows} rows are in the table"
+        return rate
 
     def one_round() -> dict[str, Round]:
         ours = bench.submit(options.seconds)

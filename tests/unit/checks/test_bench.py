@@ -1,6 +1,7 @@
 """The table of `make bench`: medians, spreads, verdicts, kept figures. The measurements themselves are `make bench`."""
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from tests.load.report.figures import Result, Round, Row
 from tests.load.report.kept import Kept, key_of, read_number, short_number
 from tests.load.report.table import print_table
 from tests.load.rows.every import KINDS, PLACES, ROWS
+from tests.load.rows.serve import of_make_run
+from tests.load.running import with_own_pauses
+from tests.services.environment import BACKEND_VARIABLE, READY_VARIABLE, for_tests, service_environment
 
 RATE = Row("submit", "Submissions", "pgbench", "a second", mark=0.25, aim=0.33, higher_is_better=True)
 TIME = Row("list", "A list", "the same, 1,000 rows", "ms", mark=1.5, aim=1.1)
@@ -117,6 +121,14 @@ def test_only__of_names__chooses_these_in_the_order_of_the_table(text: str, name
 def test_only__unknown_name__says_which_are_known() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"unknown: delivery; known: submit, cpu, .*latency$"):
         chosen("submit,delivery")
+
+
+def test_environment__of_serve_and_of_services__has_none_of_the_settings_that_tests_need(tmp_path: Path) -> None:
+    of_tests = service_environment(data_dir=tmp_path)
+    before = for_tests(os.environ).keys() - {READY_VARIABLE, BACKEND_VARIABLE}
+    places = {"DATA_DIR", "PORT", "PUBLIC_URL", "EVENTS_PORT", "EVENTS_URL", READY_VARIABLE, BACKEND_VARIABLE}
+    assert of_make_run(of_tests).keys() - before == places
+    assert not [name for name in with_own_pauses(of_tests) if name.endswith(("_POLL_SECONDS", "_SWEEP_SECONDS"))]
 
 
 @pytest.mark.parametrize("vendor", WANTED)

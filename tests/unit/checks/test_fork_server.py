@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.fork_server import PACKAGES, can_fork
+from tests.services.fork_server import PACKAGES, Forked, can_fork
 from tests.services.processes import ROOT, Process
 from tests.services.waiting import eventually
 
@@ -61,6 +61,7 @@ def report_of(script: Path, *, forks: bool) -> dict[str, object]:
     try:
         command: list[str | Path] = [sys.executable, script, "--option"]
         process = Process("report", command, log=log, env=environment, cwd=script.parent, files=[writing], forks=forks)
+        assert isinstance(process.popen, Forked) == forks
         assert process.popen.wait(PATIENCE) == 3
     finally:
         os.close(reading)

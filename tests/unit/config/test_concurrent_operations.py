@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, connections, models, transaction
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.state import ProjectState
 
 from config.migration_operations.concurrently import (
     AddConstraintConcurrently,
@@ -19,6 +17,7 @@ from config.migration_operations.concurrently import (
 )
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.waiting import eventually
+from tests.support.migration_operations import run
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # on SQLite they are Django's own operations
 
@@ -34,18 +33,6 @@ PARTIAL = AddConstraintConcurrently(
 )
 WRITTEN = AddWrittenIndexConcurrently("extra", "ON submissions_submission (released_at)")
 EVERY = [INDEX, CHECK, UNIQUE, PARTIAL, WRITTEN]
-
-
-def run(operation: Any, *, back: bool = False) -> None:
-    """Run an operation as a migration with `atomic = False` does."""
-    before = MigrationLoader(connection).project_state()
-    after: ProjectState = before.clone()
-    operation.state_forwards("submissions", after)
-    with connection.schema_editor(atomic=False) as editor:
-        if back:
-            operation.database_backwards("submissions", editor, after, before)
-        else:
-            operation.database_forwards("submissions", editor, before, after)
 
 
 def execute(statement: str) -> list[tuple[Any, ...]]:

@@ -117,6 +117,8 @@ def test_process_with_two_threads__starts_new_interpreters() -> None:
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait)
     thread.start()
-    assert not may_fork()
-    ended.set()
-    thread.join()
+    try:
+        assert not may_fork()
+    finally:
+        ended.set()
+        thread.join()

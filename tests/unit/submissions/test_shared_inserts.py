@@ -140,6 +140,7 @@ def test_rows__while_another_process_writes_for_too_long__fail_and_later_ones_do
         for one in [pool.submit(desk.insert, pk) for pk in range(3)]:
             with pytest.raises(OperationalError, match="locked"):
                 one.result()
+    assert sum(desk.sizes()) == 3  # none is tried again by itself: each would wait as long
     desk.insert(3)
     assert desk.stored() == [3]
 
@@ -160,11 +161,17 @@ def test_rows__of_many_threads__are_each_committed_when_answered(desk: Desk) -> 
 
 
 def test_row__in_a_transaction__belongs_to_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
+    """It does not wait for the thread that writes the others: that one waits for the end of the transaction."""
+    desk.handler.settings["default"]["OPTIONS"]["timeout"] = 3
+    with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
         patched.setattr("django.db.transaction.connections", desk.handler)
         with Atomic("default", savepoint=True, durable=False):
             desk.inserts.insert([1, FORM])
+            other = pool.submit(desk.insert, 2)
+            eventually(lambda: desk.inserts.is_led, because="a thread writes row 2")
+            desk.inserts.insert([3, FORM])
             with desk.connection.cursor() as cursor:
-                assert cursor.execute("SELECT id FROM answers").fetchall() == [(1,)]
+                assert cursor.execute("SELECT id FROM answers ORDER BY id").fetchall() == [(1,), (3,)]
             desk.connection.set_rollback(True)
-    assert desk.stored() == []
+        other.result()
+    assert desk.stored() == [2]

@@ -82,14 +82,31 @@ REQUESTS: dict[str, tuple[int, dict[str, Any], bytes]] = {
 }
 
 
+REFUSED_BY_MIDDLEWARE = {"an unknown host", "a malformed host"}
+
+
+class Noting(ShortHandler):
+    """The ordinary way. `paths`: of the requests that took it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: list[str] = []
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        self.paths.append(environ["PATH_INFO"])
+        return super().__call__(environ, start_response)
+
+
 @pytest.mark.parametrize("name", REQUESTS)
 def test_submit__any_request__is_answered_as_by_all_of_django(name: str, key: str) -> None:
     status, given, body = REQUESTS[name]
     given = {**given}
     made = scope(given.pop("key", key), *given.pop("headers"), body=body, **given)
-    ordinary = ShortHandler()
+    ordinary = Noting()
     expected = shown(wsgi_bridge.call(ordinary, made, body))
+    ordinary.paths.clear()
     found = shown(SubmitHandler(ordinary).answer(made, body))
+    assert ordinary.paths == (["/api/submit"] if name in REFUSED_BY_MIDDLEWARE else [])
     if name == "with an idempotency key":  # the second one is a replay
         assert found[1].pop(b"idempotent-replayed") == b"true"
     assert found == expected
@@ -126,11 +143,10 @@ def test_submit__view_that_fails__is_answered_as_by_all_of_django(key: str, monk
 def test_submit__on_the_host_of_files__is_answered_by_all_of_django(
     key: str, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(submit_handler, "FILES_HOST", "localhost")
-    settings.FILES_ORIGIN = "http://localhost"
-    submit_handler._answers_here.cache_clear()
-    found = SubmitHandler(ShortHandler()).answer(scope(key, JSON), BODY)
-    submit_handler._answers_here.cache_clear()
+    host = "LocalHost:8123"  # of no other test: whether a host is answered is kept
+    monkeypatch.setattr(submit_handler, "FILES_HOST", host.lower())
+    settings.FILES_ORIGIN = f"http://{host.lower()}"
+    found = SubmitHandler(ShortHandler()).answer(scope(key, JSON, host=host), BODY)
     assert found.status == 404
     assert not Submission.objects.exists()
 

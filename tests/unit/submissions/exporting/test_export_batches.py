@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config.ids import new_id, suffix
-from submissions.exporting.copied_csv import FIRSTS, written
+from submissions.exporting.copied_csv import FIRSTS, SPLITTERS, written
 from submissions.exporting.csv_lines import safe_cell
 from submissions.exporting.public_ids import MOST, suffixes
 
@@ -24,6 +24,9 @@ def test_suffixes__of_any_ids__are_those_of_each(ids: list[bytes]) -> None:
 
 
 @given(st.lists(SPECIAL | st.text(max_size=8), max_size=12))
+@example(["a|-1", "b"])
+@example(["a;=1", "b"])
+@example(["a\t@1", "b"])
 def test_written__any_cells__are_what_csv_writes_for_the_safe_cell(cells: list[str]) -> None:
     assert written(cells) == [as_csv(cell) for cell in cells]
 
@@ -33,7 +36,7 @@ def test_written__every_character_that_a_spreadsheet_skips__is_known(start: str)
     """Only cells that begin with one of FIRSTS, or contain a splitter, are given to `safe_cell`."""
     characters = [chr(number) for number in range(0x10000)]
     changed = {one for one in characters if safe_cell(f"{one}{start}1") != f"{one}{start}1"}
-    assert changed <= FIRSTS | {";", "|", "\t"}
+    assert changed <= FIRSTS | set(SPLITTERS)
 
 
 def as_csv(cell: str) -> str:

@@ -110,6 +110,7 @@ def test_idempotency_keys__outdated_ones__go_in_batches_with_a_commit_each(tenan
         assert delete_in_batches(outdated, by="created_at", rows=2) == ROWS
     reads = reads_of(seen, "submissions_idempotencykey")
     assert all("LIMIT 2" in sql for sql in reads)
+    assert ['"created_at" >= ' in sql for sql in reads] == [False, True, True, True]  # behind the last batch
     words = [sql.split()[0] for sql, _ in seen if sql in reads or sql.startswith("DELETE")]
     assert words == ["SELECT", "DELETE"] * 3 + ["SELECT"]  # the reads are in no transaction: each delete has its own
     assert [one.key for one in IdempotencyKey.objects.all()] == [str(ROWS)]
