@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROLE_VARIABLE = "FIELDPOST_ROLE"  # set by config.wsgi; other processes are known by their command
 QUICK = ("web", "events")  # someone waits for their answers
+WEB_POOL_SIZE = 12  # DATABASE_POOL_SIZE of a web process by default: a connection for each thread that runs Django
 
 
 def role(command: Sequence[str] = tuple(sys.argv)) -> str:

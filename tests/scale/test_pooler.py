@@ -137,10 +137,19 @@ with connection.cursor() as cursor:
         assert [session.execute(ask).fetchone() for session in sessions] == [("0",)] * SERVER_CONNECTIONS
 
 
-def test_migrate__with_a_pooler__runs_in_a_session_of_postgresql_itself(pooled: Application, pooler: PgBouncer) -> None:
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["migrate", "--no-color"], "No migrations to apply"),
+        (["partition_submissions", "--dry-run"], "make it the first partition"),
+    ],
+)
+def test_changes_of_tables__with_a_pooler__run_in_a_session_of_postgresql_itself(
+    pooled: Application, pooler: PgBouncer, command: list[str], says: str
+) -> None:
     pooler.stop()
     try:
-        assert "No migrations to apply" in pooled.manage("migrate", "--no-color")
+        assert says in pooled.manage(*command)
     finally:
         pooler.start()
 

@@ -1,9 +1,12 @@
-"""The web processes of a host share the connections of a burst (config/web_server/accepting.py)."""
+"""Connections of the web processes of a host: those of a burst, which they share, and those to PostgreSQL."""
 
 import socket
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import pytest
+
+from config.web_server.front import THREADS, UPLOAD_THREADS
 from tests.faults import processes
 from tests.services.application import Application
 from tests.services.waiting import eventually
@@ -49,9 +52,23 @@ def share(port: int, web: list[int]) -> int:
     return min(shares)
 
 
-def test_bursts_of_connections__to_two_web_processes__are_shared(service: Application) -> None:
+@pytest.fixture
+def web(service: Application) -> list[int]:
     children = processes.children(service.processes["web"].popen.pid)
-    web = [pid for pid in children if " web " in processes.command(pid) + " "]
-    assert len(web) == 2
+    found = [pid for pid in children if " web " in processes.command(pid) + " "]
+    assert len(found) == 2
+    return found
+
+
+def test_web_processes__of_serve__have_a_connection_to_postgresql_for_each_thread(web: list[int]) -> None:
+    for pid in web:
+        environment = Path(f"/proc/{pid}/environ").read_text().split("\0")
+        assert [one for one in environment if one.startswith("DATABASE_POOL_SIZE=")] == [
+            f"DATABASE_POOL_SIZE={THREADS + UPLOAD_THREADS}"
+        ]
+
+
+def test_bursts_of_connections__to_two_web_processes__are_shared(service: Application, web: list[int]) -> None:
+    # They take turns: config/web_server/accepting.py.
     shares = [share(service.port, web) for _ in range(BURSTS)]
     assert sum(fewer <= UNEVEN for fewer in shares) <= MAY_BE_UNEVEN, shares

@@ -12,6 +12,7 @@ from typing import Self
 
 from celery import Celery
 
+from config.postgresql.sessions import WEB_POOL_SIZE
 from config.supervision.ports import BACKLOG
 from tests.services.backing import FILE_NAME, migrated_sqlite
 from tests.services.commands import CommandServer
@@ -191,7 +192,7 @@ class LoneRole(Application):
                 told = stack.enter_context(Path(os.devnull).open("wb"))
                 files = (listener.fileno(), told.fileno())
                 command += ["--listener", str(files[0]), "--ready", str(files[1])]
-                environment = {"DATABASE_POOL_SIZE": "8"} | environment  # as `serve` sets it
+                environment = {"DATABASE_POOL_SIZE": str(WEB_POOL_SIZE)} | environment  # as `serve` sets it
             self.processes[role] = Process(
                 role, command, log=log, env=environment, files=(*files, _LIFELINE[0]), forks=True
             )

@@ -1,4 +1,4 @@
-"""The table of CONTRIBUTING.md that says which files something new touches, and the events of docs/contract.md."""
+"""CONTRIBUTING.md: which files something new touches, where folders are listed; and the events of docs/contract.md."""
 
 import re
 
@@ -30,3 +30,12 @@ def test_public_events__are_those_that_the_contract_names() -> None:
     promise = re.search(r"^\*\*7\.3 .*?\n\n", (ROOT / "docs" / "contract.md").read_text(), re.MULTILINE | re.DOTALL)
     assert promise is not None
     assert re.findall(r"`([a-z_]+\.[a-z_]+)`", promise[0]) == [name for name, _ in public_events()]
+
+
+def test_folders_of_code__are_all_listed_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    apps = ("config", "keys", "forms_app", "submissions", "webhooks", "dashboard")
+    found = {path.parent.relative_to(ROOT) for app in apps for path in (ROOT / app).rglob("*.py")}
+    of_django = {"migrations", "management", "commands", "templatetags"}
+    missing = [folder for folder in sorted(found) if folder.name not in of_django and f"`{folder}/`" not in text]
+    assert missing == []
