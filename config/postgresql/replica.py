@@ -162,9 +162,15 @@ class Replica:
 
 
 def _place_of_primary() -> int:
-    with connections["default"].cursor() as cursor:
-        cursor.execute(_PLACE)
-        return int(cursor.fetchone()[0])
+    primary = connections["default"]
+    was_open = primary.connection is not None
+    try:
+        with primary.cursor() as cursor:
+            cursor.execute(_PLACE)
+            return int(cursor.fetchone()[0])
+    finally:
+        if not was_open:  # back to the pool: an export has no other use for it, and lasts as long as its client reads
+            primary.close_if_unusable_or_obsolete()
 
 
 REPLICA = Replica()
