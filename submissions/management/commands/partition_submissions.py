@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
+from config.postgresql.pooler import without_pooler
 from submissions.models import Submission
 from submissions.partitions.brief import TableInUse
 from submissions.partitions.conversion import CannotPartition, partition_table, remaining_steps
@@ -24,19 +25,23 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if connection.vendor != "postgresql":
             raise CommandError("SQLite has no partitions. This needs PostgreSQL.")
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = 0")  # for this process: it reads the whole table
         try:
-            if options["drop"]:
-                self._drop(options["drop"], is_confirmed=options["yes"] and not options["dry_run"])
-            elif options["dry_run"]:
-                self.stdout.write("\n".join(remaining_steps()) or "Nothing to do.")
-            else:
-                partition_table(self.stdout.write)
+            with without_pooler(connection.alias):
+                self._run(options)
         except (CannotPartition, CannotDrop) as error:
             raise CommandError(str(error)) from error
         except TableInUse as error:
             raise CommandError(f"{error} Finished steps are kept. Run the command again.") from error
+
+    def _run(self, options: dict[str, Any]) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = 0")  # for this process: it reads the whole table
+        if options["drop"]:
+            self._drop(options["drop"], is_confirmed=options["yes"] and not options["dry_run"])
+        elif options["dry_run"]:
+            self.stdout.write("\n".join(remaining_steps()) or "Nothing to do.")
+        else:
+            partition_table(self.stdout.write)
 
     def _drop(self, text: str, *, is_confirmed: bool) -> None:
         try:
