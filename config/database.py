@@ -62,6 +62,7 @@ def snapshot(alias: str = settings.SNAPSHOT) -> Iterator[str]:
         if late and _begins_on_replica(stack, late):
             try:
                 yield late
+                stack.close()  # the COMMIT can fail, too
             except Error as error:
                 if sqlstate(error) == CANCELED:
                     raise

@@ -126,14 +126,17 @@ class Replica:
         """
         Return whether the snapshot that has just begun there has every commit of LATE_SECONDS ago.
 
-        False if that is not known. Raises ReplicaFailed if it has not.
+        False if that is not known, also because the primary fails. Raises ReplicaFailed if it has not.
         """
         with connections[alias].cursor() as cursor:
             cursor.execute(_REPLAYED)
             (replayed,) = cursor.fetchone()
         if replayed is None:
             raise ReplicaFailed("it is no standby")
-        progress = self._places.compare(int(replayed), _place_of_primary)
+        try:
+            progress = self._places.compare(int(replayed), _place_of_primary)
+        except Error:  # not the replica's: the caller reads the primary next, and raises its own
+            return False
         if progress is Progress.FAR:
             raise ReplicaFailed(f"it is more than {LATE_SECONDS:g} s behind")
         if progress is Progress.NEAR:
@@ -162,9 +165,15 @@ class Replica:
 
 
 def _place_of_primary() -> int:
-    with connections["default"].cursor() as cursor:
-        cursor.execute(_PLACE)
-        return int(cursor.fetchone()[0])
+    primary = connections["default"]
+    was_open = primary.connection is not None
+    try:
+        with primary.cursor() as cursor:
+            cursor.execute(_PLACE)
+            return int(cursor.fetchone()[0])
+    finally:
+        if not was_open:  # back to the pool: an export has no other use for it, and lasts as long as its client reads
+            primary.close_if_unusable_or_obsolete()
 
 
 REPLICA = Replica()

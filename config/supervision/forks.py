@@ -32,7 +32,16 @@ ARGUMENTS_START, ARGUMENTS_END = 45, 46
 def may_fork() -> bool:
     """Return whether this process can be forked: on Linux, with SQLite, and while it has a single thread."""
     is_sqlite = all(connection.vendor == "sqlite" for connection in connections.all())
-    return is_sqlite and TASKS.is_dir() and len(list(TASKS.iterdir())) == 1
+    return is_sqlite and TASKS.is_dir() and len(list(TASKS.iterdir())) == 1 and _has_pidfds()
+
+
+def _has_pidfds() -> bool:
+    """Return whether `Fork` can watch a process. Older kernels, some sandboxes and some builds of Python cannot."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return hasattr(signal, "pidfd_send_signal")
 
 
 def prepare_to_fork() -> None:

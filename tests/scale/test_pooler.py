@@ -138,18 +138,18 @@ with connection.cursor() as cursor:
 
 
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("command", "printed"),
     [
-        (["migrate", "--no-color"], "No migrations to apply"),
-        (["partition_submissions", "--dry-run"], "make it the first partition"),
+        (("migrate", "--no-color"), "No migrations to apply"),
+        (("partition_submissions", "--dry-run"), "make it the first partition"),
     ],
 )
-def test_changes_of_tables__with_a_pooler__run_in_a_session_of_postgresql_itself(
-    pooled: Application, pooler: PgBouncer, command: list[str], says: str
+def test_command__that_sets_limits_of_its_session__runs_with_a_pooler_in_one_of_postgresql_itself(
+    pooled: Application, pooler: PgBouncer, command: tuple[str, ...], printed: str
 ) -> None:
     pooler.stop()
     try:
-        assert says in pooled.manage(*command)
+        assert printed in pooled.manage(*command)
     finally:
         pooler.start()
 

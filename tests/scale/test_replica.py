@@ -27,14 +27,22 @@ LATE_SECONDS = 3.0  # promised in docs/scaling.md
 AWAY, BACK = "the replica cannot be read", "the replica is read again"  # lines of the log
 SENDERS = 12  # more than the web process has threads
 FROZEN_SECONDS = 10.0  # the process notices after about 4 s, on a machine that others use too
-# A reader's rows are deleted and vacuumed on the primary while it reads: the standby cancels it.
-CONFLICT = """
+BEGIN = """
 import time
 from django.db import connections
 from config.database import snapshot
 from config.postgresql.replica import may_be_late
 from submissions.models import Refusal, Submission
 
+@may_be_late
+def ask():
+    with snapshot():
+        pass
+
+ask()  # the first question for the primary's place
+"""
+# A reader's rows are deleted and vacuumed on the primary while it reads: the standby cancels it.
+CONFLICT = """
 def rows(alias):
     return Submission.objects.using(alias).filter(organization="{organization}").count()
 
@@ -53,8 +61,21 @@ def read():
                 cursor.execute("SELECT pg_sleep(5)")
         return count
 
-with snapshot() as alias:  # the first question for the primary's place
-    pass
+print(read())
+"""
+# The connection of a reader that has read everything is ended: its COMMIT fails.
+LATE_END = """
+@may_be_late
+def read():
+    with snapshot() as alias:
+        print(alias)
+        if alias == "replica":
+            pid = connections[alias].connection.info.backend_pid
+            with connections["replica_export"].cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+            time.sleep(0.5)
+        return Submission.objects.using("default").filter(organization="{organization}").count()
+
 print(read())
 """
 FIND = "submissions?q=needle", "submissions", "submissions/export?format=ndjson"
@@ -231,10 +252,11 @@ def test_frozen_replica__holds_no_request_for_long__and_lists_come_from_the_prim
         assert counts(client, tenant) == [1, 1, 1, 1]
 
 
-def test_list__canceled_because_the_replica_must_replay__is_read_again_from_the_primary(
-    tenant: Tenant, standby: Standby, own_environment: dict[str, str]
+@pytest.mark.parametrize("read", [CONFLICT, LATE_END])
+def test_list__that_the_replica_ends__is_read_again_from_the_primary(
+    tenant: Tenant, standby: Standby, own_environment: dict[str, str], read: str
 ) -> None:
-    code = CONFLICT.format(organization=tenant.organization.pk)
+    code = BEGIN + read.format(organization=tenant.organization.pk)
     environment = own_environment | replica_of(own_environment, standby)
     commands = CommandServer({**environment, "DJANGO_SETTINGS_MODULE": "config.settings"})
     try:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import connection
 
 from config.postgresql.pooler import without_pooler
 from submissions.models import Submission
@@ -26,19 +26,19 @@ class Command(BaseCommand):
         if connection.vendor != "postgresql":
             raise CommandError("SQLite has no partitions. This needs PostgreSQL.")
         try:
-            with without_pooler(DEFAULT_DB_ALIAS):
-                self._run(**options)
+            with without_pooler(connection.alias):
+                self._run(options)
         except (CannotPartition, CannotDrop) as error:
             raise CommandError(str(error)) from error
         except TableInUse as error:
             raise CommandError(f"{error} Finished steps are kept. Run the command again.") from error
 
-    def _run(self, *, drop: str | None, dry_run: bool, yes: bool, **_others: Any) -> None:
+    def _run(self, options: dict[str, Any]) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SET statement_timeout = 0")  # for this process: it reads the whole table
-        if drop:
-            self._drop(drop, is_confirmed=yes and not dry_run)
-        elif dry_run:
+        if options["drop"]:
+            self._drop(options["drop"], is_confirmed=options["yes"] and not options["dry_run"])
+        elif options["dry_run"]:
             self.stdout.write("\n".join(remaining_steps()) or "Nothing to do.")
         else:
             partition_table(self.stdout.write)

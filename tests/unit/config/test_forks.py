@@ -10,11 +10,13 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from uuid_utils.compat import uuid4
 
 from config.ids import new_id
+from config.supervision import forks
 from config.supervision.forks import Fork, may_fork
 from tests.services.waiting import eventually
 
@@ -122,3 +124,22 @@ def test_process_with_two_threads__starts_new_interpreters() -> None:
     finally:
         ended.set()
         thread.join()
+
+
+def refuse_pidfds(pid: int) -> int:
+    raise PermissionError(1, f"no descriptor of {pid}")
+
+
+@pytest.mark.parametrize("pidfd_open", [None, refuse_pidfds])
+def test_process__where_another_cannot_be_watched_by_a_descriptor__starts_new_interpreters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pidfd_open: Callable[[int], int] | None
+) -> None:
+    (tmp_path / "1").touch()
+    monkeypatch.setattr(forks, "TASKS", tmp_path)  # as with one thread
+    monkeypatch.setattr(forks, "connections", SimpleNamespace(all=list))  # as over SQLite
+    assert may_fork()
+    if pidfd_open:
+        monkeypatch.setattr(os, "pidfd_open", pidfd_open)
+    else:
+        monkeypatch.delattr(os, "pidfd_open")
+    assert not may_fork()

@@ -3,8 +3,12 @@
 import time
 
 import pytest
+from django.db import OperationalError
+from pytest_django import Settings
 
-from config.postgresql.replica import LATE_SECONDS, Places, Progress
+from config.database import snapshot
+from config.postgresql import replica
+from config.postgresql.replica import LATE_SECONDS, Places, Progress, Replica, may_be_late
 
 
 class Clock:
@@ -57,3 +61,24 @@ def test_primary__within_a_second__is_asked_once(clock: Clock) -> None:
         places.compare(100, ask)
         clock.now += 0.19
     assert asked == [1000.0]
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "snapshot"])
+def test_replica__while_the_primary_cannot_be_asked__is_left_without_being_blamed(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    def ask() -> int:
+        raise OperationalError("the primary is away")
+
+    settings.DATABASE_REPLICA_URL, settings.REPLICA_OF = "postgres://replica.example/forms", {"snapshot": "default"}
+    monkeypatch.setattr("config.database.REPLICA", Replica())
+    monkeypatch.setattr(replica, "_REPLAYED", "SELECT 0")
+    monkeypatch.setattr(replica, "_place_of_primary", ask)
+
+    @may_be_late
+    def read() -> str:
+        with snapshot() as alias:
+            return alias
+
+    assert read() == "snapshot"
+    assert "the replica cannot be read" not in caplog.text

@@ -10,12 +10,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from config.database import database_id, now_in_sql
+from config.ids import made_at, new_id
+from config.times import now
 from keys.suspension import suspend_organization
+from submissions.models import Submission
 from tests.unit.webhooks.outbox.backlogs import AN_HOUR, make_backlog
 from tests.unit.webhooks.rows import OK, claim_due, make_form, make_webhook, result
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox import waiting as module
 from webhooks.outbox.claim import Claim, Claimer
+from webhooks.outbox.dispatch import dispatch_batch
 from webhooks.outbox.record import record
 from webhooks.outbox.shares import Candidate, Slots
 from webhooks.outbox.waiting import OLDEST, Waiting
@@ -241,3 +245,19 @@ def test_plan__of_the_walk_and_of_a_queue__uses_the_index_of_queues() -> None:
         assert "Seq Scan on webhooks_delivery" not in plan, plan
         assert "SCAN d" not in plan, plan
         assert "SCAN webhooks_delivery" not in plan, plan
+
+
+def test_plan__of_looking_for_work_after_a_backlog__reads_no_table() -> None:
+    form = make_form()
+    ids = [new_id() for _ in range(2000)]
+    rows = [Submission(pk=pk, organization_id=form.organization_id, form=form, created_at=made_at(pk)) for pk in ids]
+    for row in rows[:1000]:
+        row.dispatched_at, row.counted_as = now(), Submission.CountedAs.KEPT
+    Submission.objects.bulk_create(rows)
+    with CaptureQueriesContext(connection) as context:
+        dispatch_batch()
+    # Half of the rows wait when the statistics are made.
+    for sql in (module._WORK.format(now=now_in_sql()), context.captured_queries[0]["sql"]):
+        plan = plan_of(sql, [])
+        assert "submission_undispatched" in plan, plan
+        assert "Seq Scan on submissions_submission" not in plan, plan
