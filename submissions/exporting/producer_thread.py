@@ -7,7 +7,6 @@ the thread that started it. So one thread reads, and passes its parts on through
 
 import contextlib
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -20,41 +19,14 @@ from submissions.exporting.places import Place
 
 PARTS_AHEAD = 4  # produced before the client has taken them
 POLL_SECONDS = 0.5
-# For which a thread keeps the interpreter while another one waits, during an export. A submission needs it a dozen
-# times (docs/adr/0100).
-SWITCH_SECONDS = 0.00001
 
 Part = TypeVar("Part", bound=str | bytes)
 
 
-class _Yielding:
-    """Lets threads change quickly while an export runs in this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running = 0
-        self._usual = 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._running:
-                self._usual = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._usual, SWITCH_SECONDS))
-            self._running += 1
-
-    def __exit__(self, *_error: object) -> None:
-        with self._lock:
-            self._running -= 1
-            if not self._running:
-                sys.setswitchinterval(self._usual)
-
-
-_yielding = _Yielding()
-
-
 class BackgroundParts(Generic[Part]):
     """
-    Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
+    Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part. An empty one
+    says that none is ready, and is passed over.
 
     `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
     """
@@ -99,7 +71,7 @@ class BackgroundParts(Generic[Part]):
     def _produce(self) -> None:
         end: BaseException = StopIteration()
         try:
-            with _yielding, contextlib.closing(self._make()) as parts:
+            with contextlib.closing(self._make()) as parts:
                 for part in parts:
                     if not self._hand_over(part):
                         return
@@ -111,6 +83,9 @@ class BackgroundParts(Generic[Part]):
 
     def _hand_over(self, part: Part | BaseException) -> bool:
         """Pass a part on; return whether the other side still reads."""
+        if not part:
+            self._place.renew()
+            return not self._abandoned.is_set()
         until = time.monotonic() + settings.READER_SECONDS
         while not self._abandoned.is_set() and time.monotonic() < until:
             self._place.renew()
