@@ -103,7 +103,7 @@ class JobForks:
         if is_first:
             logger.error("the process %s that forks jobs has ended, so they run in threads: %s", self._pid, error)
             with suppress(ChildProcessError):
-                os.waitpid(self._pid, os.WNOHANG)
+                os.waitpid(self._pid, 0)  # its socket is closed, so it is about to
 
 
 def _starts(channel: socket.socket, job: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Exports in their own processes, where the web process has a server that forks them (docs/adr/0108)."""
 
+import logging
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from importlib import import_module
@@ -9,15 +10,17 @@ import structlog
 from django.db import connection, connections
 from django.db.models.sql import Query
 
+from config.api.errors import ServiceUnavailable
 from config.postgresql.replica import REPLICA, Known, ReplicaFailed
 from config.supervision import job_forks
-from config.supervision.job_forks import JobForks
+from config.supervision.job_forks import JobEnded, JobForks
 from forms_app.models import Form
 from submissions.exporting.formats import Parts, Rows, snapshot_parts
 from submissions.models import Submission
 
 Learned = tuple[int, Known | None]  # the rows of a part, and news of the replica
 _forks = JobForks()
+logger = logging.getLogger(__name__)
 
 
 def start_export_processes() -> None:
@@ -46,11 +49,15 @@ class Export:
 def _counted(parts: job_forks.Parts) -> Parts:
     """Yield the parts with their numbers of rows, and empty ones while the process has none."""
     with closing(parts):
-        for text, learned in parts:
-            count, known = learned or (0, None)
-            if known:
-                REPLICA.learn(known)
-            yield text, count
+        try:
+            for text, learned in parts:
+                count, known = learned or (0, None)
+                if known:
+                    REPLICA.learn(known)
+                yield text, count
+        except JobEnded as error:
+            logger.error("the process of an export was killed")
+            raise ServiceUnavailable from error
 
 
 def _export(
