@@ -17,7 +17,6 @@ import socket
 import struct
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
@@ -28,7 +27,7 @@ from config.supervision.forks import TASKS, close_all_but, prepare_to_fork, show
 NICENESS = 10  # of jobs: requests go first
 POLL_SECONDS = 0.5
 START_SECONDS = 10.0  # until a fork server that does not answer is done without
-END_SECONDS = 8.0  # for an abandoned job to clean up; canceling a statement has 5
+END_SECONDS = 8  # for an abandoned job to clean up; canceling a statement has 5
 MOST_THREADS = 2  # of a process that forks: its own, and the one that waits for the end of `serve`
 STARTED, PART, FAILED, DONE = b"S", b"P", b"F", b"D"
 HEAD = struct.Struct("=cIQ")  # kind, bytes of the pickled value, bytes of data
@@ -245,8 +244,7 @@ class _Job:
             self._channel.recv(1)
         if number := threading.main_thread().ident:
             signal.pthread_kill(number, signal.SIGUSR1)
-        time.sleep(END_SECONDS)
-        os._exit(1)
+        signal.alarm(END_SECONDS)  # kills, also while the interpreter is held by a driver that waits
 
     def _abandon(self, *_signal: object) -> None:
         if not self._is_ending:

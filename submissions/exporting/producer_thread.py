@@ -25,8 +25,10 @@ Part = TypeVar("Part", bound=str | bytes)
 
 class BackgroundParts(Generic[Part]):
     """
-    Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part. An empty one
-    says that none is ready, and is passed over.
+    Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
+
+    An empty part says that none is ready. It is passed on while nothing else waits, so that the web server finds out
+    whether its client is still there.
 
     `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
     """
@@ -37,7 +39,9 @@ class BackgroundParts(Generic[Part]):
         self._parts: queue.Queue[Part | BaseException] = queue.Queue(PARTS_AHEAD)
         self._abandoned = threading.Event()
         threading.Thread(target=self._produce, daemon=True, name="export").start()
-        self._next = self._take()
+        self._next: Part | BaseException | None = self._take()
+        while not self._next:
+            self._next = self._take()
 
     def check(self) -> None:
         """Raise the error that occurred before the first part, while the response can still be an error."""
@@ -49,10 +53,10 @@ class BackgroundParts(Generic[Part]):
         return self
 
     def __next__(self) -> Part:
-        part = self._next
+        part = self._next or self._take()
+        self._next = part if isinstance(part, BaseException) else None
         if isinstance(part, BaseException):
             raise part
-        self._next = self._take()
         return part
 
     def close(self) -> None:
@@ -85,6 +89,8 @@ class BackgroundParts(Generic[Part]):
         """Pass a part on; return whether the other side still reads."""
         if not part:
             self._place.renew()
+            with contextlib.suppress(queue.Full):
+                self._parts.put_nowait(part)
             return not self._abandoned.is_set()
         until = time.monotonic() + settings.READER_SECONDS
         while not self._abandoned.is_set() and time.monotonic() < until:

@@ -4,15 +4,39 @@ import threading
 import uuid
 from collections.abc import Generator
 
+import pytest
+
 from submissions.exporting.places import Place, take_place
 from submissions.exporting.producer_thread import BackgroundParts
 
 
-def test_empty_parts__between_others__are_passed_over() -> None:
-    def parts() -> Generator[bytes, None, None]:
-        yield from (b"", b"a", b"", b"", b"b", b"")
+def test_empty_parts__are_no_part__and_do_not_wait_in_line() -> None:
+    may_end = threading.Event()
 
-    assert list(BackgroundParts(parts, take_place(uuid.uuid4()))) == [b"a", b"b"]
+    def parts() -> Generator[bytes, None, None]:
+        yield from (b"", b"", b"a", *[b""] * 100)
+        may_end.wait(10)
+        yield from (b"b", b"")
+
+    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    response.check()
+    assert next(response) == b"a"
+    assert next(response) == b""
+    may_end.set()
+    rest = list(response)
+    assert len(rest) < 10
+    assert b"".join(rest) == b"b"
+
+
+def test_error__after_empty_parts__is_known_before_the_response_begins() -> None:
+    def parts() -> Generator[bytes, None, None]:
+        yield b""
+        yield b""
+        raise ValueError("on purpose")
+
+    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    with pytest.raises(ValueError, match="on purpose"):
+        response.check()
 
 
 def test_client__that_leaves_while_no_part_is_ready__ends_the_producer() -> None:
@@ -53,4 +77,4 @@ def test_place__while_no_part_is_ready__is_renewed() -> None:
         yield b""
         yield b"first" if place.renewed.is_set() else b"too early"
 
-    assert list(BackgroundParts(parts, place)) == [b"first"]
+    assert b"".join(BackgroundParts(parts, place)) == b"first"
