@@ -23,7 +23,8 @@ from keys.idempotency import Repeatable
 from keys.models import Permission
 from keys.trail.changes import changes
 from submissions.exporting.columns import COLUMNS_SCHEMA
-from submissions.exporting.stream import EXPORTS, ExportQuery, stream_export
+from submissions.exporting.formats import EXPORTS
+from submissions.exporting.stream import ExportQuery, stream_export
 from submissions.lifecycle.bulk import change_many
 from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from config.api.current_request import CURRENT
-from config.api.errors import error_response
+from config.api.errors import ServiceUnavailable, error_response
 from config.api.ratelimit import HEADERS
 from config.database import is_away
 from config.ids import request_id_for
@@ -133,8 +133,9 @@ class UnavailableMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return the 503 for an unavailable database, None for any other error."""
-        return error_response(exception) if is_away(exception) else None
+        """Return the 503 for an unavailable database or an export that was killed, None for any other error."""
+        is_unavailable = isinstance(exception, ServiceUnavailable) or is_away(exception)
+        return error_response(exception) if is_unavailable else None
 
 
 class PermissionsPolicyMiddleware:

@@ -6,6 +6,7 @@ was committed LATE_SECONDS ago: once a second a process asks the primary for its
 the replica says how far it has come. Otherwise, and after an error, the primary is read.
 """
 
+import dataclasses
 import enum
 import functools
 import logging
@@ -88,14 +89,42 @@ class Places:
     def compare(self, replayed: int, ask: Callable[[], int]) -> Progress:
         """Return how far a replica is that has replayed the log up to this byte. `ask` returns the primary's place."""
         with self._lock:
-            moment = time.monotonic()
-            if not self._known or moment - self._known[-1][0] >= ASK_SECONDS:
-                self._known.append((moment, ask()))
+            moment = self._ask(ask)
             recent = [(since, place) for since, place in self._known if moment - since <= LATE_SECONDS]
             older = [place for since, place in self._known if moment - since > LATE_SECONDS]
         if any(place <= replayed for _, place in recent):
             return Progress.NEAR
         return Progress.FAR if any(place > replayed for place in older) else Progress.UNKNOWN
+
+    def known(self, ask: Callable[[], int] | None = None) -> list[tuple[float, int]]:
+        """Return the known places; with `ask` the newest of them is less than ASK_SECONDS old."""
+        with self._lock:
+            if ask:
+                self._ask(ask)
+            return list(self._known)
+
+    def learn(self, known: list[tuple[float, int]]) -> None:
+        """Take the places over from another process of this host, unless ours are newer."""
+        with self._lock:
+            if known and (not self._known or known[-1] > self._known[-1]):
+                self._known.clear()
+                self._known.extend(known)
+
+    def _ask(self, ask: Callable[[], int]) -> float:
+        """Ask if that is due; return the time."""
+        moment = time.monotonic()
+        if not self._known or moment - self._known[-1][0] >= ASK_SECONDS:
+            self._known.append((moment, ask()))
+        return moment
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """What a process knows of the replica, for another one on its host: their monotonic clocks are the same."""
+
+    places: list[tuple[float, int]]
+    rests_until: float
+    has_failed: bool
 
 
 class Replica:
@@ -106,6 +135,20 @@ class Replica:
         self._rests_until = 0.0
         self._has_failed = False
         self._lock = threading.Lock()
+
+    def known(self, *, asks: bool) -> Known | None:
+        """Return what this process knows, None without a replica. `asks`: the primary for its place, if that is due."""
+        if not settings.REPLICA_OF:
+            return None
+        places = self._places.known(_place_of_primary if asks else None)
+        with self._lock:
+            return Known(places, self._rests_until, self._has_failed)
+
+    def learn(self, known: Known) -> None:
+        """Take over what another process of this host knows."""
+        self._places.learn(known.places)
+        with self._lock:
+            self._rests_until, self._has_failed = known.rests_until, known.has_failed
 
     def alias_for(self, alias: str) -> str:
         """Return the replica's alias for this one of the primary, "" if the primary should be read."""

@@ -104,10 +104,10 @@ def _become(
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _close_all_but(kept)
+        close_all_but(kept)
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         threading.Thread(target=end_with, args=(lifeline,), daemon=True, name="lifeline").start()
-        _show_as(title)
+        show_as(title)
         run()
         status = 0
     except SystemExit as ended:
@@ -125,7 +125,7 @@ def _become(
             os._exit(status)
 
 
-def _close_all_but(kept: set[int]) -> None:
+def close_all_but(kept: set[int]) -> None:
     """Close the listener, the pipes and the files of the parent: another process would hold them open."""
     for number in [int(path.name) for path in DESCRIPTORS.iterdir()]:
         if number not in kept:
@@ -133,7 +133,7 @@ def _close_all_but(kept: set[int]) -> None:
                 os.close(number)
 
 
-def _show_as(title: str) -> None:
+def show_as(title: str) -> None:
     """Show `title` in `ps` instead of the parent's command, over which it is written."""
     with suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()

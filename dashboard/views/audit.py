@@ -22,9 +22,9 @@ from keys.models import AuditEvent, Role
 from keys.trail.changes import changes, shown
 from keys.trail.reading import COLUMNS, record, sentence, shown_actor
 from submissions.exporting.csv_lines import BOM, LineWriter
+from submissions.exporting.formats import LINE_BREAKS
 from submissions.exporting.places import take_place
 from submissions.exporting.producer_thread import BackgroundParts
-from submissions.exporting.stream import LINE_BREAKS
 from submissions.json_text import dump_json
 
 PAGE_SIZE = 50

@@ -21,7 +21,8 @@ from keys.audit import record_event
 from keys.plans import show_bytes
 from keys.trail.changes import changes
 from submissions.exporting.files_zip import count_files, stream_files
-from submissions.exporting.stream import EXPORTS, stream_export
+from submissions.exporting.formats import EXPORTS
+from submissions.exporting.stream import stream_export
 from submissions.files.storage import FilesAway
 from submissions.models import Submission
 from submissions.reading.shares import searching

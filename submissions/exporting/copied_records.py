@@ -1,5 +1,5 @@
 """
-JSON and NDJSON from COPY: the bytes that `stream.json_lines` and `stream.ndjson_lines` write (docs/adr/0100).
+JSON and NDJSON from COPY: the bytes that `formats.json_lines` and `formats.ndjson_lines` write (docs/adr/0100).
 
 Stored JSON is text of `json_text.dump_json` already, so it is passed on as it is.
 """

@@ -79,11 +79,9 @@ def _copying(connection: Connection[Any], statement: str) -> Iterator[pq.abc.PGc
     try:
         while pgconn.flush():
             _wait(pgconn, select.POLLOUT)
-        while pgconn.is_busy():
-            _wait(pgconn)
-        _check(pgconn.get_result(), pq.ExecStatus.COPY_OUT)
+        _check(_result(pgconn), pq.ExecStatus.COPY_OUT)
         yield pgconn
-        while result := pgconn.get_result():
+        while result := _result(pgconn):
             _check(result, pq.ExecStatus.COMMAND_OK)
     except BaseException:
         _cancel(connection)
@@ -96,11 +94,19 @@ def _cancel(connection: Connection[Any]) -> None:
         return
     try:
         connection.cancel_safe(timeout=CANCEL_SECONDS)
-        while result := connection.pgconn.get_result():
-            while result.status == pq.ExecStatus.COPY_OUT and connection.pgconn.get_copy_data(0)[0] > 0:
-                pass  # sent before the server was notified
+        while result := _result(connection.pgconn, CANCEL_SECONDS):
+            while result.status == pq.ExecStatus.COPY_OUT and (found := connection.pgconn.get_copy_data(1)[0]) >= 0:
+                if not found:  # the rest that was sent before the server was notified is still on its way
+                    _wait(connection.pgconn, seconds=CANCEL_SECONDS)
     except Error:
         connection.close()
+
+
+def _result(pgconn: pq.abc.PGconn, seconds: float | None = None) -> pq.abc.PGresult | None:
+    """Return the next result; waits as `_wait`. libpq's own waiting has no limit, and keeps the interpreter."""
+    while pgconn.is_busy():
+        _wait(pgconn, seconds=seconds)
+    return pgconn.get_result()
 
 
 def _check(result: pq.abc.PGresult | None, expected: pq.ExecStatus) -> None:
@@ -134,12 +140,16 @@ def _batches(pgconn: pq.abc.PGconn) -> Batches:
         batch, size = [], 0
 
 
-def _wait(pgconn: pq.abc.PGconn, event: int = select.POLLIN) -> None:
-    """Wait for data. Raises OperationalError without any for as long as a statement may last (0: no limit)."""
+def _wait(pgconn: pq.abc.PGconn, event: int = select.POLLIN, seconds: float | None = None) -> None:
+    """
+    Wait for data. Raises OperationalError without any for `seconds`, or for as long as a statement may last.
+
+    0 seconds: no limit.
+    """
     poll = select.poll()  # a web process can have more open files than `select.select` takes
     poll.register(pgconn.socket, event)
-    seconds = settings.LONG_STATEMENT_SECONDS
-    if not poll.poll(seconds * 1000 or None):
+    limit = settings.LONG_STATEMENT_SECONDS if seconds is None else seconds
+    if not poll.poll(limit * 1000 or None):
         raise OperationalError("no row was received for too long")
     if event == select.POLLIN:
         pgconn.consume_input()

@@ -7,7 +7,6 @@ the thread that started it. So one thread reads, and passes its parts on through
 
 import contextlib
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -20,41 +19,16 @@ from submissions.exporting.places import Place
 
 PARTS_AHEAD = 4  # produced before the client has taken them
 POLL_SECONDS = 0.5
-# For which a thread keeps the interpreter while another one waits, during an export. A submission needs it a dozen
-# times (docs/adr/0100).
-SWITCH_SECONDS = 0.00001
 
 Part = TypeVar("Part", bound=str | bytes)
-
-
-class _Yielding:
-    """Lets threads change quickly while an export runs in this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running = 0
-        self._usual = 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._running:
-                self._usual = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._usual, SWITCH_SECONDS))
-            self._running += 1
-
-    def __exit__(self, *_error: object) -> None:
-        with self._lock:
-            self._running -= 1
-            if not self._running:
-                sys.setswitchinterval(self._usual)
-
-
-_yielding = _Yielding()
 
 
 class BackgroundParts(Generic[Part]):
     """
     Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
+
+    An empty part says that none is ready. It is passed on while nothing else waits, so that the web server finds out
+    whether its client is still there.
 
     `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
     """
@@ -65,7 +39,9 @@ class BackgroundParts(Generic[Part]):
         self._parts: queue.Queue[Part | BaseException] = queue.Queue(PARTS_AHEAD)
         self._abandoned = threading.Event()
         threading.Thread(target=self._produce, daemon=True, name="export").start()
-        self._next = self._take()
+        self._next: Part | BaseException | None = self._take()
+        while not self._next:
+            self._next = self._take()
 
     def check(self) -> None:
         """Raise the error that occurred before the first part, while the response can still be an error."""
@@ -77,10 +53,10 @@ class BackgroundParts(Generic[Part]):
         return self
 
     def __next__(self) -> Part:
-        part = self._next
+        part = self._next or self._take()
+        self._next = part if isinstance(part, BaseException) else None
         if isinstance(part, BaseException):
             raise part
-        self._next = self._take()
         return part
 
     def close(self) -> None:
@@ -99,7 +75,7 @@ class BackgroundParts(Generic[Part]):
     def _produce(self) -> None:
         end: BaseException = StopIteration()
         try:
-            with _yielding, contextlib.closing(self._make()) as parts:
+            with contextlib.closing(self._make()) as parts:
                 for part in parts:
                     if not self._hand_over(part):
                         return
@@ -111,6 +87,11 @@ class BackgroundParts(Generic[Part]):
 
     def _hand_over(self, part: Part | BaseException) -> bool:
         """Pass a part on; return whether the other side still reads."""
+        if not part:
+            self._place.renew()
+            with contextlib.suppress(queue.Full):
+                self._parts.put_nowait(part)
+            return not self._abandoned.is_set()
         until = time.monotonic() + settings.READER_SECONDS
         while not self._abandoned.is_set() and time.monotonic() < until:
             self._place.renew()

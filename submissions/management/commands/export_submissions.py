@@ -9,7 +9,8 @@ from django.http import QueryDict
 from config.api.errors import ApiError
 from forms_app.models import Form
 from submissions.exporting.columns import InvalidColumns, parse_columns
-from submissions.exporting.stream import EXPORTS, ONLY_CSV, export_chunks
+from submissions.exporting.formats import EXPORTS
+from submissions.exporting.stream import ONLY_CSV, export_chunks
 from submissions.reading.filters import SubmissionFilters
 
 FILTERS = ("from", "to", "spam", "q")

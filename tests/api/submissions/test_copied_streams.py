@@ -2,13 +2,18 @@
 
 import http.client
 import os
+import select
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from submissions.models import Submission
+from tests.faults import processes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
@@ -21,6 +26,7 @@ __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL
 EXPORT = "/api/submissions/export?format="
 NAME = f"copied-{os.getpid()}"
 FORMATS = ["csv", "json", "ndjson"]
+HANGING_SECONDS = 15  # for an export to end when not even its cancellation is answered
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +47,7 @@ def start(start_service: Callable[..., Application], service: Application) -> Ca
 def copies() -> list[int]:
     """Return the PostgreSQL processes of this test's service that copy rows."""
     with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees the same activity until then
         cursor.execute(
             "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND state <> 'idle' AND query LIKE 'COPY%%'",
             [NAME],
@@ -106,3 +113,57 @@ def test_statement__longer_than_its_limit_because_of_a_slow_client__is_finished(
 
         eventually(is_old, because="the COPY lasts longer than a statement may")
         assert answer.read().count(b"\n") == 600
+
+
+@contextmanager
+def locked() -> Iterator[None]:
+    """Let every read of submissions wait meanwhile."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {Submission._meta.db_table}")
+        yield
+
+
+def test_database__that_fails_before_the_first_part__is_a_503(start: Callable[..., Application], full: Tenant) -> None:
+    with Client(start(DATABASE_LONG_STATEMENT_SECONDS="1").port) as api:
+        with locked():
+            answers = [api.get(EXPORT + chosen, full.key) for chosen in FORMATS]
+        assert [(answer.status, answer.json()["error"]) for answer in answers] == [(503, "service_unavailable")] * 3
+        assert api.get(EXPORT + "json", full.key).status == 200
+
+
+def test_process__killed_before_the_first_part__is_a_503(start: Callable[..., Application], full: Tenant) -> None:
+    service = start()
+    with Client(service.port) as api, ThreadPoolExecutor(1) as pool:
+        with locked():
+            answer = pool.submit(api.get, EXPORT + "csv", full.key)
+            (server,) = processes.children(service.processes["web"].popen.pid)
+            eventually(copies, 10, "the COPY waits")
+            processes.kill(*processes.children(server))
+            refused = answer.result()
+        assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
+        assert refused.headers["Retry-After"]
+        eventually(lambda: not copies(), 10, "no COPY remains")
+        assert api.get(EXPORT + "csv", full.key).status == 200
+
+
+def test_client__that_leaves_while_the_database_hangs__ends_the_process(
+    start: Callable[..., Application], full: Tenant
+) -> None:
+    service = start()
+    (server,) = processes.children(service.processes["web"].popen.pid)
+    request = f"GET {EXPORT}ndjson HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: {full.key}\r\n\r\n"
+    with closing(socket.create_connection(("127.0.0.1", service.port), 1)) as peer:
+        peer.sendall(request.encode())
+        assert peer.recv(1000).startswith(b"HTTP/1.1 200")
+        (pid,) = eventually(copies, 10, "the COPY runs")
+        processes.kill(pid, number=signal.SIGSTOP)
+        has_rest = True
+        while has_rest:  # what was sent before
+            has_rest = bool(select.select([peer], [], [], 1)[0] and peer.recv(1_000_000))
+    try:
+        eventually(lambda: not processes.children(server), HANGING_SECONDS, "the process of the export ends")
+    finally:
+        processes.kill(pid, number=signal.SIGCONT)
+    eventually(lambda: not copies(), 10, "no COPY remains")
+    with Client(service.port) as api:
+        assert api.get("/api/forms", full.key).status == 200

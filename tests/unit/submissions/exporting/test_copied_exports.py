@@ -16,7 +16,7 @@ from django.db import OperationalError, connection, connections, transaction
 from config.times import now
 from forms_app.models import Form
 from submissions.exporting import copying
-from submissions.exporting.stream import EXPORTS, parts_of, portable_parts
+from submissions.exporting.formats import EXPORTS, parts_of, portable_parts
 from submissions.models import StoredFile, Submission
 from submissions.reading.listing import Holding, Scope
 from tests.support.files.rows import Sent, put_with_files

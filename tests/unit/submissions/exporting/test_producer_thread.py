@@ -1,40 +1,80 @@
-"""Threads of a process while it exports."""
+"""The thread that produces a streamed response, while it has nothing to hand over."""
 
-import sys
 import threading
 import uuid
 from collections.abc import Generator
 
 import pytest
 
-from submissions.exporting.places import take_place
-from submissions.exporting.producer_thread import SWITCH_SECONDS, BackgroundParts
-from tests.services.waiting import eventually
+from submissions.exporting.places import Place, take_place
+from submissions.exporting.producer_thread import BackgroundParts
 
 
-@pytest.fixture
-def usual() -> Generator[float, None, None]:
-    before = sys.getswitchinterval()
-    yield before
-    sys.setswitchinterval(before)
+def test_empty_parts__are_no_part__and_do_not_wait_in_line() -> None:
+    may_end = threading.Event()
+
+    def parts() -> Generator[bytes, None, None]:
+        yield from (b"", b"", b"a", *[b""] * 100)
+        may_end.wait(10)
+        yield from (b"b", b"")
+
+    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    response.check()
+    assert next(response) == b"a"
+    assert next(response) == b""
+    may_end.set()
+    rest = list(response)
+    assert len(rest) < 10
+    assert b"".join(rest) == b"b"
 
 
-def test_threads__change_quickly_while_exports_run__and_as_usual_after_the_last(usual: float) -> None:
-    organization, go_on = uuid.uuid4(), [threading.Event(), threading.Event()]
-    seen: list[float] = []
+def test_error__after_empty_parts__is_known_before_the_response_begins() -> None:
+    def parts() -> Generator[bytes, None, None]:
+        yield b""
+        yield b""
+        raise ValueError("on purpose")
 
-    def parts(wait: threading.Event) -> Generator[str, None, None]:
-        seen.append(sys.getswitchinterval())
-        yield "part"
-        wait.wait(10)
-        seen.append(sys.getswitchinterval())
+    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    with pytest.raises(ValueError, match="on purpose"):
+        response.check()
 
-    both = [BackgroundParts(lambda wait=wait: parts(wait), take_place(organization)) for wait in go_on]  # type: ignore[misc]  # mypy cannot infer a lambda with a default
-    for export, wait in zip(both, go_on, strict=True):
-        wait.set()
-        assert list(export) == ["part"]
-        export.close()
 
-    assert seen == [pytest.approx(SWITCH_SECONDS)] * 4
-    assert usual > SWITCH_SECONDS
-    eventually(lambda: sys.getswitchinterval() == usual)
+def test_client__that_leaves_while_no_part_is_ready__ends_the_producer() -> None:
+    has_ended, may_wait = threading.Event(), threading.Event()
+
+    def parts() -> Generator[bytes, None, None]:
+        try:
+            yield b"first"
+            yield b"second"
+            while True:
+                may_wait.wait(0.01)
+                yield b""
+        finally:
+            has_ended.set()
+
+    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    assert next(response) == b"first"
+    assert not has_ended.is_set()
+    response.close()
+    assert has_ended.wait(10)
+
+
+class WatchedPlace(Place):
+    """Notes that it is renewed."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.renewed = threading.Event()
+
+    def renew(self) -> None:
+        self.renewed.set()
+
+
+def test_place__while_no_part_is_ready__is_renewed() -> None:
+    place = WatchedPlace()
+
+    def parts() -> Generator[bytes, None, None]:
+        yield b""
+        yield b"first" if place.renewed.is_set() else b"too early"
+
+    assert b"".join(BackgroundParts(parts, place)) == b"first"
