@@ -36,7 +36,7 @@ class Batches:
     def run_one(self) -> int:
         """Dispatch some of the oldest rows and return how many."""
         rows = self._waiting().exclude(pk__in=self._poison_now()).order_by("pk")
-        # Some polls find nothing, and on SQLite a transaction here would lock out the writers. Not `exists`, which drops
+        # Some polls find nothing, and on SQLite a transaction would lock out the writers. Not `exists`, which drops
         # the order: after a long backlog PostgreSQL would read the table instead of the index.
         if rows.values_list("pk", flat=True).first() is None:
             return 0

@@ -1,4 +1,4 @@
-"""What asking the primary for its place leaves behind, beside reads of the replica (docs/adr/0102)."""
+"""An export that reads the replica keeps no connection to the primary (docs/adr/0102)."""
 
 import os
 from collections.abc import Iterator

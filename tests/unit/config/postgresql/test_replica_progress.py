@@ -68,7 +68,7 @@ def test_replica__while_the_primary_cannot_be_asked__is_left_without_being_blame
     monkeypatch: pytest.MonkeyPatch, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     def ask() -> int:
-        raise OperationalError("the primary is away")
+        raise OperationalError("the primary is unavailable")
 
     settings.DATABASE_REPLICA_URL, settings.REPLICA_OF = "postgres://replica.example/forms", {"snapshot": "default"}
     monkeypatch.setattr("config.database.REPLICA", Replica())
