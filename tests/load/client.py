@@ -29,7 +29,6 @@ class Load:
     requests: int
     per_second: float
     latencies: Sequence[float]  # seconds, sorted
-    cpu: float  # seconds of processor time that the generator itself took
 
     def latency(self, percent: float) -> float:
         """Return the seconds within which this share of the answers came."""
@@ -64,15 +63,13 @@ def _drive(port: int, requests: Sequence[Sequence[bytes]], *, clients: int, seco
     with ProcessPoolExecutor(len(requests), multiprocessing.get_context("spawn")) as pool:
         each = clients // len(requests)
         parts = [part.result() for part in [pool.submit(_drive_some, port, one, each, seconds) for one in requests]]
-    latencies = sorted(latency for part, _, _ in parts for latency in part)
-    per_second = sum(len(part) / elapsed for part, elapsed, _ in parts)
-    return Load(len(latencies), per_second, latencies, cpu=sum(cpu for _, _, cpu in parts))
+    latencies = sorted(latency for part, _ in parts for latency in part)
+    per_second = sum(len(part) / elapsed for part, elapsed in parts)
+    return Load(len(latencies), per_second, latencies)
 
 
-def _drive_some(
-    port: int, requests: Sequence[bytes], clients: int, seconds: float | None
-) -> tuple[list[float], float, float]:
-    """Drive one process. Return latencies, seconds from first request to last answer, seconds of processor time."""
+def _drive_some(port: int, requests: Sequence[bytes], clients: int, seconds: float | None) -> tuple[list[float], float]:
+    """Drive one process. Return latencies, and the seconds from the first request to the last answer."""
     connections, epoll = connect(port, clients), select.epoll()
     coming = iter(requests) if seconds is None else itertools.cycle(requests)
     end = time.perf_counter() + (seconds or float("inf"))
@@ -80,7 +77,7 @@ def _drive_some(
         epoll.register(number, select.EPOLLIN)
     latencies: list[float] = []
     sent: dict[int, float] = {}
-    start, cpu = time.perf_counter(), time.process_time()
+    start = time.perf_counter()
     for (number, connection), request in zip(connections.items(), coming, strict=False):
         sent[number] = time.perf_counter()
         connection.sendall(request)
@@ -95,7 +92,7 @@ def _drive_some(
             if arrived < end and (following := next(coming, None)):
                 sent[number] = arrived
                 connections[number].sendall(following)
-    return latencies, time.perf_counter() - start, time.process_time() - cpu
+    return latencies, time.perf_counter() - start
 
 
 def connect(port: int, clients: int) -> dict[int, socket.socket]:

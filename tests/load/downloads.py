@@ -16,13 +16,11 @@ LONGEST_SECONDS = 60.0  # without a byte
 
 @dataclass(frozen=True)
 class Download:
-    """`seconds` from the request to the last byte; `end` by time.monotonic. `is_whole`: it was read to its end."""
+    """`seconds` from the request to the last byte that was read; `end` by time.monotonic."""
 
     seconds: float
     end: float
-    size: int
     lines: int
-    is_whole: bool
 
 
 @contextmanager
@@ -34,20 +32,14 @@ def downloading(port: int, path: str, key: str, *, at_most: float = float("inf")
 
 
 def _read(port: int, path: str, key: str, at_most: float) -> Download:
-    size = lines = 0
+    lines = 0
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST_SECONDS)) as connection:
         start = time.monotonic()
         connection.request("GET", path, headers={"x-access-key": key})
         answer = connection.getresponse()
         if answer.status != 200:
             raise WrongAnswer(answer.read().decode(errors="replace"))
-        is_whole = False
-        while time.monotonic() < start + at_most:
-            part = answer.read(PART)
-            if not part:
-                is_whole = True
-                break
-            size += len(part)
+        while time.monotonic() < start + at_most and (part := answer.read(PART)):
             lines += part.count(b"\n")
     end = time.monotonic()
-    return Download(end - start, end, size, lines, is_whole)
+    return Download(end - start, end, lines)

@@ -80,10 +80,10 @@ def _api(connection: http.client.HTTPConnection, form: Form, query: str, total: 
 
 
 def _screen(connection: http.client.HTTPConnection, form: Form) -> float:
-    """Return the seconds of the dashboard's list, which must have a page of rows."""
+    """Return the seconds of the dashboard's list, which must have a page of rows; the opened one is there twice."""
     seconds, body = _get(connection, form["list"], {"Cookie": form["cookie"]})
     shown = body.count(b'value="sub_')
-    assert shown == PAGE, f"{form['list']}: {shown} rows"
+    assert shown >= PAGE, f"{form['list']}: {shown} rows"
     return seconds
 
 
