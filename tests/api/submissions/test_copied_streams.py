@@ -158,7 +158,7 @@ def test_client__that_leaves_while_the_database_hangs__ends_the_process(
         (pid,) = eventually(copies, 10, "the COPY runs")
         processes.kill(pid, number=signal.SIGSTOP)
         has_rest = True
-        while has_rest:  # what was sent before
+        while has_rest:  # sent before
             has_rest = bool(select.select([peer], [], [], 1)[0] and peer.recv(1_000_000))
     try:
         eventually(lambda: not processes.children(server), HANGING_SECONDS, "the process of the export ends")
