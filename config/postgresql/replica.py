@@ -120,7 +120,7 @@ class Places:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Known:
-    """The knowledge of a process about the replica, for another one of its host: their monotonic clocks are the same."""
+    """Findings about the replica. Another process of this host can use them: it has the same monotonic clock."""
 
     places: list[tuple[float, int]]
     rests_until: float

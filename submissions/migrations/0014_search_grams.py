@@ -27,6 +27,11 @@ INDEX = f"ON {TABLE} USING gin ({FUNCTION}(organization_id, search_text)) WHERE 
 INDEX_BEFORE = f"ON {TABLE} USING gin (search_text gin_trgm_ops) WHERE dispatched_at IS NOT NULL"
 # Dispatching writes each row again. With the defaults a fifth of the table is dead rows before their space is used.
 VACUUM = "autovacuum_vacuum_scale_factor"
+# The table itself unless it is partitioned.
+LEAVES = """
+    SELECT quote_ident(relname) FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+     WHERE c.relkind = 'r' AND to_regclass(%s) IN (c.oid, i.inhparent)
+"""
 
 
 def make_function(apps: Any, schema_editor: Any) -> None:
@@ -46,13 +51,21 @@ def skip_statistics(apps: Any, schema_editor: Any) -> None:
 
 
 def vacuum_earlier(apps: Any, schema_editor: Any) -> None:
-    if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute(f"ALTER TABLE {TABLE} SET ({VACUUM} = 0.05)")
+    change_storage(schema_editor, f"SET ({VACUUM} = 0.05)")
 
 
 def vacuum_by_default(apps: Any, schema_editor: Any) -> None:
+    change_storage(schema_editor, f"RESET ({VACUUM})")
+
+
+def change_storage(schema_editor: Any, change: str) -> None:
+    """Change the table; where it is in partitions, each of them: only these have such parameters."""
     if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute(f"ALTER TABLE {TABLE} RESET ({VACUUM})")
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute(LEAVES, [TABLE])
+            leaves = [name for (name,) in cursor.fetchall()]
+        for name in leaves:
+            schema_editor.execute(f"ALTER TABLE {name} {change}")
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,7 @@
 """Operations of migrations on a table in partitions: indexes of each partition and of the whole, constraints."""
 
 import pytest
+from django.core.management import call_command
 from django.db import DatabaseError, NotSupportedError, connection, models
 
 from config.ids import made_at
@@ -78,3 +79,22 @@ def test_constraints__added_to_partitions__are_a_check_but_no_unique_one() -> No
     unique = AddConstraintConcurrently("submission", models.UniqueConstraint(fields=["id", "form"], name="extra"))
     with pytest.raises(NotSupportedError, match="has partitions"):
         run(unique)
+
+
+def storage_parameters() -> list[str | None]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT array_to_string(reloptions, ' ') FROM pg_class WHERE oid = ANY(%s::regclass[]::oid[])",
+            [[one.name for one in partitions()]],
+        )
+        return [parameters for (parameters,) in cursor.fetchall()]
+
+
+def test_migration_of_storage_parameters__back_and_forth_on_partitions__changes_each_of_them() -> None:
+    assert storage_parameters() == ["autovacuum_vacuum_scale_factor=0.05"]
+    try:
+        call_command("migrate", "submissions", "0013", verbosity=0)
+        assert storage_parameters() == [None]
+    finally:
+        call_command("migrate", "submissions", verbosity=0)
+    assert storage_parameters() == ["autovacuum_vacuum_scale_factor=0.05"]
