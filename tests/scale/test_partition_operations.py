@@ -13,7 +13,7 @@ from config.migration_operations.concurrently import (
 from submissions.partitions.catalog import partitions
 from submissions.partitions.conversion import partition_table
 from tests.scale.failing import failing_at
-from tests.support.migration_operations import run
+from tests.support.migrations.operations import run
 from tests.support.rows import put
 from tests.support.tenants import make_tenant
 

@@ -17,7 +17,7 @@ from config.migration_operations.concurrently import (
 )
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.waiting import eventually
-from tests.support.migration_operations import run
+from tests.support.migrations.operations import run
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # on SQLite they are Django's own operations
 

@@ -9,7 +9,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
 from config.migration_operations.concurrently import AddConstraintConcurrently, AddIndexConcurrently
-from tests.support.migration_rules import FREEZE, is_new, violations
+from tests.support.migrations.rules import FREEZE, is_new, violations
 
 # Columns whose default only Python can make. Every release knows them.
 MADE_IN_PYTHON = {"Webhook.secret"}
