@@ -120,7 +120,7 @@ class Places:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Known:
-    """The knowledge of a process about the replica, for another one of its host: their monotonic clocks are the same."""
+    """The knowledge of a process about the replica, for another one on its host: their monotonic clocks agree."""
 
     places: list[tuple[float, int]]
     rests_until: float
