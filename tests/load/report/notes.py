@@ -7,7 +7,7 @@ NOTES: dict[str, str] = {
     ),
     "cpu": (
         "What the bare view does not do: count in Redis, check origin, spam rules and fields, tell a worker. Inserting "
-        "requests that wait at the same moment by one statement was not tried (ADR 0099)."
+        "requests that wait at the same moment by one statement gained nothing (ADR 0099)."
     ),
     "sqlite": (
         "Sampled with py-spy before ADR 0107: 62 % of the time of threads and event loop were sleeps of SQLite's busy "
