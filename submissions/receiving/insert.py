@@ -332,20 +332,29 @@ class SharedInserts:
 
     def _write(self, raw: sqlite3.Connection, rows: Sequence[_Row]) -> None:
         """Insert all rows or, if one of them is refused, each by itself. What fails is a row's `error`."""
+        error = self._run(raw, rows)
+        # A locked file, or a full disk, would fail each of them, and the lock after its time for each.
+        if error is None or len(rows) == 1 or isinstance(error, sqlite3.OperationalError):
+            return
+        for place, row in enumerate(rows):
+            error = self._run(raw, [row])
+            if isinstance(error, sqlite3.OperationalError):
+                for other in rows[place:]:
+                    other.error = error
+                return
+
+    def _run(self, raw: sqlite3.Connection, rows: Sequence[_Row]) -> Exception | None:
+        """Insert rows by one statement; tell them how it ended, and return its error."""
         marks = ", ".join([self._one] * len(rows))
         try:
             raw.execute(f"{self._head} {marks}", [value for row in rows for value in row.values])
         except Exception as error:
-            # A locked file, or a full disk, would fail each of them, and the lock after its time for each.
-            if len(rows) > 1 and not isinstance(error, sqlite3.OperationalError):
-                for row in rows:
-                    self._write(raw, [row])
-                return
             for row in rows:
                 row.error = error
-        else:
-            for row in rows:
-                row.is_written = True
+            return error
+        for row in rows:
+            row.is_written = True
+        return None
 
 
 _on_sqlite = SharedInserts(_INTO, len(COLUMNS))

@@ -40,6 +40,20 @@ class Ending:
         raise SystemExit
 
 
+class Locking:
+    """A value that, when it is bound for the second time, has another connection lock the file."""
+
+    def __init__(self, file: Path) -> None:
+        self.other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        self._is_bound = False
+
+    def __conform__(self, _protocol: object) -> int:
+        if self._is_bound:
+            self.other.execute("BEGIN IMMEDIATE")
+        self._is_bound = True
+        return FORM
+
+
 class Desk:
     """A database and its `SharedInserts`. `texts`: the statements of every connection."""
 
@@ -143,6 +157,19 @@ def test_rows__while_another_process_writes_for_too_long__fail_and_later_ones_do
     assert sum(desk.sizes()) == 3  # none is tried again by itself: each would wait as long
     desk.insert(3)
     assert desk.stored() == [3]
+
+
+def test_rows__after_a_refused_one__while_another_process_writes_for_too_long__fail_together(desk: Desk) -> None:
+    desk.handler.settings["default"]["OPTIONS"]["timeout"] = 3
+    locking = Locking(desk.file)
+    found = desk.insert_together([(1, locking), (2, NO_FORM), (3, FORM)])
+    for one in found:
+        with pytest.raises(OperationalError, match="locked"):
+            one.result()
+    locking.other.close()
+    assert desk.sizes() == [1, 3, 1]  # each of the others would wait as long as the first
+    desk.insert(4)
+    assert desk.stored() == [0, 4]
 
 
 def test_rows__of_many_threads__are_each_committed_when_answered(desk: Desk) -> None:
