@@ -18,7 +18,7 @@ BACKEND_VARIABLE = "FIELDPOST_TEST_BACKEND"
 READY_VARIABLE = "FIELDPOST_TEST_READY"  # set where the environment is already one of tests
 MIGRATED_VARIABLE = "FIELDPOST_TEST_MIGRATED"  # the directory of a run's migrated SQLite database
 TEMPLATE_VARIABLE = "FIELDPOST_TEST_TEMPLATE"  # the name of its migrated PostgreSQL database
-EXAMPLES_VARIABLE = "FIELDPOST_TEST_EXAMPLES"  # of the outbox's model, instead of its own number
+EXAMPLES_VARIABLE = "FIELDPOST_TEST_EXAMPLES"  # that the outbox's model tries, instead of 40
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 # Where no test waits for held submissions or deleted files: their polls take 2 % of a core in each web process.
 RARE_POLLS = {"HELD_POLL_SECONDS": "60", "FILES_POLL_SECONDS": "60"}
