@@ -126,9 +126,9 @@ QUICK = (
         "unit suite on SQLite",
         ("tests/unit",),
         SQLITE,
-        processes=2,
+        processes=3,  # more than processors: tests of time-outs and of several processes wait
         programs=("openssl", "systemd-analyze", "clamd"),
-        settings={EXAMPLES_VARIABLE: "8"},  # all 40 take a fifth of the time that an answer may take
+        settings={EXAMPLES_VARIABLE: "8"},  # of 40; `make test` tries all
     ),
     Suite("quick-api", "quick part of the api suite on SQLite", ("tests/api", "tests/dashboard"), SQLITE, mark="quick"),
 )

@@ -18,7 +18,7 @@ BACKEND_VARIABLE = "FIELDPOST_TEST_BACKEND"
 READY_VARIABLE = "FIELDPOST_TEST_READY"  # set where the environment is already one of tests
 MIGRATED_VARIABLE = "FIELDPOST_TEST_MIGRATED"  # the directory of a run's migrated SQLite database
 TEMPLATE_VARIABLE = "FIELDPOST_TEST_TEMPLATE"  # the name of its migrated PostgreSQL database
-EXAMPLES_VARIABLE = "FIELDPOST_TEST_EXAMPLES"  # of the outbox's model, in place of its usual number
+EXAMPLES_VARIABLE = "FIELDPOST_TEST_EXAMPLES"  # that the outbox's model tries, instead of 40
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 # Instead of the service's own: tests wait less, and idle processes take less. Benchmarks leave them out.
 PAUSES = {
