@@ -20,11 +20,13 @@ import threading
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from config.supervision.forks import TASKS, close_all_but, prepare_to_fork, show_as
 
 NICENESS = 10  # of jobs: requests go first
+AUTOGROUP = Path("/proc/self/autogroup")
 POLL_SECONDS = 0.5
 START_SECONDS = 10.0  # until a fork server that does not answer is done without
 END_SECONDS = 8  # for an abandoned job to clean up; canceling a statement has 5
@@ -178,7 +180,7 @@ def _serve(requests: socket.socket, title: str, job_title: str) -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system collects those that have ended
     close_all_but({0, 1, 2, requests.fileno()})
-    os.nice(NICENESS)
+    _step_back()
     show_as(title)
     while True:
         request, files, _, _ = socket.recv_fds(requests, 1, 1)
@@ -196,6 +198,19 @@ def _serve(requests: socket.socket, title: str, job_title: str) -> None:
             show_as(job_title)
             _run_and_exit(_Job(socket.socket(fileno=files[0])).run)
         os.close(files[0])
+
+
+def _step_back() -> None:
+    """
+    Let other processes go first.
+
+    Where Linux groups the processes of a session for its scheduler, niceness counts inside of the group only, and the
+    group has its own (sched(7), "The autogroup feature").
+    """
+    os.setsid()
+    os.nice(NICENESS)
+    with suppress(OSError):
+        AUTOGROUP.write_text(str(NICENESS))
 
 
 class _Job:

@@ -14,7 +14,7 @@ import pytest
 from django.db import OperationalError
 
 from config.supervision.forks import Fork
-from config.supervision.job_forks import JobEnded, JobForks, Parts
+from config.supervision.job_forks import AUTOGROUP, JobEnded, JobForks, Parts
 from tests.faults import processes
 from tests.services.waiting import eventually
 
@@ -54,7 +54,12 @@ def run(lifeline: int) -> Callable[[Callable[[JobForks], object]], Any]:
 
 def two_parts(first: bytes) -> Parts:
     yield first, 1
-    yield b"x" * LARGE, {"pid": os.getpid(), "niceness": os.nice(0)}
+    yield b"x" * LARGE, {"pid": os.getpid(), "priority": priority(), "session": os.getsid(0)}
+
+
+def priority() -> tuple[int, str]:
+    """Return the niceness of this process, and that of its session where Linux has one."""
+    return os.nice(0), AUTOGROUP.read_text().partition(" ")[2].strip() if AUTOGROUP.exists() else ""
 
 
 def begins_and_fails(error: str) -> Parts:
@@ -95,9 +100,11 @@ def started(forks: JobForks, function: Callable[..., Parts], *arguments: object)
 def test_job__with_large_parts__returns_them_from_another_process_with_less_priority(run: Callable[..., Any]) -> None:
     def use(forks: JobForks) -> object:
         (first, one), (second, about) = [part for part in started(forks, two_parts, b"begin") if part[1]]
-        return [first.decode(), one, second == b"x" * LARGE, about["pid"] != os.getpid(), about["niceness"]]
+        assert second == b"x" * LARGE
+        return [first.decode(), one, about["pid"] != os.getpid(), about["session"] != os.getsid(0), about["priority"]]
 
-    assert run(use) == ["begin", 1, True, True, os.nice(0) + 10]
+    niceness, of_session = priority()
+    assert run(use) == ["begin", 1, True, True, [niceness + 10, of_session and "nice 10"]]
 
 
 @pytest.mark.parametrize(
