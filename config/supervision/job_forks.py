@@ -20,6 +20,7 @@ import threading
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from config.supervision.forks import TASKS, close_all_but, prepare_to_fork, show_as
@@ -173,12 +174,12 @@ def _run_and_exit(run: Callable[[], object]) -> NoReturn:
 
 def _serve(requests: socket.socket, title: str, job_title: str) -> None:
     """Fork for each request, until the other end of the socket is closed."""
-    # A signal to the whole group, as some supervisors send it, must not cut jobs that the process still waits for.
+    # A signal to all processes, as some supervisors send it, must not cut jobs that this one's parent waits for.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system collects those that have ended
     close_all_but({0, 1, 2, requests.fileno()})
-    os.nice(NICENESS)
+    _lower_priority()
     show_as(title)
     while True:
         request, files, _, _ = socket.recv_fds(requests, 1, 1)
@@ -196,6 +197,19 @@ def _serve(requests: socket.socket, title: str, job_title: str) -> None:
             show_as(job_title)
             _run_and_exit(_Job(socket.socket(fileno=files[0])).run)
         os.close(files[0])
+
+
+def _lower_priority() -> None:
+    """
+    Let requests go first, on Linux in every way that it divides processor time.
+
+    It does so among sessions first, where niceness does not count, then among the processes of each. Jobs in the
+    session of their web process would use up its share. Source: sched(7), "The autogroup feature".
+    """
+    os.setsid()
+    os.nice(NICENESS)
+    with suppress(OSError):  # it is switched off
+        Path("/proc/self/autogroup").write_text(str(NICENESS))
 
 
 class _Job:
