@@ -175,12 +175,12 @@ def _run_and_exit(run: Callable[[], object]) -> NoReturn:
 
 def _serve(requests: socket.socket, title: str, job_title: str) -> None:
     """Fork for each request, until the other end of the socket is closed."""
-    # A signal to the whole group, as some supervisors send it, must not cut jobs that the process still waits for.
+    # A signal to all processes, as some supervisors send it, must not cut jobs that this one's parent waits for.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system collects those that have ended
     close_all_but({0, 1, 2, requests.fileno()})
-    _step_back()
+    _lower_priority()
     show_as(title)
     while True:
         request, files, _, _ = socket.recv_fds(requests, 1, 1)
@@ -200,16 +200,16 @@ def _serve(requests: socket.socket, title: str, job_title: str) -> None:
         os.close(files[0])
 
 
-def _step_back() -> None:
+def _lower_priority() -> None:
     """
-    Let other processes go first.
+    Let requests go first, on Linux in every way that it divides processor time.
 
-    Where Linux groups the processes of a session for its scheduler, niceness counts inside of the group only, and the
-    group has its own (sched(7), "The autogroup feature").
+    It does so among sessions first, where niceness does not count, then among the processes of each. Jobs in the
+    session of their web process would use up its share. Source: sched(7), "The autogroup feature".
     """
     os.setsid()
     os.nice(NICENESS)
-    with suppress(OSError):
+    with suppress(OSError):  # the feature is switched off
         AUTOGROUP.write_text(str(NICENESS))
 
 

@@ -10,10 +10,11 @@ MIB = 2**20
 
 def tree_bytes(pid: int) -> int:
     """Return the proportional set size of a process and its descendants: a shared page counts for each one's part."""
-    return sum(_bytes(member) for member in tree_of(pid))
+    return sum(proportional_bytes(member) for member in tree_of(pid))
 
 
-def _bytes(pid: int) -> int:
+def proportional_bytes(pid: int) -> int:
+    """Return the proportional set size of a process, 0 if it has ended."""
     with suppress(OSError):  # it ended meanwhile
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

@@ -249,12 +249,13 @@ def test_plans__of_lists_and_of_one_row__leave_out_older_partitions(months: list
 
 
 def test_clean_up__a_month_later__makes_the_next_partition_like_the_others(months: list[dt.date]) -> None:
+    wanted = [BEFORE, *(name_of(later_month(months[0], number)) for number in range(4)), LATER]
     before = [one.name for one in partitions()]
-    missing = name_of(later_month(months[0], 3))
+    assert before[:-1] in (wanted[:3], wanted[:4])  # in the last week of a month the first partition is a month later
     with time_machine.travel(start_of(months[0])):
         tend_partitions()
         tend_partitions()
-    assert [one.name for one in partitions()] == [*before[:-1], missing, LATER]
+    assert [one.name for one in partitions()] == wanted
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT reloptions::text FROM pg_class WHERE relkind = 'r' AND starts_with(relname, %s)",

@@ -1,15 +1,16 @@
 """Large exports: streamed in constant memory, all from one moment (docs/contract.md 5.26)."""
 
 import json
-import os
 import select
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
+from tests.faults import processes
+from tests.load.cpu import tree_of
+from tests.load.memory import proportional_bytes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.rows import put_many
@@ -74,17 +75,13 @@ def slow_get(api: Client, path: str, key: str) -> Iterator[SlowReader]:
         yield SlowReader(connection)
 
 
-def resident_bytes(service: Application) -> int:
-    """Return the memory of the web role's processes, all of its group, in RAM now."""
-    group, total = service.processes["web"].popen.pid, 0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            if os.getpgid(int(status.parent.name)) == group:
-                total += int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024
-        except (OSError, IndexError):  # it ended meanwhile
-            continue
-    assert total
-    return total
+def memory(service: Application) -> int:
+    """Return the bytes of `serve` and its children, exports among them; not of the deliverer, which reads rows too."""
+    return sum(
+        proportional_bytes(pid)
+        for pid in tree_of(service.processes["web"].popen.pid)
+        if " deliver " not in processes.command(pid)
+    )
 
 
 @pytest.mark.parametrize("chosen", ["csv", "json", "ndjson"])
@@ -94,11 +91,11 @@ def test_export__41_megabytes__is_streamed_in_constant_memory(
     tenant, form = large
     path = f"/api/submissions/export?formId={form}&format={chosen}"
     api.get(f"/api/submissions/export?format={chosen}", make_tenant().key)  # loads every module before the measurement
-    before, highest = resident_bytes(service), 0
+    before, highest = memory(service), 0
     with slow_get(api, path, tenant.key) as reader:
         for step in range(1, 12):  # a slow reader must not fill the service's memory
             reader.read(step * 4_000_000)
-            highest = max(highest, resident_bytes(service))
+            highest = max(highest, memory(service))
         body = reader.body()
     assert highest - before < MAX_GROWTH, f"{(highest - before) / 1e6:.0f} MB more"
     assert body.count(VALUE.encode()) == ROWS
