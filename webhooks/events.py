@@ -1,7 +1,8 @@
 """
 The named events that deliveries report, each in one place: its name, its label, and how its message is written.
 
-A webhook may subscribe to the public ones. Add an event by registering it here; nothing else has to change.
+A webhook may subscribe to the public ones. Dispatching asks each event whether it was caused. An event that something
+else causes is queued there, by `enqueue`.
 """
 
 from collections.abc import Callable

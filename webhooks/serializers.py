@@ -204,7 +204,7 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
 
     texts = {
         "id": "Its id.",
-        "channel": "`webhook`, `mail`, or the kind of a destination.",
+        "channel": "The name of the channel, such as `webhook`, `mail` or the kind of a destination.",
         "target": "The id of the webhook or destination, or the mail address.",
         "webhookId": "The webhook; null for others.",
         "submissionId": "The submission; null for a test event, and when it was deleted.",

@@ -12,7 +12,7 @@ from tests.services.client import Answer, Client
 from tests.support.replies import REQUEST_ID, failure
 from tests.support.stored_rows import stored_rows
 from tests.support.submitting import chunked
-from tests.support.tables.body_endpoints import Endpoint, every_endpoint
+from tests.support.tables.body_endpoints import BodyEndpoint, every_endpoint
 from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.on_sqlite  # refused before anything is looked up
@@ -61,14 +61,14 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
 }
 
 
-def send(api: Client, tenant: Tenant, endpoint: Endpoint, path: str, body: Any, headers: dict[str, str]) -> Answer:
+def send(api: Client, tenant: Tenant, endpoint: BodyEndpoint, path: str, body: Any, headers: dict[str, str]) -> Answer:
     answer = api.request(endpoint.method, path, tenant.key, data=body, headers=headers)
     assert answer.headers["X-Request-Id"] == REQUEST_ID
     return answer
 
 
 @every_endpoint
-def test_body__that_is_no_json_object__is_told_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
+def test_body__that_is_no_json_object__is_told_and_nothing_stored(api: Client, endpoint: BodyEndpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
     before = stored_rows(tenant)
@@ -82,7 +82,7 @@ def test_body__that_is_no_json_object__is_told_and_nothing_stored(api: Client, e
 
 
 @every_endpoint
-def test_body__left_out__is_refused_where_one_is_needed(api: Client, endpoint: Endpoint) -> None:
+def test_body__left_out__is_refused_where_one_is_needed(api: Client, endpoint: BodyEndpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
     before = stored_rows(tenant)
@@ -112,7 +112,7 @@ MEDIA_TYPES = [
 
 
 @every_endpoint
-def test_body__of_another_media_type__is_refused_and_nothing_stored(api: Client, endpoint: Endpoint) -> None:
+def test_body__of_another_media_type__is_refused_and_nothing_stored(api: Client, endpoint: BodyEndpoint) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)
     before = stored_rows(tenant)
@@ -139,7 +139,7 @@ def test_body__of_json_in_any_spelling__is_read(api: Client, media_type: str) ->
 @every_endpoint
 @pytest.mark.parametrize("as_chunks", [False, True], ids=["with a length", "chunked"])
 def test_body__larger_than_256_kib__is_refused_and_nothing_stored(
-    api: Client, endpoint: Endpoint, as_chunks: bool
+    api: Client, endpoint: BodyEndpoint, as_chunks: bool
 ) -> None:
     tenant = make_tenant()
     path = endpoint.path(tenant)

@@ -1,6 +1,6 @@
-"""Every endpoint that reads a body, with a body that it accepts."""
+"""The rows of `permission_table.py` that read a body, each with an object of its own to be sent to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +11,11 @@ from forms_app.models import Form
 from keys.access_keys import issue_key
 from submissions.models import Submission
 from tests.support.deliveries import make_delivery
+from tests.support.tables.permission_table import TABLE, Endpoint
 from tests.support.tenants import Tenant
 from webhooks.destinations.actions import add_destination
 from webhooks.models import Webhook
 from webhooks.registration import register_webhook
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a body is read: `path` for an organization, a body that is good, whether none is needed."""
-
-    method: str
-    path: Callable[[Tenant], str]
-    good: dict[str, Any]
-    optional: bool = False
 
 
 def webhook_of(tenant: Tenant) -> Webhook:
@@ -64,27 +55,40 @@ def submission_path(tenant: Tenant) -> str:
     return f"/api/submissions/{encode_id(Prefix.SUBMISSION, pk)}"
 
 
-ENDPOINTS = {
-    "create form": Endpoint("POST", lambda t: "/api/forms", {"name": "New"}),
-    "change form": Endpoint("PATCH", lambda t: f"/api/forms/{t.form()}", {"name": "New"}),
-    "publish": Endpoint("POST", lambda t: f"/api/forms/{t.form(published=False)}/publish", {}, optional=True),
-    "unpublish": Endpoint("POST", lambda t: f"/api/forms/{t.form()}/unpublish", {}, optional=True),
-    "submit": Endpoint("POST", lambda t: "/api/submit", {"a": "1"}),
-    "mark": Endpoint("PATCH", submission_path, {"spam": True}),
-    "bulk": Endpoint("POST", lambda t: "/api/submissions/bulk", {"ids": [], "action": "spam"}),
-    "create webhook": Endpoint("POST", lambda t: "/api/webhooks", {"formId": "", "url": "", "events": []}),
-    "change webhook": Endpoint("PATCH", webhook_path, {"status": "disabled"}),
-    "test webhook": Endpoint("POST", lambda t: f"{webhook_path(t)}/test", {}, optional=True),
-    "rotate secret": Endpoint("POST", lambda t: f"{webhook_path(t)}/rotate-secret", {}, optional=True),
-    "replay": Endpoint("POST", lambda t: f"{webhook_path(t)}/replay", {"dryRun": True}, optional=True),
-    "create destination": Endpoint(
-        "POST", lambda t: "/api/destinations", {"formId": None, "kind": "http", "name": "New", "config": {}}
-    ),
-    "change destination": Endpoint("PATCH", destination_path, {"status": "disabled"}),
-    "test destination": Endpoint("POST", lambda t: f"{destination_path(t)}/test", {}, optional=True),
-    "replay destination": Endpoint("POST", lambda t: f"{destination_path(t)}/replay", {"dryRun": True}, optional=True),
-    "retry delivery": Endpoint("POST", lambda t: f"{delivery_path(t)}/retry", {}, optional=True),
-    "create key": Endpoint("POST", lambda t: "/api/keys", {"name": "New"}),
-    "regenerate key": Endpoint("POST", lambda t: f"{key_path(t)}/regenerate", {}, optional=True),
+# The segment of a path -> the path of a new object there.
+PATHS: dict[str, Callable[[Tenant], str]] = {
+    "forms": lambda tenant: f"/api/forms/{tenant.form()}",
+    "submissions": submission_path,
+    "webhooks": webhook_path,
+    "destinations": destination_path,
+    "deliveries": delivery_path,
+    "keys": key_path,
 }
+
+
+@dataclass(frozen=True)
+class BodyEndpoint:
+    """Where a body is read: `path` for an organization, a body that is good, whether none is needed."""
+
+    row: Endpoint
+
+    @property
+    def method(self) -> str:
+        return self.row.method
+
+    @property
+    def good(self) -> Mapping[str, Any]:
+        return self.row.body or {}
+
+    @property
+    def optional(self) -> bool:
+        return self.row.body is None
+
+    def path(self, tenant: Tenant) -> str:
+        _, is_of_an_object, rest = self.row.path.partition("{id}")
+        return PATHS[self.row.segment](tenant) + rest if is_of_an_object else self.row.path
+
+
+# Uploads are multipart, and have tests of their own.
+ENDPOINTS = {str(row): BodyEndpoint(row) for row in TABLE if row.method in ("POST", "PATCH") and not row.takes_a_file}
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
