@@ -75,15 +75,14 @@ class BackgroundParts(Generic[Part]):
     def _produce(self) -> None:
         end: BaseException = StopIteration()
         try:
-            with contextlib.closing(self._make()) as parts:
-                for part in parts:
+            with contextlib.ExitStack() as stack:
+                stack.callback(connections.close_all)
+                for part in stack.enter_context(contextlib.closing(self._make())):
                     if not self._hand_over(part):
                         return
         except BaseException as error:
             end = error
-        finally:
-            connections.close_all()
-            self._hand_over(end)
+        self._hand_over(end)
 
     def _hand_over(self, part: Part | BaseException) -> bool:
         """Pass a part on; return whether the other side still reads."""

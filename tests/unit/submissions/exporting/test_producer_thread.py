@@ -6,6 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
+from submissions.exporting import producer_thread
 from submissions.exporting.places import Place, take_place
 from submissions.exporting.producer_thread import BackgroundParts
 
@@ -78,3 +79,14 @@ def test_place__while_no_part_is_ready__is_renewed() -> None:
         yield b"first" if place.renewed.is_set() else b"too early"
 
     assert b"".join(BackgroundParts(parts, place)) == b"first"
+
+
+def test_connection__that_cannot_be_closed__does_not_leave_the_client_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OSError("on purpose")
+
+    monkeypatch.setattr(producer_thread.connections, "close_all", fails)
+    response = BackgroundParts(lambda: (yield b"a"), take_place(uuid.uuid4()))
+    assert next(response) == b"a"
+    with pytest.raises(OSError, match="on purpose"):
+        next(response)
