@@ -87,6 +87,16 @@ def test_purge__message_without_a_delivery__goes_after_30_days_and_one_in_use_st
     assert set(Message.objects.values_list("event", flat=True)) == {"old.1", "young", "submission.created"}
 
 
+def test_purge__held_delivery__goes_after_30_days_and_a_pending_one_stays() -> None:
+    form, old = make_form(), first_id_of(now() - 31 * DAY).int
+    rows = {"held": old, "pending": old + 1, "young": first_id_of(now() - 29 * DAY).int}
+    for name, number in rows.items():
+        status = "pending" if name == "pending" else "held"
+        make_delivery(f"{name}@example.com", organization=form.organization, id=uuid.UUID(int=number), status=status)
+    purge_log()
+    assert set(Delivery.objects.values_list("target", flat=True)) == {"pending@example.com", "young@example.com"}
+
+
 def base(**values: Any) -> dict[str, Any]:
     form = make_form()
     message = Message.objects.create(event="test")

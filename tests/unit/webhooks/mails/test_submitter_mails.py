@@ -165,7 +165,10 @@ def test_decisions__after_30_days__are_deleted() -> None:
     ask(form, "eve@example.net")
     decide_all()
     first = SubmitterMail.objects.order_by("pk")[0]
-    SubmitterMail.objects.filter(pk=first.pk).update(decided_at=now() - dt.timedelta(days=31))
+    past = now() - dt.timedelta(days=31)
+    SubmitterMail.objects.update(created_at=past)
+    SubmitterMail.objects.filter(pk=first.pk).update(decided_at=past)
 
     assert purge_submitter_mails() == 1
+    assert not SubmitterMail.objects.filter(pk=first.pk).exists()
     assert SubmitterMail.objects.count() == 1
