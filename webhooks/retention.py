@@ -40,7 +40,7 @@ def drop_submitter_mails(submissions: Sequence[uuid.UUID]) -> None:
 def purge_submitter_mails() -> int:
     """Delete the decisions about mails to submitters of more than 30 days ago; return how many rows."""
     oldest_kept = now() - LOG_KEPT
-    # What was decided before was made before, and `created_at` has the index.
+    # The condition on `created_at` follows from the other, and has the index.
     return delete_in_batches(
         SubmitterMail.objects.filter(created_at__lt=oldest_kept, decided_at__lt=oldest_kept), by="created_at"
     )

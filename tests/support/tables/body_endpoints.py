@@ -1,4 +1,4 @@
-"""The rows of `permission_table.py` that read a body, each with an object of its own to be sent to."""
+"""The rows of `permission_table.py` that read a body, each with its own object to send it to."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -89,6 +89,6 @@ class BodyEndpoint:
         return PATHS[self.row.segment](tenant) + rest if is_of_an_object else self.row.path
 
 
-# Uploads are multipart, and have tests of their own.
+# Not uploads: they are multipart, and have their own tests.
 ENDPOINTS = {str(row): BodyEndpoint(row) for row in TABLE if row.method in ("POST", "PATCH") and not row.takes_a_file}
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)

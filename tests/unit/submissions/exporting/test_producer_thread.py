@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Generator
 
 import pytest
+from django.db import connections
 
-from submissions.exporting import producer_thread
 from submissions.exporting.places import Place, take_place
 from submissions.exporting.producer_thread import BackgroundParts
 
@@ -85,8 +85,11 @@ def test_connection__that_cannot_be_closed__does_not_leave_the_client_waiting(mo
     def fails() -> None:
         raise OSError("on purpose")
 
-    monkeypatch.setattr(producer_thread.connections, "close_all", fails)
-    response = BackgroundParts(lambda: (yield b"a"), take_place(uuid.uuid4()))
+    def parts() -> Generator[bytes, None, None]:
+        yield b"a"
+
+    monkeypatch.setattr(connections, "close_all", fails)
+    response = BackgroundParts(parts, take_place(uuid.uuid4()))
     assert next(response) == b"a"
     with pytest.raises(OSError, match="on purpose"):
         next(response)
