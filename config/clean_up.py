@@ -5,6 +5,7 @@ The hourly clean-up. Each app registers its jobs in `apps.py`; the task, the com
 from collections.abc import Callable
 from typing import Any
 
+from django.db import connection
 from django.db.models import QuerySet
 
 ROWS_A_BATCH = 1000
@@ -17,9 +18,17 @@ def register_clean_up(*added: Callable[[], object]) -> None:
 
 
 def clean_up() -> None:
-    """Delete everything past its retention."""
+    """Delete everything past its retention. Raises what failed together, after the other jobs have run."""
+    errors = []
     for job in jobs:
-        job()
+        try:
+            job()
+        except Exception as error:
+            error.add_note(f"in {job.__module__}.{job.__qualname__}")
+            errors.append(error)
+            connection.close_if_unusable_or_obsolete()  # the next job connects again
+    if errors:
+        raise ExceptionGroup("the clean-up is incomplete", errors)
 
 
 def delete_in_batches(expired: QuerySet[Any], *, by: str, rows: int = ROWS_A_BATCH) -> int:

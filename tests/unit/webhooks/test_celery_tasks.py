@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from celery import current_app
 from django.conf import settings as django_settings
+from django.db import Error, connection
 from pytest_django import Settings
 
 from config import clean_up, redis_caches
@@ -199,3 +200,28 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
     monkeypatch.setattr(clean_up, "jobs", [lambda name=name: called.append(name) for name in names])
     tasks.clean_up.apply(throw=True)
     assert called == names
+
+
+@pytest.mark.django_db(transaction=True)
+def test_clean_up__with_jobs_that_fail__runs_the_others_and_names_the_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+
+    def purge_files() -> None:
+        raise OSError("the storage is away")
+
+    def purge_log() -> None:
+        if connection.vendor == "postgresql":
+            connection.connection.close()  # like a server that restarts
+        Delivery.objects.raw("SELECT no_such_column")[0]
+
+    def purge_sessions() -> None:
+        counted.append(Delivery.objects.count())
+
+    monkeypatch.setattr(clean_up, "jobs", [purge_files, purge_log, purge_sessions])
+    with pytest.raises(ExceptionGroup) as raised:
+        clean_up.clean_up()
+    assert counted == [0]
+    files, log = raised.value.exceptions
+    assert (str(files), isinstance(log, Error)) == ("the storage is away", True)
+    notes = [*files.__notes__, *log.__notes__]
+    assert [note.rpartition(".")[2] for note in notes] == ["purge_files", "purge_log"]
