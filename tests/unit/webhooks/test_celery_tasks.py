@@ -207,7 +207,7 @@ def test_clean_up__with_jobs_that_fail__runs_the_others_and_names_the_failed(mon
     counted: list[int] = []
 
     def purge_files() -> None:
-        raise OSError("the storage is away")
+        raise OSError("the storage is down")
 
     def purge_log() -> None:
         if connection.vendor == "postgresql":
@@ -222,6 +222,6 @@ def test_clean_up__with_jobs_that_fail__runs_the_others_and_names_the_failed(mon
         clean_up.clean_up()
     assert counted == [0]
     files, log = raised.value.exceptions
-    assert (str(files), isinstance(log, Error)) == ("the storage is away", True)
+    assert (str(files), isinstance(log, Error)) == ("the storage is down", True)
     notes = [*files.__notes__, *log.__notes__]
     assert [note.rpartition(".")[2] for note in notes] == ["purge_files", "purge_log"]
