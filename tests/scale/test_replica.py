@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -17,7 +18,9 @@ from tests.services.application import LoneRole
 from tests.services.client import Client
 from tests.services.commands import CommandServer
 from tests.services.environment import POSTGRESQL
+from tests.services.pgbouncer import PgBouncer
 from tests.services.postgresql import Standby
+from tests.services.processes import free_port
 from tests.services.waiting import eventually
 from tests.support.browser import logged_in, person_of, place, text_of
 from tests.support.submitting import submit_and_get_id
@@ -26,6 +29,7 @@ from tests.support.tenants import Tenant, make_tenant
 LATE_SECONDS = 3.0  # promised in docs/scaling.md
 AWAY, BACK = "the replica cannot be read", "the replica is read again"  # lines of the log
 SENDERS = 12  # more than the web process has threads
+SESSIONS = 4  # of a pooler
 FROZEN_SECONDS = 10.0  # the process notices after about 4 s, on a machine that others use too
 BEGIN = """
 import time
@@ -117,6 +121,12 @@ def replica_of(environment: dict[str, str], standby: Standby) -> dict[str, str]:
     """Return the setting that names the standby's copy of the service's database."""
     name = environment["DATABASE_URL"].rsplit("/", 1)[1]
     return {"DATABASE_REPLICA_URL": standby.url.replace("/postgres", f"/{name}")}
+
+
+def own_port() -> dict[str, str]:
+    """Return the settings of another web process than that of `web`."""
+    port = free_port()
+    return {"PORT": str(port), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
 
 
 def execute(url: str, statement: str) -> str:
@@ -264,3 +274,49 @@ def test_list__that_the_replica_ends__is_read_again_from_the_primary(
     finally:
         commands.close()
     assert result.stdout.decode().split() == ["replica", "snapshot", "1"], result.stderr.decode()
+
+
+def test_replica__behind_a_pooler__is_read_and_left_as_without_one(
+    own_environment: dict[str, str], standby: Standby, tmp_path: Path
+) -> None:
+    direct = own_environment["DATABASE_URL"]
+    reading = replica_of(own_environment, standby)["DATABASE_REPLICA_URL"]
+    with (
+        PgBouncer(direct, server_connections=SESSIONS) as pooler,
+        PgBouncer(reading, server_connections=SESSIONS) as reader,
+    ):
+        urls = {"DATABASE_URL": pooler.url, "DATABASE_DIRECT_URL": direct, "DATABASE_REPLICA_URL": reader.url}
+        with (
+            LoneRole(own_environment | own_port() | urls, tmp_path, backend=POSTGRESQL) as web,
+            Client(web.port) as client,
+        ):
+            tenant = make_tenant()
+            submit_and_get_id(client, tenant, values={"message": "needle"})
+            wait_for_replay(standby)
+            assert counts(client, tenant) == [1, 1, 1, 1]
+            with paused(standby):
+                submit_and_get_id(client, tenant, values={"message": "needle"})
+                assert counts(client, tenant) == [1, 1, 1, 1]
+            eventually(lambda: counts(client, tenant) == [2, 2, 2, 2], because="the replica has the new submission")
+            reader.stop()
+            submit_and_get_id(client, tenant, values={"message": "needle"})
+            assert counts(client, tenant) == [3, 3, 3, 3]
+            assert web.processes["web"].tail(1000).count(AWAY) == 1
+
+
+def test_promoted_replica__is_left_for_the_primary(
+    own_backing: Backing, own_environment: dict[str, str], tmp_path: Path
+) -> None:
+    with Standby(own_backing.postgresql) as promoted:
+        environment = own_environment | own_port() | replica_of(own_environment, promoted)
+        with LoneRole(environment, tmp_path, backend=POSTGRESQL) as web, Client(web.port) as client:
+            tenant = make_tenant()
+            submit_and_get_id(client, tenant, values={"message": "needle"})
+            wait_for_replay(promoted)
+            assert counts(client, tenant) == [1, 1, 1, 1]
+            execute(promoted.url, "SELECT pg_promote()")
+            submit_and_get_id(client, tenant, values={"message": "needle"})
+            eventually(
+                lambda: counts(client, tenant) == [2, 2, 2, 2], LATE_SECONDS + 5, "the primary is read", every=0.3
+            )
+            assert AWAY in web.processes["web"].tail(1000)
