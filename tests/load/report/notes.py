@@ -2,7 +2,7 @@
 
 NOTES: dict[str, str] = {
     "submit": (
-        "The web process takes 0.66 ms of processor time for a submission, PostgreSQL less than half of that. In the "
+        "The web process takes 0.63 ms of processor time for a submission, PostgreSQL less than half of that. In the "
         "profile of ADR 0099 look-up and INSERT take most of it, then the count in Redis."
     ),
     "cpu": (
@@ -21,11 +21,14 @@ NOTES: dict[str, str] = {
         "thousand. A search with few matches is the row above."
     ),
     "export-csv": (
-        "Python in the web process is busy all the time. Sampled with py-spy: reading rows from libpq a fifth, JSON of "
+        "The process of the export is busy all the time. Sampled with py-spy: reading rows from libpq a fifth, JSON of "
         "each row twice (once for the names in the header), then quoting. `columns=` saves the first reading."
     ),
     "export-ndjson": "As for CSV, without reading the values: rows from libpq and their ids take most of it.",
-    "export-memory": "Batches of rows on their way, in up to four parts ahead of the client, and what malloc keeps.",
+    "export-memory": (
+        "The memory that the export's fork does not share, batches of rows on their way, in up to four parts ahead of "
+        "the client, and what malloc keeps of earlier exports (ADR 0108)."
+    ),
     "bytes": (
         "Relation by relation in one such round (2,784 bytes, on a busy machine): the rows 1,354, of which 348 are the "
         "values, 303 their text for searching, 189 what the browser said, and a seventh the first versions that "
@@ -35,12 +38,11 @@ NOTES: dict[str, str] = {
         "next step is to store values once, which changes how rows are read."
     ),
     "busy": (
-        "It is the interpreter of the web process that exports, not the two cores. Five rounds in turn at 48 "
-        "submissions a second, before threads changed every 10 us (ADR 0100): the p99 was 5.8 times the quiet one "
-        "next to an export by a process that also takes submissions, 1.1 times next to psql's copy of the same "
-        "rows, 0.6 times next to an export by a separate web process, and 0.7 times next to deliveries. The "
-        "process that exported had a p99 of 941 ms, the other one 158 ms. Rounds differ tenfold. The next step is an "
-        "export in a child process with its own interpreter."
+        "Both cores are busy: of three seconds, the threads of a web process ran for one and waited for a core for one "
+        "to two (/proc/PID/schedstat). Deliveries by themselves make the p99 2.8 times the quiet one (`latency`). The "
+        "export has its own process and a session of lower priority; as a thread of a web process it made the p99 27 "
+        "times the quiet one. Pauses between its parts gained 4 ms (ADR 0108). Runs differ: the one before, on the "
+        "same day, had a median of 3.91 (3.38 to 4.58), which misses the mark. A third core is next."
     ),
     "deliver16": "One process delivers with one core of Python; the row below has two of them.",
     "deliver16-two": "Two processes and PostgreSQL share two cores with the receiver.",
