@@ -60,12 +60,12 @@ def web(service: Application) -> list[int]:
     return found
 
 
-def test_web_processes__of_serve__have_a_connection_to_postgresql_for_each_thread(web: list[int]) -> None:
+def test_web_processes__of_serve__have_a_connection_for_each_thread_and_few_arenas_of_malloc(web: list[int]) -> None:
+    names = ("DATABASE_POOL_SIZE=", "MALLOC_ARENA_MAX=")
     for pid in web:
         environment = Path(f"/proc/{pid}/environ").read_text().split("\0")
-        assert [one for one in environment if one.startswith("DATABASE_POOL_SIZE=")] == [
-            f"DATABASE_POOL_SIZE={THREADS + UPLOAD_THREADS}"
-        ]
+        found = sorted(one for one in environment if one.startswith(names))
+        assert found == [f"DATABASE_POOL_SIZE={THREADS + UPLOAD_THREADS}", "MALLOC_ARENA_MAX=2"]
 
 
 def test_bursts_of_connections__to_two_web_processes__are_shared(service: Application, web: list[int]) -> None:

@@ -5,6 +5,9 @@ from tests.services.waiting import let_pass
 
 SLOW_SECONDS = 2.0
 FORMS = 10
+# Deliveries with a lost claim that slow targets of one organization have in flight: they go one by one in 16 children,
+# of which a tenth is kept for others, and slow targets have half (docs/adr/0045, 0046).
+ALONE = 7
 
 
 @fault("F1", "a worker or deliverer is killed, receivers take 2 s", quick=True)
@@ -20,6 +23,9 @@ def deliverer_killed(run: Run) -> None:
         let_pass(run.rng.uniform(0.5, 2.5))
         run.killed(world.kill_deliverer(run.rng))
     poster.join()
-    queue = count / FORMS / 4 * SLOW_SECONDS  # the time that the endpoints need
-    run.judge(world, tenant, poster, within=90, recovery=run.recovery_bound(world) + queue)
+    width = FORMS * 4  # deliveries in flight
+    queue = count / width * SLOW_SECONDS  # the time that the endpoints need
+    # The last of many kills loses as many claims as that.
+    lost = run.pick(quick=0, full=width / ALONE * SLOW_SECONDS)
+    run.judge(world, tenant, poster, within=90, recovery=run.recovery_bound(world) + queue + lost)
     run.forget(world, tenant)
