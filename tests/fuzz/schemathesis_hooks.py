@@ -23,6 +23,7 @@ from config.text import clean_name
 OWN_KEY = os.environ["FUZZING_KEY"]
 IDS: dict[str, list[str]] = json.loads(os.environ["FUZZING_IDS"])  # by prefix, such as `frm`
 FILE_FIELD = "cv"  # of the form that takes files
+MAY_BE_NULL = {"submissions": "sub", "webhooks": "whk"}  # `submissionId` and `webhookId` of a delivery
 numbers = itertools.count()
 send = HTTPAdapter.send
 
@@ -57,9 +58,12 @@ def before_load_schema(_context: schemathesis.HookContext, raw_schema: dict[str,
 
 @schemathesis.hook
 def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: dict[str, Any]) -> None:
-    """Replace a call that would revoke the key of all cases."""
-    if (case.path_parameters or {}).get("id") == OWN_KEY:
+    """Replace a call that would revoke the key of all cases, and an id that was null in the answer before."""
+    drawn, segment = (case.path_parameters or {}).get("id", ""), case.operation.path.split("/")[2]
+    if drawn == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
+    if drawn in (None, "None") and segment in MAY_BE_NULL:  # of a test event, or of a mail
+        case.path_parameters["id"] = IDS[MAY_BE_NULL[segment]][0]
     if case.meta is not None and case.meta.generation.mode.is_positive and isinstance(case.body, dict):
         name_anew(case.body)
 

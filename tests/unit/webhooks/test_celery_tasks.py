@@ -211,6 +211,7 @@ def test_clean_up__with_jobs_that_fail__runs_the_others_and_names_the_failed(mon
 
     def purge_log() -> None:
         if connection.vendor == "postgresql":
+            connection.ensure_connection()
             connection.connection.close()  # like a server that restarts
         Delivery.objects.raw("SELECT no_such_column")[0]
 
