@@ -17,6 +17,12 @@ pytestmark = pytest.mark.on_sqlite
 EXAMPLES = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE | re.DOTALL)
 # An answer that is an error ends the script; the examples do not ask curl for it, so that a reader sees the answer.
 PLAIN = {"PATH": os.environ["PATH"]}  # without FIELDPOST and KEY of the person who runs the tests
+RETRY = 'curl -sS -X POST "$FIELDPOST/api/deliveries/$DELIVERY/retry"'
+# While it is being sent the answer is 409.
+SENT = (
+    'until curl -sS "$FIELDPOST/api/deliveries/$DELIVERY" -H "x-access-key: $KEY" | grep -q \'"status":"delivered"\'\n'
+    "do sleep 0.1; done\n"
+)
 STRICT = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
 
 
@@ -27,6 +33,8 @@ def test_examples__of_the_page_in_their_order__get_no_error(
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "demo-key").write_text(f"{make_tenant().key}\n")
     script = "".join(f"{example}echo\n" for example in EXAMPLES)
+    assert script.count(RETRY) == 1
+    script = script.replace(RETRY, SENT + RETRY)
     script = script.replace("http://127.0.0.1:8000", service.base_url)
     script = re.sub(r"http://127\.0\.0\.1:9000/hook", receiver.url(), script)
     done = subprocess.run(
