@@ -32,7 +32,6 @@ SENDERS = 12  # more than the web process has threads
 SESSIONS = 4  # of a pooler
 FROZEN_SECONDS = 10.0  # the process notices after about 4 s, on a machine that others use too
 BEGIN = """
-import time
 from django.db import connections
 from config.database import snapshot
 from config.postgresql.replica import may_be_late
@@ -76,8 +75,7 @@ def read():
         if alias == "replica":
             pid = connections[alias].connection.info.backend_pid
             with connections["replica_export"].cursor() as cursor:
-                cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
-            time.sleep(0.5)
+                cursor.execute("SELECT pg_terminate_backend(%s, 30000)", [pid])  # waits for its end
         return Submission.objects.using("default").filter(organization="{organization}").count()
 
 print(read())

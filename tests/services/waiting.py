@@ -1,5 +1,6 @@
 """The one place where tests wait: poll until a condition holds, or let a time pass that is part of the test."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Literal, TypeVar
@@ -44,6 +45,12 @@ def eventually(
         if time.monotonic() >= end:
             raise AssertionError(f"not within {timeout:g} s: {because or 'the condition'}; {seen}") from cause
         time.sleep(every)
+
+
+async def reached(condition: Callable[[], object]) -> None:
+    """Return when the condition holds, and let the event loop run meanwhile."""
+    while not condition():
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def takes_at_most(seconds: float, act: Callable[[], object]) -> bool:

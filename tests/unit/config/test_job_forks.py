@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,7 @@ from django.db import OperationalError
 from config.supervision.forks import Fork
 from config.supervision.job_forks import AUTOGROUP, JobEnded, JobForks, Parts
 from tests.faults import processes
-from tests.services.waiting import eventually
+from tests.services.waiting import eventually, let_pass
 
 PATIENCE_SECONDS = 20
 LARGE = 3_000_000  # bytes: more than a socket holds
@@ -79,7 +78,7 @@ ERRORS = {"known": OperationalError("the message"), "odd": Odd()}
 
 def waits(for_seconds: float) -> Parts:
     yield b"first", os.getpid()
-    time.sleep(for_seconds)
+    let_pass(for_seconds)
     yield b"second", 2
 
 

@@ -14,6 +14,7 @@ from config.ids import first_id_of
 from config.times import now
 from submissions.live.hub import MOST_READ, MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Message, Viewer, read_messages
 from submissions.live.tokens import Watch
+from tests.services.waiting import reached
 
 ORGANIZATION, FORM = uuid.uuid4(), uuid.uuid4()
 
@@ -84,8 +85,7 @@ def test_reader__with_nobody_left__ends_and_asks_nothing() -> None:
     async def scenario() -> int:
         hub = Hub(table.read)
         viewer = hub.add(watch(), None)
-        while not table.polls:
-            await asyncio.sleep(0.01)
+        await reached(lambda: table.polls)
         hub.remove(viewer)
         assert hub.reader is not None
         await asyncio.wait_for(hub.reader, 5)
@@ -265,8 +265,7 @@ def test_reader__while_the_database_is_unavailable__keeps_its_viewers_and_says_s
     async def scenario() -> int:
         hub = Hub(read)
         viewer = hub.add(watch(), None)
-        while not table.polls:
-            await asyncio.sleep(0.01)
+        await reached(lambda: table.polls)
         left = len(hub.viewers)
         hub.remove(viewer)
         return left

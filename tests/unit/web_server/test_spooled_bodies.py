@@ -14,6 +14,7 @@ from config.web_server.bodies import Disconnected, TooSlow
 from config.web_server.body import Body, is_large, most_in_file, takes_files
 from config.web_server.connection import CONNECTION, CYCLE
 from config.web_server.spool import NoRoom, Spool, SpooledBody, TooLargeForFile
+from tests.services.waiting import reached
 
 KIB = 1024
 OPEN = ExitStack()  # the connections of a test
@@ -86,11 +87,6 @@ def run(scenario: Callable[[Spool], Awaitable[None]]) -> None:
 
     with OPEN:
         asyncio.run(within())
-
-
-async def reached(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
 
 
 def test_body__that_comes_in_parts__is_in_the_file_whole() -> None:

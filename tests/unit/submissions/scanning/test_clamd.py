@@ -13,6 +13,7 @@ import pytest
 from submissions.scanning import clamd as protocol
 from submissions.scanning.clamd import ClamdAway, NotScanned, scan
 from tests.services.clamd_server import MAX_STREAM_BYTES, VIRUS, VIRUS_NAME, ClamdServer
+from tests.services.waiting import let_pass
 
 SAFE = b"%PDF-1.7 harmless " * 1000
 INFECTED = b"x" * 200_000 + VIRUS + b"y" * 200_000  # in the second of several chunks
@@ -113,7 +114,7 @@ def silent(connection: socket.socket) -> None:
 
 
 def reads_nothing(connection: socket.socket) -> None:
-    time.sleep(1.5)
+    let_pass(1.5)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
 
@@ -122,7 +123,7 @@ def drips(connection: socket.socket) -> None:
     with suppress(OSError):
         for _ in range(100):
             connection.sendall(b"s")
-            time.sleep(0.1)
+            let_pass(0.1)
 
 
 @pytest.mark.parametrize("answer", [silent, reads_nothing, drips], ids=lambda each: each.__name__)
