@@ -97,13 +97,36 @@ def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
 
     Raises Conflict if others would be left without an owner, or if an organization was not named or is too large.
     """
+    own = _ending_with(user, with_organizations)
+    for organization in own:
+        refuse_suspended(organization)
+        refuse_large(organization)
+    for organization in own:
+        end_organization(organization, by=user)
+    with transaction.atomic():
+        _lock_members(user)
+        _ending_with(user, ())  # another owner may have left meanwhile
+        for membership in user.memberships.select_related("organization"):
+            record_event(organization=membership.organization, by=user, action="member.left", subject=user.email)
+        record_event(organization=None, by=user, action="account.deleted", subject=user.email)
+        user.delete()
+
+
+def _lock_members(user: User) -> None:
+    """Lock all members of a user's organizations, as every change of members does, in the order of their keys."""
+    organizations = list(user.memberships.values_list("organization_id", flat=True))
+    list(Membership.objects.select_for_update().filter(organization__in=organizations).order_by("pk"))
+
+
+def _ending_with(user: User, named: Collection[str]) -> list[Organization]:
+    """Return the organizations that end with an account. Raises Conflict as `delete_account` does."""
     own, orphaned = organizations_of(user)
     if orphaned:
         names = ", ".join(organization.name for organization in orphaned)
         text = gettext("You are the only owner of %(names)s. Make somebody else an owner first.")
         raise Conflict(text % {"names": names})
     for organization in own:
-        if organization.slug not in with_organizations:
+        if organization.slug not in named:
             raise Conflict(
                 gettext(
                     "You are the only member of %(name)s, which would be deleted too. Confirm that, or make somebody "
@@ -111,12 +134,4 @@ def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
                 )
                 % {"name": organization.name}
             )
-        refuse_suspended(organization)
-        refuse_large(organization)
-    for organization in own:
-        end_organization(organization, by=user)
-    with transaction.atomic():
-        for membership in user.memberships.select_related("organization"):
-            record_event(organization=membership.organization, by=user, action="member.left", subject=user.email)
-        record_event(organization=None, by=user, action="account.deleted", subject=user.email)
-        user.delete()
+    return own
