@@ -6,9 +6,11 @@ SET, EXISTS and INCR: three round trips. Here `add` increments, and `incr` retur
 """
 
 import hashlib
+import json
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -45,6 +47,49 @@ class Breaker:
 
 breaker = Breaker()  # one per process, shared by caches and nudges
 
+
+class JsonSerializer:
+    """Store values as JSON: a neighbor who writes to Redis cannot run code here, as with Django's default, pickle."""
+
+    def dumps(self, value: Any) -> str:
+        """Return a value's JSON. A whole number's is what INCR counts."""
+        return json.dumps(value)
+
+    def loads(self, text: bytes) -> Any:
+        """Return the value of a JSON text. A tuple has become a list."""
+        return json.loads(text)
+
+
+def _forgiving(name: str) -> Callable[..., Any]:
+    """Return RedisCache's method with this name, which becomes that of the process' memory without Redis."""
+
+    def method(self: RedisCache, *args: Any, **kwargs: Any) -> Any:
+        if not breaker.is_open():
+            try:
+                return getattr(RedisCache, name)(self, *args, **kwargs)
+            except REDIS_AWAY as error:
+                breaker.trip(error)
+        return getattr(caches["local"], name)(*args, **kwargs)
+
+    return method
+
+
+class ForgivingRedisCache(RedisCache):
+    """Django's RedisCache that falls back to the memory of the process while Redis is unavailable."""
+
+    add = _forgiving("add")
+    get = _forgiving("get")
+    set = _forgiving("set")
+    touch = _forgiving("touch")
+    delete = _forgiving("delete")
+    get_many = _forgiving("get_many")
+    has_key = _forgiving("has_key")
+    incr = _forgiving("incr")
+    set_many = _forgiving("set_many")
+    delete_many = _forgiving("delete_many")
+    clear = _forgiving("clear")
+
+
 # Compare and count in one step, so that requests at the same moment cannot pass the ceiling together. Nothing is taken
 # from a counter that is gone: it would come back below zero, and never expire.
 _TAKE = """
@@ -60,8 +105,8 @@ return {taken, count}
 _TAKE_SHA = hashlib.sha1(_TAKE.encode(), usedforsecurity=False).hexdigest()  # the name that Redis gives it
 
 
-class RedisCounterCache(RedisCache):
-    """Django's RedisCache that counts in one round trip and falls back to counters in the process."""
+class RedisCounterCache(ForgivingRedisCache):
+    """A cache that counts in one round trip, with or without Redis."""
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
@@ -83,15 +128,6 @@ class RedisCounterCache(RedisCache):
         django-ratelimit decides this odd interface: it calls `incr` right after an `add` that returned False.
         """
         return int(self._counts.last)
-
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        """Return a counter without incrementing it."""
-        if not breaker.is_open():
-            try:
-                return super().get(key, default, version)
-            except REDIS_AWAY as error:
-                breaker.trip(error)
-        return caches["local"].get(key, default)
 
     def take(self, key: str, wanted: int, *, most: int, seconds: int) -> tuple[int, int] | None:
         """
@@ -151,28 +187,3 @@ class RedisCounterCache(RedisCache):
             return 1 if local.add(key, 1, timeout) else int(local.incr(key))
         except ValueError:  # it expired or was evicted in between
             return 1
-
-
-class ForgivingRedisCache(RedisCache):
-    """Django's RedisCache that falls back to the memory of the process while Redis is unavailable."""
-
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        return self._try("get", key, default, version=version)
-
-    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        self._try("set", key, value, timeout, version=version)
-
-    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Store a value unless the key exists; return whether it was stored."""
-        return bool(self._try("add", key, value, timeout, version=version))
-
-    def delete(self, key: str, version: int | None = None) -> bool:
-        return bool(self._try("delete", key, version=version))
-
-    def _try(self, method: str, *args: Any, version: int | None) -> Any:
-        if not breaker.is_open():
-            try:
-                return getattr(super(), method)(*args, version=version)
-            except REDIS_AWAY as error:
-                breaker.trip(error)
-        return getattr(caches["local"], method)(*args, version=version)

@@ -205,8 +205,12 @@ if REDIS_URL:
         CACHES[_alias] = {
             "BACKEND": f"config.redis_caches.{_backend}",
             "LOCATION": REDIS_URL,
-            "KEY_PREFIX": "fieldpost",
-            "OPTIONS": {"socket_timeout": REDIS_TIMEOUT_SECONDS, "socket_connect_timeout": REDIS_TIMEOUT_SECONDS},
+            "KEY_PREFIX": "fieldpost:json",
+            "OPTIONS": {
+                "serializer": "config.redis_caches.JsonSerializer",
+                "socket_timeout": REDIS_TIMEOUT_SECONDS,
+                "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
+            },
         }
 if not REDIS_URL:
     # This cache is not shared between processes, but fieldpost.E002 allows only one.
