@@ -6,6 +6,7 @@ from django.utils.translation import gettext
 from rest_framework import serializers
 
 from config.text import clean_name
+from submissions.exporting.csv_lines import source_of
 
 MAX_COLUMNS = 1_000  # more than an export without `columns` has
 COLUMNS_SCHEMA = {"type": "string", "pattern": r'^[^",\r\n\u0000]+(,[^",\r\n\u0000]+)*$'}
@@ -30,7 +31,22 @@ def parse_columns(text: str) -> list[str]:
         raise InvalidColumns(gettext("A name is empty. Leave it out, with its comma."), "blank")
     if len(names) > MAX_COLUMNS:
         raise InvalidColumns(gettext("Choose at most %(most)s columns.") % {"most": f"{MAX_COLUMNS:,}"}, "too_many")
+    if twice := _named_twice(names):
+        text = gettext("The column “%(name)s” is named twice. Name it once.")
+        raise InvalidColumns(text % {"name": twice[:100]}, "duplicate")
     return names
+
+
+def _named_twice(names: list[str]) -> str | None:
+    """Return a name whose values another one names already, `m` or `data.m`: a row would hold them many times."""
+    seen: set[tuple[bool, str]] = set()
+    for name in names:
+        is_ours, source = source_of(name)
+        known = is_ours, source.removeprefix("data.")
+        if known in seen:
+            return name
+        seen.add(known)
+    return None
 
 
 class ColumnsField(serializers.Field[list[str], str, list[str], str]):

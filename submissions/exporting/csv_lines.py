@@ -69,7 +69,7 @@ def csv_lines(rows: QuerySet[Submission], form: Form | None, chosen: Sequence[st
 def find_layout(rows: Iterable[dict[str, str]], form: Form | None, chosen: Sequence[str]) -> Layout:
     """Return the columns, the `chosen` ones or all. `rows`: the data of each row, read only if the names are needed."""
     names, has_more = (list[str](), False) if chosen and MORE not in chosen else _names(rows, form)
-    header, sources = list(chosen), [_source(column) for column in chosen]
+    header, sources = list(chosen), [source_of(column) for column in chosen]
     if not chosen:
         header = [*OWN_COLUMNS, *map(_column, names), *([MORE] if has_more else [])]
         sources = [(True, column) for column in OWN_COLUMNS]
@@ -105,7 +105,7 @@ def _column(name: str) -> str:
     return f"data.{name}" if name in OWN_COLUMNS or name == MORE else name
 
 
-def _source(column: str) -> tuple[bool, str]:
+def source_of(column: str) -> tuple[bool, str]:
     """Return whether a column is one of ours, and the name of its values: there, or in the data."""
     name = column.removeprefix("data.")
     return column in (*OWN_COLUMNS, MORE), name if _column(name) == column else column
