@@ -239,6 +239,7 @@ EVENTS_PER_ORGANIZATION = env.int("EVENTS_PER_ORGANIZATION", default=100)  # per
 # Exports -------------------------------------------------------------------------------------------------------------
 EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", default=6)  # fewer than the threads of a web process
 EXPORTS_AT_ONCE_PER_ORGANIZATION = env.int("EXPORTS_AT_ONCE_PER_ORGANIZATION", default=2)
+EXPORTS_AT_ONCE_PER_OWNER = env.int("EXPORTS_AT_ONCE_PER_OWNER", default=3)  # over all organizations of an owner
 
 # Files ---------------------------------------------------------------------------------------------------------------
 FILES_DIR = DATA_DIR / "files"  # of the local storage; with FILES_URL only for files that are arriving

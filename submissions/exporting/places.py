@@ -1,5 +1,5 @@
 """
-Bounds on exports at the same time: for an organization, and in all (docs/contract.md 5.35).
+Bounds on exports at the same time: for an organization, for its owners, and in all (docs/contract.md 5.35).
 
 A place is a key in the shared cache, so it counts across processes where there is Redis. It is a lease: a process that
 dies keeps no place.
@@ -13,6 +13,7 @@ from django.core.cache import cache
 from django.utils.translation import gettext
 
 from config.api.errors import RateLimited
+from keys.models import Membership, Role
 
 LEASE_SECONDS = 60
 RENEW_SECONDS = 15.0
@@ -41,22 +42,50 @@ class Place:
 
 
 def take_place(organization_id: uuid.UUID) -> Place:
-    """Return a place. Raises RateLimited if the organization, or all together, run as many exports as they may."""
-    own = _take(f"export-place:{organization_id}", settings.EXPORTS_AT_ONCE_PER_ORGANIZATION)
-    if not own:
+    """Return a place. Raises RateLimited if the organization, one of its owners, or all run as many as they may."""
+    taken: list[str] = []
+    try:
+        _take_all(organization_id, taken)
+    except BaseException:
+        Place(taken).release()
+        raise
+    return Place(taken)
+
+
+def _take_all(organization_id: uuid.UUID, taken: list[str]) -> None:
+    """Add to `taken` the cache keys of free places. Raises RateLimited where none is free."""
+    own = _names(organization_id, settings.EXPORTS_AT_ONCE_PER_ORGANIZATION)
+    if not _take(own, taken):
         text = gettext("This organization runs %(count)s exports already. Try again when one of them has ended.")
-        raise _busy(text % {"count": settings.EXPORTS_AT_ONCE_PER_ORGANIZATION})
-    shared = _take("export-place", settings.EXPORTS_AT_ONCE)
-    if not shared:
-        Place([own]).release()
+        raise _busy(text % {"count": len(own)})
+    for owner in Membership.objects.filter(organization=organization_id, role=Role.OWNER).order_by("user"):
+        places = _names(f"owner:{owner.user_id}", settings.EXPORTS_AT_ONCE_PER_OWNER)
+        if not _take(places, taken):
+            text = gettext(
+                "Organizations of one owner run %(count)s exports already. Try again when one of them has ended."
+            )
+            raise _busy(text % {"count": len(places)})
+    shared = _names("all", settings.EXPORTS_AT_ONCE)
+    # The last place is kept for organizations without any export.
+    if not _take(shared, taken) or (_count(own) > 1 and _count(shared) == len(shared)):
         raise _busy(gettext("Too many exports run now. Try again in a few seconds."))
-    return Place([own, shared])
 
 
-def _take(name: str, places: int) -> str:
-    """Return the cache key of a free place, or an empty string."""
-    names = (f"{name}:{number}" for number in range(places))
-    return next((free for free in names if cache.add(free, 1, LEASE_SECONDS)), "")
+def _names(group: object, places: int) -> list[str]:
+    """Return the cache keys of a group's places."""
+    return [f"export-place:{group}:{number}" for number in range(places)]
+
+
+def _take(names: list[str], taken: list[str]) -> bool:
+    """Take the first free place, and add it to `taken`; return whether there was one."""
+    free = next((name for name in names if cache.add(name, 1, LEASE_SECONDS)), None)
+    taken += [free] if free else []
+    return free is not None
+
+
+def _count(names: list[str]) -> int:
+    """Return how many of the places are taken."""
+    return sum(cache.get(name) is not None for name in names)
 
 
 def _busy(message: str) -> RateLimited:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from keys.models import Membership, Role
 from tests.load.slow_peers import rest_of, slow_peers, status_of
 from tests.services.application import Application
 from tests.services.client import Client
@@ -120,3 +121,29 @@ def test_exports__more_than_all_may_run__are_429(start_service: Callable[..., Ap
             assert {status_of(connection) for connection in peers.exports(1, full.key)} == {200}
             assert api.get(EXPORT, other).status == 429
         eventually(lambda: api.get(EXPORT, other).status == 200, 30, "the place is free again", every=0.1)
+
+
+def test_exports__of_organizations_of_one_owner__are_three_together(
+    start_service: Callable[..., Application], full: Tenant
+) -> None:
+    second, stranger = make_tenant(), make_tenant()
+    fill(second, MEGABYTES)
+    Membership.objects.create(organization=second.organization, user=full.owner, role=Role.OWNER)
+    Membership.objects.create(organization=stranger.organization, user=full.owner, role=Role.ADMIN)
+    port = start_service().port
+    with slow_peers(port) as peers, Client(port) as api:
+        asked = [peers.exports(1, key) for _ in range(10) for key in (full.key, second.key)]
+        assert Counter(status_of(connection) for (connection,) in asked) == {200: 3, 429: 17}
+        assert {api.get(EXPORT, one.key).status for one in (full, second)} == {429}
+        assert api.get(EXPORT, stranger.key).status == 200
+
+
+@pytest.mark.on_sqlite
+def test_exports__last_place__is_kept_for_organizations_that_run_none(
+    start_service: Callable[..., Application], full: Tenant
+) -> None:
+    port = start_service(EXPORTS_AT_ONCE="2").port
+    with slow_peers(port) as peers, Client(port) as api:
+        assert {status_of(connection) for connection in peers.exports(1, full.key)} == {200}
+        assert api.get(EXPORT, full.key).status == 429
+        assert api.get(EXPORT, make_tenant().key).status == 200
