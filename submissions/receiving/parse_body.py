@@ -147,6 +147,7 @@ def take_in(body: Mapping[str, Any], *, page_controls: Collection[str] = ()) -> 
         problem = _problem(name, raw, text)
         if problem:
             problems.append(problem)
+        lists.pop(name, None)  # of another spelling of the same name: the last one counts, checked and stored alike
         if members is not None:
             lists[name] = members
         if is_control(name, page_controls):

@@ -98,6 +98,24 @@ def test_take_in__scalars_and_lists__become_these_strings(body: bytes, values: d
     assert list(intake.values) == list(values)
 
 
+@pytest.mark.parametrize("other", ["color\0", "co\0lor"])
+@pytest.mark.parametrize(
+    ("first", "last", "lists"),
+    [(["red"], "blue", {}), ("blue", ["red"], {"color": ["red"]}), ([], ["a"], {"color": ["a"]})],
+)
+def test_take_in__two_spellings_of_a_name__are_one_whose_last_value_counts(
+    other: str, first: Any, last: Any, lists: dict[str, list[str]]
+) -> None:
+    for body in ({"color": first, other: last}, {other: first, "color": last}):
+        intake = take_in(received(body))
+
+        assert (intake.values, intake.lists) == ({"color": last if isinstance(last, str) else last[0]}, lists)
+
+
+def test_take_in__names_that_differ_in_normal_form_only__are_one_whose_last_value_counts() -> None:
+    assert take_in({"\u00e9": ["1"], "e\u0301": "2"}) == take_in({"\u00e9": "2"})
+
+
 def test_take_in__control_fields__keeps_what_delivery_needs() -> None:
     body = {"_next": "/n", "_subject": "S", "_replyto": "a@b.c", "_webhook": "https://x", "_altcha": "t", "_gotcha": ""}
 
