@@ -11,7 +11,7 @@ BEGINNING, END = dt.datetime.min.replace(tzinfo=dt.UTC), dt.datetime.max.replace
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})[Tt](?P<minute>\d{2}:\d{2}):(?P<second>\d{2})(?:\.(?P<fraction>\d+))?"
-    r"(?P<offset>[Zz]|[+-]\d{2}:\d{2}| \d{2}:\d{2})?",
+    r"(?P<offset>[Zz]|[+-]\d{2}:[0-5]\d| \d{2}:[0-5]\d)?",
     re.ASCII,
 )
 EXPECTED = gettext_lazy("Must be a date such as 2026-01-31, or a time with an offset such as 2026-01-31T09:30:00Z.")

@@ -101,7 +101,7 @@ def parse_object(body: bytes, *, numbers_as_text: bool = False) -> dict[str, Any
     try:
         value = (_TEXTS if numbers_as_text else _VALUES).decode(body.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InvalidJson(f"The body is not UTF-8 at byte {error.start}.") from None
+        raise InvalidJson(f"The body is not UTF-8 at byte {error.start + 1}.") from None
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" at")
         raise InvalidJson(f"The body is not JSON: {what} at line {error.lineno}, column {error.colno}.") from None

@@ -53,11 +53,11 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "5,000 nested objects": (b'{"a":' * 5000 + b"1" + b"}" * 5000, TOO_DEEP),
     "100,000 nested lists": (member("[" * 100_000 + "]" * 100_000), TOO_DEEP),
     "33 levels": (member("[" * 32 + "]" * 32), TOO_DEEP),
-    "Latin-1": (b'{"name": "caf\xe9"}', "The body is not UTF-8 at byte 13."),
-    "UTF-16": ('{"name": "New"}'.encode("utf-16"), "The body is not UTF-8 at byte 0."),
-    "half a character": (b'{"name": "\xf0\x9f\x98"}', "The body is not UTF-8 at byte 10."),
-    "surrogate bytes": (b'{"name": "\xed\xa0\x80"}', "The body is not UTF-8 at byte 10."),
-    "overlong NUL": (b'{"name": "\xc0\x80"}', "The body is not UTF-8 at byte 10."),
+    "Latin-1": (b'{"name": "caf\xe9"}', "The body is not UTF-8 at byte 14."),
+    "UTF-16": ('{"name": "New"}'.encode("utf-16"), "The body is not UTF-8 at byte 1."),
+    "half a character": (b'{"name": "\xf0\x9f\x98"}', "The body is not UTF-8 at byte 11."),
+    "surrogate bytes": (b'{"name": "\xed\xa0\x80"}', "The body is not UTF-8 at byte 11."),
+    "overlong NUL": (b'{"name": "\xc0\x80"}', "The body is not UTF-8 at byte 11."),
 }
 
 

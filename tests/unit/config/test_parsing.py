@@ -94,7 +94,7 @@ def test_parse__many_brackets_side_by_side__are_not_deep() -> None:
         (b"null", "The body must be one JSON object, not null."),
         (b"1.5", "The body must be one JSON object, not a number."),
         (b'{"a": 1,\n "b" 2}', "The body is not JSON: Expecting ':' delimiter at line 2, column 6."),
-        (b'{"a": "\xe9"}', "The body is not UTF-8 at byte 7."),
+        (b'{"a": "\xe9"}', "The body is not UTF-8 at byte 8."),
     ],
 )
 @pytest.mark.parametrize("numbers_as_text", [False, True])

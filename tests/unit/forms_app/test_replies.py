@@ -152,6 +152,13 @@ def test_placeholder__unknown__is_refused(text: str) -> None:
         list(placeholders_in(text))
 
 
+@pytest.mark.parametrize(
+    "other", ["{% if data.a %}", "${data.a}", "<%= data.a %>", "{data.a}", "{# x #}", "$a", "%(a)s"]
+)
+def test_placeholder__of_another_template_language__is_text(other: str) -> None:
+    assert filled(f"{other} {{{{ form.name }}}}") == f"{other} Contact"
+
+
 def test_text__is_filled_once_for_each_placeholder() -> None:
     assert fill_text("{{ data.a }}{{data.b|truncate: 2}}", lambda name: f"<{name}>") == "<data.a><…"
 

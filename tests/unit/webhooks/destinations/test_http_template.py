@@ -18,6 +18,8 @@ SUBMITTED = Submitted(
     "Jobs", "sub_1", "2026-11-23T00:00:00.000Z", {"name": 'A"} {{ form.name }}', "full name": "Ada"}, {}, ""
 )
 
+OF_OTHERS = "{% if data.name %} ${data.name} $data.name <%= data.name %> #{data.name} {data.name} {# x #}"
+
 
 @pytest.mark.parametrize(
     ("template", "filled"),
@@ -29,6 +31,7 @@ SUBMITTED = Submitted(
         ('{{ data.none | default: "abcdef" | truncate: 3 }}', "ab…"),
         ("{{ data.none }}", ""),
         ("no braces {", "no braces {"),
+        (f"{OF_OTHERS} {{{{ data.full name }}}}", f"{OF_OTHERS} Ada"),
     ],
 )
 def test_fill__string__holds_the_value_and_nothing_else(template: str, filled: str) -> None:
