@@ -276,7 +276,7 @@ def test_invitation__person_who_has_sent_too_many_in_a_day__is_stopped(api: Clie
 
 def test_invitation__mail_refused__is_in_the_log_and_can_be_sent_again(api: Client, smtp: MailReceiver) -> None:
     tenant, email = make_tenant(), new_email()
-    smtp.refusals[email] = "550 not yet"
+    smtp.rejections[email] = "550 not yet"
     owner = logged_in(api, person_of(tenant))
     page = text_of(owner.follow(send_invitation(owner, tenant, email)))
     assert f"An invitation is on its way to {email}" in page
@@ -285,7 +285,7 @@ def test_invitation__mail_refused__is_in_the_log_and_can_be_sent_again(api: Clie
     log = text_of(owner.get(place(tenant, "deliveries")))
     assert email in log
     assert "Invitation" in log
-    del smtp.refusals[email]
+    del smtp.rejections[email]
     members = place(tenant, "members")
     owner.post(f"{members}/invitations/{Invitation.objects.get(email=email).pk}/resend", form=members)
     assert api.get(link_to(smtp, email)).status == 200

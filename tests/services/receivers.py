@@ -118,11 +118,15 @@ class Mail:
 
 
 class MailReceiver:
-    """An SMTP server. `refusals` maps a recipient to the line it is refused with, such as `550 no such user`."""
+    """
+    An SMTP server. `refusals` maps a recipient to the line it is refused with at RCPT, such as `550 no such user`;
+    `rejections` to the line at DATA, which is final.
+    """
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []
         self.refusals: dict[str, str] = {}
+        self.rejections: dict[str, str] = {}
         self.port = free_port()
         self.url = f"smtp://127.0.0.1:{self.port}"
         self._controller = Controller(self, hostname="127.0.0.1", port=self.port)
@@ -157,6 +161,9 @@ class MailReceiver:
         return "250 OK"
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+        for address in envelope.rcpt_tos:
+            if address in self.rejections:
+                return self.rejections[address]
         message = email.message_from_bytes(envelope.original_content or b"", policy=modern)
         self.mails.append(Mail(envelope.mail_from or "", list(envelope.rcpt_tos), message))
         return "250 OK"

@@ -28,11 +28,15 @@ from forms_app.outsiders.addresses import is_single_address
 from submissions.json_text import dump_json
 from webhooks.channels.connections.deadline import Deadline
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
+from webhooks.channels.useless_server import log_useless_server
 from webhooks.models import ErrorClass
 
 MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts again at every socket operation
 QUIT_SECONDS = 1.0  # the mail is accepted by then, so there is no reason to wait for the answer to QUIT
 MAX_SUBJECT_CHARACTERS = 200
+# Attempts at a recipient whom the server refuses with 5xx. A relay that refuses everybody for some minutes loses no
+# mail, and an unknown mailbox is soon final.
+RECIPIENT_TRIES = 4
 # 5xx about our own login, not about the mail (RFC 4954, section 6): the operator fixes it, and the mail stays pending.
 LOGIN_CODES = frozenset({530, 534, 535, 538})
 # To RCPT: a full mailbox, or too many recipients. RFC 5321, section 4.5.3.1.10: to be read as 452.
@@ -170,35 +174,55 @@ def one_line(text: str) -> str:
     return " ".join(_UNFIT_FOR_SUBJECT.sub(" ", text).split())[:MAX_SUBJECT_CHARACTERS].rstrip()
 
 
-def _failed(error: ErrorClass, status: int | None = None, excerpt: str = "", *, permanent: bool = False) -> Outcome:
-    return Outcome(False, status, 0, error.value, excerpt, permanent=permanent)
+def _failed(
+    error: ErrorClass,
+    status: int | None = None,
+    excerpt: str = "",
+    *,
+    permanent: bool = False,
+    tries: int | None = None,
+) -> Outcome:
+    return Outcome(False, status, 0, error.value, excerpt, permanent=permanent, tries=tries)
 
 
 def _failure_of(error: Exception, deadline: Deadline) -> Outcome:
     """
-    Only replies to MAIL, RCPT and DATA are about the mail.
+    Only replies to RCPT and DATA are about the mail.
 
-    Those to the connection, EHLO, STARTTLS and AUTH are about the server or our account, whatever their code.
+    Those to the connection, EHLO, STARTTLS, AUTH and MAIL are about the server or our account, whatever their code.
     """
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return _refusal(*next(iter(error.recipients.values())), passing=FULL_MAILBOX_CODES)
-    if isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError):
+        return _refusal(*next(iter(error.recipients.values())), passing=FULL_MAILBOX_CODES, tries=RECIPIENT_TRIES)
+    if isinstance(error, smtplib.SMTPDataError):
         return _refusal(error.smtp_code, error.smtp_error)
     # smtplib reports a timeout while it reads as a lost connection.
     if deadline.is_over or isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
+        log_useless_server(ErrorClass.TIMEOUT)
         return _failed(ErrorClass.TIMEOUT)
     if not isinstance(error, OSError):  # SMTPException is one
         logger.error("a mail failed with an unexpected error", exc_info=error)
+        return _failed(ErrorClass.MAIL_FAILED)
+    log_useless_server(error)
+    if isinstance(error, smtplib.SMTPSenderRefused):
+        return _failed(ErrorClass.MAIL_FAILED, **_answer(error.smtp_code, error.smtp_error))
     return _failed(ErrorClass.MAIL_FAILED)
 
 
-def _refusal(code: int, reply: bytes | str, passing: frozenset[int] = frozenset()) -> Outcome:
-    """5xx means never, 4xx means not now (RFC 5321, section 4.2.1). smtplib gives -1 for a reply without a code."""
+def _refusal(code: int, reply: bytes | str, passing: frozenset[int] = frozenset(), tries: int | None = None) -> Outcome:
+    """
+    Return the outcome of a refused mail: 5xx means never, 4xx means not now (RFC 5321, section 4.2.1).
+
+    `passing`: 5xx that mean not now. `tries`: attempts until 5xx means never.
+    """
+    if not 500 <= code < 600 or code in LOGIN_CODES | passing:
+        return _failed(ErrorClass.MAIL_FAILED, **_answer(code, reply))
+    return _failed(ErrorClass.MAIL_REFUSED, **_answer(code, reply), permanent=tries is None, tries=tries)
+
+
+def _answer(code: int, reply: bytes | str) -> dict[str, Any]:
+    """Return a reply for the log. smtplib gives -1 for one without a code."""
     text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
-    permanent = 500 <= code < 600 and code not in LOGIN_CODES | passing
-    error = ErrorClass.MAIL_REFUSED if permanent else ErrorClass.MAIL_FAILED
-    status = code if 200 <= code < 600 else None
-    return _failed(error, status, text.replace("\0", "")[:EXCERPT_BYTES], permanent=permanent)
+    return {"status": code if 200 <= code < 600 else None, "excerpt": text.replace("\0", "")[:EXCERPT_BYTES]}
 
 
 def _connection(deadline: Deadline) -> BaseEmailBackend:

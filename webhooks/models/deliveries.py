@@ -32,7 +32,7 @@ class ErrorClass(models.TextChoices):
     REDIRECT = "redirect", gettext_lazy("The URL redirects, which is not followed")
     HTTP_ERROR = "http_error", gettext_lazy("The answer was not a 2xx status")
     INVALID_RESPONSE = "invalid_response", gettext_lazy("The answer was not valid HTTP")
-    MAIL_REFUSED = "mail_refused", gettext_lazy("The mail server refused this mail permanently")
+    MAIL_REFUSED = "mail_refused", gettext_lazy("The mail server refused this mail")
     MAIL_FAILED = "mail_failed", gettext_lazy("The mail server could not take the mail now")
     CANCELED = "canceled", gettext_lazy("Canceled before it was sent")
     INTERNAL_ERROR = "internal_error", gettext_lazy("A fault on our side")

@@ -143,7 +143,8 @@ def _after(delivery: Delivery, outcome: Outcome, *, is_held: bool) -> _After:
 def _delay_after(delivery: Delivery, outcome: Outcome, failures: int) -> dt.timedelta | None:
     """Return the delay before the next attempt; None after the last one."""
     tried_once = delivery.event in EVENTS and EVENTS[delivery.event].is_tried_once
-    if outcome.permanent or outcome.gone or tried_once:
+    is_spent = outcome.tries is not None and failures >= outcome.tries
+    if outcome.permanent or outcome.gone or tried_once or is_spent:
         return None
     delay = delay_after(failures, retry_after_seconds=outcome.retry_after_seconds)
     expires_at = delivery.message.expires_at

@@ -148,11 +148,23 @@ def test_mail__refused_for_now__is_tried_again_with_the_same_message_id(api: Cli
 
 def test_mail__refused_for_good__has_failed_at_once(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
-    smtp.refusals[address(tenant)] = "550 no such user"
+    smtp.rejections[address(tenant)] = "550 looks like spam"
     submit_and_get_id(api, tenant, form_with_mail(tenant, address(tenant)))
     eventually(lambda: [row.status for row in deliveries_to(address(tenant))] == ["failed"])
     (delivery,) = deliveries_to(address(tenant))
     assert [(one.status, one.error) for one in delivery.attempts.all()] == [(550, "mail_refused")]
+
+
+def test_mail__recipient_refused_with_5xx__is_tried_again(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    smtp.refusals[address(tenant)] = "550 no such user"
+    submit_and_get_id(api, tenant, form_with_mail(tenant, address(tenant)))
+    eventually(lambda: [row.attempt_count for row in deliveries_to(address(tenant))] == [1])
+    (delivery,) = deliveries_to(address(tenant))
+    attempts = [(one.status, one.error) for one in delivery.attempts.all()]
+    assert (delivery.status, attempts) == ("pending", [(550, "mail_refused")])
+    del smtp.refusals[address(tenant)]
+    smtp.wait_for(address(tenant))
 
 
 def test_mail__refused_recipient__does_not_keep_the_webhook_from_its_message(

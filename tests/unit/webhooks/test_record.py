@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,6 +78,15 @@ def test_record__failures__follow_the_schedule_and_then_end() -> None:
     assert (delivery.status, delivery.attempt_count, delivery.next_attempt_at) == ("failed", 11, None)
     assert Attempt.objects.count() == 11
     assert totals() == {"received": 1, "kept": 1, "spam": 0, "delivered": 0, "failed": 1}
+
+
+def test_record__recipient_refused__is_final_at_the_fourth_attempt_of_a_round() -> None:
+    make_deliveries(1)
+    refused = replace(REFUSED, permanent=False, tries=4)
+    assert [attempt_with(refused).status for _ in range(4)] == ["pending", "pending", "pending", "failed"]
+    Delivery.objects.update(attempt_count=0)  # as a retry does
+    assert [attempt_with(FAILED).status for _ in range(5)] == ["pending"] * 5
+    assert attempt_with(refused).status == "failed"  # the relay took none of the first ones
 
 
 def test_record__failed_delivery_replayed_with_success__moves_over_in_the_tally() -> None:

@@ -105,22 +105,31 @@ def test_send__real_server__gets_both_bodies_and_the_headers(smtp_settings: Sett
     assert body_of(message, "html").strip() == "<p>html</p>"
 
 
-@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA", "END"])
 @pytest.mark.parametrize(
-    ("code", "error", "permanent"),
+    ("verb", "error", "permanent", "tries"),
     [
-        (550, "mail_refused", True),
-        (554, "mail_refused", True),
-        (421, "mail_failed", False),
-        (451, "mail_failed", False),
+        ("MAIL", "mail_failed", False, None),  # the relay's fault, or our account's
+        ("RCPT", "mail_refused", False, 4),
+        ("DATA", "mail_refused", True, None),
+        ("END", "mail_refused", True, None),
     ],
 )
-def test_send__refused_on_sender_recipient_or_data__5xx_is_for_good(
-    server: ScriptedServer, verb: str, code: int, error: str, permanent: bool
+@pytest.mark.parametrize("code", [500, 550, 554])
+def test_send__5xx__is_final_after_data_and_for_a_recipient_after_four_attempts(
+    server: ScriptedServer, verb: str, code: int, error: str, permanent: bool, tries: int | None
 ) -> None:
     server.replies[verb] = f"{code} because"
     outcome = send(MAIL)
-    assert (outcome.succeeded, outcome.error, outcome.permanent) == (False, error, permanent)
+    assert (outcome.succeeded, outcome.error, outcome.permanent, outcome.tries) == (False, error, permanent, tries)
+    assert (outcome.status, outcome.response_excerpt) == (code, "because")
+
+
+@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA", "END"])
+@pytest.mark.parametrize("code", [421, 451])
+def test_send__4xx__is_tried_by_the_whole_schedule(server: ScriptedServer, verb: str, code: int) -> None:
+    server.replies[verb] = f"{code} because"
+    outcome = send(MAIL)
+    assert (outcome.error, outcome.permanent, outcome.tries) == ("mail_failed", False, None)
     assert (outcome.status, outcome.response_excerpt) == (code, "because")
 
 
@@ -229,7 +238,7 @@ def test_send__server_is_silent_after_its_refusal__the_refusal_counts(
     monkeypatch.setattr(smtp, "MAX_SECONDS", 1.0)
     server.replies |= {"RCPT": "550 no such user", "RSET": None, "QUIT": None}
     outcome = send(MAIL)
-    assert (outcome.error, outcome.permanent, outcome.status) == ("mail_refused", True, 550)
+    assert (outcome.error, outcome.tries, outcome.status) == ("mail_refused", 4, 550)
     assert "RSET" not in server.verbs
 
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from tests.services.processes import free_port
 from tests.unit.webhooks.channels.raw_receiver import lasted
-from webhooks.channels import smtp
+from webhooks.channels import smtp, useless_server
 from webhooks.channels.smtp import Mail, send
 
 MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "", "<dlv_1@fieldpost.example>")
@@ -119,35 +119,37 @@ def start(settings: Settings) -> Iterator[Callable[..., MailServer]]:
     settings.EMAIL_HOST, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "127.0.0.1", "", ""
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
     settings.EMAIL_TIMEOUT = 10
+    useless_server.forget_lines()
     yield start_one
     for controller in controllers:
         controller.stop()
 
 
 @pytest.mark.parametrize(
-    ("command", "reply", "error", "permanent"),
+    ("command", "reply", "error", "permanent", "tries"),
     [
-        ("RCPT", "550 5.1.1 no such user", "mail_refused", True),
-        ("RCPT", "556 5.1.10 the domain takes no mail", "mail_refused", True),
-        ("RCPT", "450 4.2.0 greylisted", "mail_failed", False),
-        ("RCPT", "452 4.2.2 mailbox full", "mail_failed", False),
-        ("RCPT", "552 5.2.2 mailbox full", "mail_failed", False),
-        ("RCPT", "530 5.7.0 log in first", "mail_failed", False),
-        ("MAIL", "552 5.3.4 too large", "mail_refused", True),
-        ("DATA", "552 5.3.4 too large", "mail_refused", True),
-        ("DATA", "452 4.3.1 disk full", "mail_failed", False),
-        ("DATA", "554 5.7.1 spam", "mail_refused", True),
-        ("DATA", "421 4.3.2 shutting down", "mail_failed", False),
-        ("EHLO", "421 4.3.2 shutting down", "mail_failed", False),
+        ("RCPT", "550 5.1.1 no such user", "mail_refused", False, 4),
+        ("RCPT", "556 5.1.10 the domain takes no mail", "mail_refused", False, 4),
+        ("RCPT", "450 4.2.0 greylisted", "mail_failed", False, None),
+        ("RCPT", "452 4.2.2 mailbox full", "mail_failed", False, None),
+        ("RCPT", "552 5.2.2 mailbox full", "mail_failed", False, None),
+        ("RCPT", "530 5.7.0 log in first", "mail_failed", False, None),
+        ("MAIL", "550 5.7.1 sender blocked", "mail_failed", False, None),
+        ("MAIL", "552 5.3.4 too large", "mail_failed", False, None),
+        ("DATA", "552 5.3.4 too large", "mail_refused", True, None),
+        ("DATA", "452 4.3.1 disk full", "mail_failed", False, None),
+        ("DATA", "554 5.7.1 spam", "mail_refused", True, None),
+        ("DATA", "421 4.3.2 shutting down", "mail_failed", False, None),
+        ("EHLO", "421 4.3.2 shutting down", "mail_failed", False, None),
     ],
 )
-def test_send__refused_at_a_command__5xx_about_the_mail_is_permanent_and_nothing_else(
-    start: Callable[..., MailServer], command: str, reply: str, error: str, permanent: bool
+def test_send__refused_at_a_command__5xx_about_the_mail_ends_it_and_nothing_else(
+    start: Callable[..., MailServer], command: str, reply: str, error: str, permanent: bool, tries: int | None
 ) -> None:
     server = start()
     server.replies[command] = server.replies["HELO"] = reply
     outcome = send(MAIL)
-    assert (outcome.succeeded, outcome.error, outcome.permanent) == (False, error, permanent)
+    assert (outcome.succeeded, outcome.error, outcome.permanent, outcome.tries) == (False, error, permanent, tries)
     assert (outcome.status, outcome.response_excerpt) == (
         (None, "") if command == "EHLO" else (int(reply[:3]), reply[4:])
     )
@@ -171,12 +173,12 @@ def test_send__one_address_bounces__the_others_get_their_mails(start: Callable[.
     addresses = ["ana@example.com", "gone@example.com", "bo@example.com", "full@example.com", "cem@example.com"]
     with ThreadPoolExecutor(5) as pool:
         outcomes = list(pool.map(lambda to: send(mail(to)), addresses))
-    assert [(one.error, one.permanent) for one in outcomes] == [
-        ("", False),
-        ("mail_refused", True),
-        ("", False),
-        ("mail_failed", False),
-        ("", False),
+    assert [(one.error, one.tries) for one in outcomes] == [
+        ("", None),
+        ("mail_refused", 4),
+        ("", None),
+        ("mail_failed", None),
+        ("", None),
     ]
     assert sorted(server.accepted) == ["ana@example.com", "bo@example.com", "cem@example.com"]
 
@@ -245,6 +247,56 @@ def test_send__wrong_login__stays_pending_until_it_is_right(
     settings.EMAIL_HOST_PASSWORD = "right"
     assert send(MAIL).succeeded
     assert server.accepted == ["ana@example.com"]
+
+
+def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return our own lines: the server of these tests logs too."""
+    return [one.getMessage() for one in caplog.records if one.name.startswith("webhooks.")]
+
+
+@pytest.mark.parametrize(
+    ("command", "reply", "line"),
+    [
+        ("EHLO", "554 5.7.0 go away", "SMTPHeloError 554 5.7.0 go away"),
+        ("MAIL", "550 5.7.1 sender blocked", "SMTPSenderRefused 550 5.7.1 sender blocked"),
+        ("RCPT", "550 5.1.1 no such user", None),
+        ("DATA", "554 5.7.1 spam", None),
+    ],
+)
+def test_send__server_is_of_no_use__is_one_log_line_for_each_reason_and_ten_minutes(
+    start: Callable[..., MailServer],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    command: str,
+    reply: str,
+    line: str | None,
+) -> None:
+    assert useless_server.LINE_EVERY == 600.0
+    server = start()
+    server.replies[command] = server.replies["HELO"] = reply
+    with ThreadPoolExecutor(5) as pool:
+        outcomes = list(pool.map(lambda number: send(mail(f"user{number}@example.com")), range(10)))
+    assert not any(one.succeeded for one in outcomes)
+    expected = [] if line is None else [f"the mail server takes no mails now, they are retried: {line}"]
+    assert lines_of(caplog) == expected
+    monkeypatch.setattr(useless_server, "LINE_EVERY", 0.0)  # as ten minutes later
+    send(MAIL)
+    assert lines_of(caplog) == 2 * expected
+
+
+def test_send__nobody_listens_and_wrong_login__are_a_line_each(
+    start: Callable[..., MailServer], settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = start(auth_require_tls=False)
+    server.password = "right"
+    settings.EMAIL_PORT = free_port()
+    assert [send(MAIL).error for _ in range(3)] == ["mail_failed"] * 3
+    settings.EMAIL_PORT, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = server.port, "user", "hidden"
+    assert [send(MAIL).error for _ in range(3)] == ["mail_failed"] * 3
+    unreachable, refused = lines_of(caplog)
+    assert "Connection refused" in unreachable
+    assert "535" in refused
+    assert "hidden" not in refused
 
 
 def test_send__starttls__the_mail_comes_over_tls(
