@@ -125,6 +125,17 @@ def database_now() -> dt.datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
+def lock_name(name: str) -> None:
+    """
+    Lock what has no row, such as a mailbox, until the transaction ends. Several are locked in the order of their names.
+
+    SQLite has one writer at a time, which this transaction is already.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+
+
 def give_back_connection() -> None:
     """
     Return this thread's connection to the pool, where there is one: a thread that polls needs it for milliseconds.

@@ -10,7 +10,8 @@ class FormsConfig(AppConfig):
         from config.clean_up import register_clean_up
         from config.secrets.rotation import register_json_secret
         from forms_app.models import Form
+        from forms_app.outsiders.questions import purge_questions
         from forms_app.outsiders.reports import purge_reports
 
-        register_clean_up(purge_reports)
+        register_clean_up(purge_reports, purge_questions)
         register_json_secret(Form, "spam_protection", "captcha_secret")

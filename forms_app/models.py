@@ -153,6 +153,27 @@ class Recipient(models.Model):
         return f"{self.email} of {self.form_id}"
 
 
+class RecipientQuestion(models.Model):
+    """
+    A mail that asked a recipient to confirm, for the caps of a day.
+
+    It outlives form and organization, so that deleting either makes no room. `mailbox` is a keyed hash.
+    """
+
+    organization_ref = models.UUIDField()
+    mailbox = models.CharField(max_length=64)
+    asked_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["mailbox", "asked_at"], name="question_by_mailbox"),
+            models.Index(fields=["organization_ref", "asked_at"], name="question_by_organization"),
+        ]
+
+    def __str__(self) -> str:
+        return f"a question of {self.organization_ref}"
+
+
 class OptOut(models.Model):
     """
     A mailbox that wants no more mails about what it submitted to an organization: no replies, no confirmations.

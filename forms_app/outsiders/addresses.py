@@ -1,7 +1,11 @@
 """Mail addresses that strangers typed: whether one is a single address, and which ones reach the same mailbox."""
 
+import hashlib
+import hmac
 import re
+import unicodedata
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.encoding import punycode
@@ -10,6 +14,7 @@ MAX_ADDRESS = 254  # characters as they are sent, the limit of an SMTP path (RFC
 # Of what is valid: separators; brackets of a host's number, which is a second address of the same mailbox; and encoded
 # words (RFC 2047), which the mail library decodes: `=?utf-8?q?=61da?=@example.com` would be mailed to ada@example.com.
 _UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()\[\]"\\]|=\?')
+_QUOTED_PAIR = re.compile(r"\\(.)")
 # Mailboxes of programs: an answer to them starts a loop, or reaches nobody (RFC 3834, section 2; RFC 2142).
 _PROGRAMS = frozenset(
     {
@@ -36,12 +41,20 @@ def is_single_address(address: str) -> bool:
 
 def mailbox_of(address: str) -> str:
     """
-    Return a single address as caps and lists compare it: in lower case, without `+` and the text after it.
+    Return an address as caps and lists compare it: in one case and normal form, unquoted, without `+` and what follows.
 
     Its host is as mails are sent to it: full-width letters and soft hyphens would make hundreds of names of one host.
     """
-    name, _, host = address.lower().rpartition("@")
+    name, _, host = unicodedata.normalize("NFKC", address).casefold().rpartition("@")
+    if name.startswith('"'):  # RFC 5321, 4.1.2: the same mailbox, written in another way
+        name = _QUOTED_PAIR.sub(r"\1", name.strip('"'))
     return f"{name.partition('+')[0] or name}@{_host_as_sent(host)}"
+
+
+def mailbox_digest(purpose: str, address: str) -> str:
+    """Return what counts the mails to a mailbox: a hash that nobody without our key can try addresses against."""
+    key = f"{purpose} {settings.SECRET_KEY}".encode()
+    return hmac.new(key, mailbox_of(address).encode(), hashlib.sha256).hexdigest()
 
 
 def _host_as_sent(host: str) -> str:

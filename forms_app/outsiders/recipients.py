@@ -21,15 +21,13 @@ from config.api.errors import Conflict
 from config.ids import Prefix, decode_id
 from config.times import now
 from forms_app.models import Form, Recipient
+from forms_app.outsiders.questions import count_question, lock_questions_of, mailbox_key
 from keys.audit import record_event
 from keys.members import verified_members
 
 GOOD_FOR = dt.timedelta(days=7)  # of a confirmation's link
 ASK_AGAIN_AFTER = dt.timedelta(minutes=10)
-DAY = dt.timedelta(days=1)
 MOST_ASKED = 5  # mails that ask one address to confirm one form
-MOST_FOR_AN_ADDRESS = 5  # such mails to one address in a day, over all organizations
-MOST_FOR_AN_ORGANIZATION = 50  # addresses that an organization asks in a day
 DIGEST_CHARACTERS = 20
 
 
@@ -118,12 +116,12 @@ def _standing(address: str, consent: Recipient | None, is_member: bool) -> Stand
 
 
 def unasked(form: Form) -> list[str]:
-    """Return the addresses of a form that need to confirm and were never asked."""
+    """Return the addresses of a form that need to confirm and were never asked, in the order of their `mailbox_key`."""
     may = {address.lower() for address in mailable([form]).get(form.pk, [])}
     others = [address for address in form.notification_recipients if address.lower() not in may]
     known = Recipient.objects.filter(form=form, email__in=[address.lower() for address in others])
     asked = {row.email for row in known if row.asked_at is not None or row.stopped_at is not None}
-    return [address for address in others if address.lower() not in asked]
+    return sorted((address for address in others if address.lower() not in asked), key=mailbox_key)
 
 
 def new_question(form: Form, address: str) -> str:
@@ -135,9 +133,11 @@ def new_question(form: Form, address: str) -> str:
     """
     if address not in form.notification_recipients:
         raise Conflict(gettext("Save the address first."))
-    Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # one after the other, so that the limits hold
+    lock_questions_of(form.organization_id)  # one after the other, so that the limits hold
+    Form.objects.select_for_update(no_key=True).get(pk=form.pk)
     consent, _ = Recipient.objects.get_or_create(form=form, email=address.lower())
-    _refuse_question(form, consent)
+    _refuse_question(consent)
+    count_question(form.organization_id, address)
     token = secrets.token_urlsafe(32)
     consent.digest, consent.asked_at, consent.asked_count = digest(token), now(), consent.asked_count + 1
     consent.save(update_fields=["digest", "asked_at", "asked_count"])
@@ -149,8 +149,7 @@ def _record(form: Form, action: str, email: str) -> None:
     record_event(organization=form.organization_id, action=action, subject=f"{form}: {email}")
 
 
-def _refuse_question(form: Form, consent: Recipient) -> None:
-    moment = now()
+def _refuse_question(consent: Recipient) -> None:
     if consent.stopped_at is not None:
         raise Conflict(
             gettext("This recipient has stopped the mails. Only they can start them again, by the link in a mail.")
@@ -160,14 +159,8 @@ def _refuse_question(form: Form, consent: Recipient) -> None:
     if consent.asked_count >= MOST_ASKED:
         text = gettext("This address was asked %(count)s times and has not confirmed.")
         raise Conflict(text % {"count": MOST_ASKED})
-    if consent.asked_at is not None and consent.asked_at + ASK_AGAIN_AFTER > moment:
+    if consent.asked_at is not None and consent.asked_at + ASK_AGAIN_AFTER > now():
         raise Conflict(gettext("This address was asked less than 10 minutes ago. Send it again later."))
-    asked_today = Recipient.objects.filter(asked_at__gt=moment - DAY)
-    if asked_today.filter(email=consent.email).count() >= MOST_FOR_AN_ADDRESS:
-        raise Conflict(gettext("This address was asked to confirm too often today. Try again tomorrow."))
-    if asked_today.filter(form__organization=form.organization_id).count() >= MOST_FOR_AN_ORGANIZATION:
-        text = gettext("At most %(most)s addresses are asked in a day. Try again tomorrow.")
-        raise Conflict(text % {"most": MOST_FOR_AN_ORGANIZATION})
 
 
 def digest(token: str) -> str:

@@ -18,6 +18,7 @@ from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from config.times import now
 from forms_app.actions import change_recipients
 from forms_app.models import Form
+from forms_app.outsiders.questions import OrganizationAskedTooMany, lock_questions_of
 from forms_app.outsiders.recipients import GOOD_FOR, new_question, unasked
 from keys.notices import languages_of
 from webhooks.enqueue import enqueue_mail
@@ -36,6 +37,7 @@ def save_recipients(form: Form, addresses: list[str]) -> int:
     Raises what `change_recipients` raises. Addresses over a limit are asked later, by the hourly job.
     """
     with transaction.atomic():
+        lock_questions_of(form.organization_id)
         return _ask_all(change_recipients(form, addresses))
 
 
@@ -79,7 +81,9 @@ def _ask_all(form: Form) -> int:
             ask(form, address)
         except ApiError as refusal:  # a limit: the next hour tries again
             logger.info("a recipient of form %s is asked later: %s", form.pk, refusal.message)
-            break
+            if isinstance(refusal, OrganizationAskedTooMany):
+                break
+            continue
         asked += 1
     return asked
 

@@ -7,7 +7,6 @@ its organization locked: two at the same time cannot pass a cap together.
 
 import datetime as dt
 import hashlib
-import hmac
 from collections.abc import Sequence
 from email.utils import parseaddr
 from typing import TypeAlias
@@ -27,7 +26,7 @@ from config.database import database_now
 from config.ids import new_id
 from config.times import format_time, now
 from forms_app.models import Form
-from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_of
+from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_digest, mailbox_of
 from forms_app.outsiders.opt_outs import opt_out_url, opted_out_among
 from forms_app.snippets import test_values
 from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply, name_for_submitters
@@ -85,7 +84,7 @@ def _decide(mail: SubmitterMail, submission: Submission) -> None:
     address = address_of(submission)
     mail.refusal = _refusal(mail, submission, address)
     if not mail.refusal:
-        mail.mailbox = mailbox_digest(address)
+        mail.mailbox = mailbox_digest("submitters", address)
         mail.refusal = _over_cap(mail)
     if not mail.refusal:
         _queue(Kind(mail.kind), submission, address)
@@ -123,12 +122,6 @@ def _refusal(mail: SubmitterMail, submission: Submission, address: str) -> Refus
 def _own_address() -> str:
     """Return the address that our mails come from: an answer to it would be answered by whatever reads it."""
     return parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
-
-
-def mailbox_digest(address: str) -> str:
-    """Return what counts the mails to a mailbox: a hash that nobody without our key can try addresses against."""
-    key = f"submitters {settings.SECRET_KEY}".encode()
-    return hmac.new(key, mailbox_of(address).encode(), hashlib.sha256).hexdigest()
 
 
 def _over_cap(mail: SubmitterMail) -> Refusal:

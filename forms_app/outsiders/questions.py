@@ -1,0 +1,58 @@
+"""
+How often recipients are asked to confirm, over all forms and organizations (docs/contract.md 7.21).
+
+Every mail is a row, which outlives what it was sent for: neither an erased form nor a deleted organization makes room.
+"""
+
+import datetime as dt
+import uuid
+
+from django.utils.translation import gettext
+
+from config.api.errors import Conflict
+from config.clean_up import delete_in_batches
+from config.database import lock_name
+from config.times import now
+from forms_app.models import RecipientQuestion
+from forms_app.outsiders.addresses import mailbox_digest
+from keys.models import Organization
+
+DAY = dt.timedelta(days=1)
+MOST_FOR_AN_ADDRESS = 5  # mails in a day, over all organizations
+MOST_FOR_AN_ORGANIZATION = 50  # mails in a day
+
+
+class OrganizationAskedTooMany(Conflict):
+    """The organization has sent its questions of the day, so none of its other recipients can be asked either."""
+
+
+def mailbox_key(address: str) -> str:
+    """Return what questions to a mailbox are counted by, however its address is written."""
+    return mailbox_digest("recipients", address)
+
+
+def lock_questions_of(organization_id: uuid.UUID) -> None:
+    """Let an organization ask one after the other. Call it before a form is locked, and `count_question` after that."""
+    Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
+
+
+def count_question(organization_id: uuid.UUID, address: str) -> None:
+    """
+    Count a question. Its organization is locked; several of a transaction come in the order of their `mailbox_key`.
+
+    Raises Conflict for too many to this mailbox, OrganizationAskedTooMany for too many of the organization.
+    """
+    mailbox, moment = mailbox_key(address), now()
+    lock_name(mailbox)
+    today = RecipientQuestion.objects.filter(asked_at__gt=moment - DAY)
+    if today.filter(mailbox=mailbox).count() >= MOST_FOR_AN_ADDRESS:
+        raise Conflict(gettext("This address was asked to confirm too often today. Try again tomorrow."))
+    if today.filter(organization_ref=organization_id).count() >= MOST_FOR_AN_ORGANIZATION:
+        text = gettext("At most %(most)s addresses are asked in a day. Try again tomorrow.")
+        raise OrganizationAskedTooMany(text % {"most": MOST_FOR_AN_ORGANIZATION})
+    RecipientQuestion.objects.create(organization_ref=organization_id, mailbox=mailbox, asked_at=moment)
+
+
+def purge_questions() -> int:
+    """Delete the questions that no cap counts any more; return how many."""
+    return delete_in_batches(RecipientQuestion.objects.filter(asked_at__lt=now() - DAY), by="asked_at")
