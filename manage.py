@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line for Fieldpost."""
+"""Django's command line for Fieldpost. `manage.py --env-file FILE COMMAND` reads the settings of a service."""
 
 import gc
 import os
@@ -9,8 +9,15 @@ import sys
 # dashboard.apps turns it on again.
 gc.disable()
 
+from django.core.exceptions import ImproperlyConfigured  # noqa: E402  # without the collector
 from django.core.management import execute_from_command_line  # noqa: E402  # without the collector
 
+from config.environment.env_file import take_env_file  # noqa: E402  # without the collector
+
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        arguments = take_env_file(sys.argv, os.environ)
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        execute_from_command_line(arguments)
+    except ImproperlyConfigured as error:
+        sys.exit(f"manage.py: {error}")

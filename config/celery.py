@@ -3,6 +3,7 @@
 import os
 
 from celery import Celery
+from celery.signals import beat_init, celeryd_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -19,3 +20,17 @@ def schedule(sender: Celery, **_kwargs: object) -> None:
     sweep = settings.DELIVERY_SWEEP_SECONDS
     sender.add_periodic_task(sweep, sender.signature("webhooks.tasks.deliver_due"), expires=sweep, name="sweep")
     sender.add_periodic_task(3600, sender.signature("webhooks.tasks.clean_up"), expires=3600, name="clean-up")
+
+
+@celeryd_init.connect
+@beat_init.connect
+def refuse(**_kwargs: object) -> None:
+    """End a worker, or beat, with the hints of wrong settings: Celery runs Django's checks and ignores their result."""
+    from django.core.management.base import SystemCheckError
+
+    from config.checks import refuse_wrong_settings
+
+    try:
+        refuse_wrong_settings()
+    except SystemCheckError as error:
+        raise SystemExit(str(error)) from None

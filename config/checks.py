@@ -2,13 +2,15 @@
 
 import importlib.util
 import ipaddress
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import SystemCheckError
 
+from config.environment.variables import is_cut
 from config.files.clamd_url import WrongClamdUrl, read_clamd_url
 from config.files.s3_url import WrongFilesUrl, read_files_url
 
@@ -16,6 +18,13 @@ TAG = "fieldpost"
 MIN_SECRET_KEY = 32  # characters
 SHORTEST_LEASE_SECONDS = 5
 POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
+
+
+def refuse_wrong_settings() -> None:
+    """Raise SystemCheckError for an error. Programs without a command of Django call it: a WSGI server, Celery."""
+    errors = [error for error in checks.run_checks(tags=[TAG]) if error.is_serious()]
+    if errors:
+        raise SystemCheckError("\n".join(str(error) for error in errors))
 
 
 @register(TAG)
@@ -39,6 +48,25 @@ def check_one_process_without_redis(**_arguments: object) -> list[CheckMessage]:
     hint = "Set REDIS_URL, or leave WEB_CONCURRENCY at 1."
     message = "More than one web process requires Redis to share the rate limits."
     return [Error(message, hint=hint, id="fieldpost.E002")]
+
+
+@register(TAG)
+def check_database_url(**_arguments: object) -> list[CheckMessage]:
+    """An empty SQLite file must not replace the database of a URL that got lost on its way here."""
+    for name in ("DATABASE_URL", "DATABASE_DIRECT_URL", "DATABASE_REPLICA_URL"):
+        if is_cut(getattr(settings, name)):
+            hint = "A shell cuts a value at `&`. Read the file of settings with `manage.py --env-file FILE COMMAND`."
+            return [Error(f"{name} ends in the middle of its options.", hint=hint, id="fieldpost.E028")]
+    if settings.DATABASE_URL:
+        return []
+    file = settings.SQLITE_FILE
+    hint = f"For the file of a single machine, set DATABASE_URL=sqlite:///{quote(str(file))}"
+    if file.exists():
+        message = f"DATABASE_URL is not set; {file} is used, because it exists."
+        return [checks.Warning(message, hint=f"{hint}.", id="fieldpost.W006")]
+    hint = f"Commands of a service need its settings: `manage.py --env-file FILE COMMAND`. {hint} (`make run` does)."
+    message = "DATABASE_URL is not set, and there is no database in DATA_DIR."
+    return [Error(message, hint=hint, id="fieldpost.E029")]
 
 
 @register(TAG)

@@ -1,18 +1,18 @@
 """
 Every setting of Fieldpost, read from the environment (docs/contract.md 8).
 
-The process environment takes precedence over `DATA_DIR/env`, which the first `make run` writes.
+The process environment takes precedence over `DATA_DIR/env`, which the first `make run` writes. A secret can also be in
+a file that NAME_FILE names.
 https://docs.djangoproject.com/en/5.2/ref/settings/
 """
 
 import os
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-
-import environ
+from urllib.parse import quote, urlsplit
 
 from config.api.openapi.settings import openapi_settings
+from config.environment.variables import is_cut, read_environment
 from config.error_reports import start_error_reports
 from config.logs import logging_config
 from config.postgresql import connections
@@ -20,8 +20,7 @@ from config.postgresql import connections
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "data").resolve()
 
-env = environ.Env()
-environ.Env.read_env(DATA_DIR / "env")  # sets only variables that the process environment does not
+env = read_environment(DATA_DIR / "env")
 
 # Core ----------------------------------------------------------------------------------------------------------------
 DEBUG = env.bool("DEBUG", default=False)
@@ -174,20 +173,29 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
 STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=30)  # PostgreSQL's, of web and events; 0 is none
 LONG_STATEMENT_SECONDS = env.float("DATABASE_LONG_STATEMENT_SECONDS", default=600)  # of exports and all other roles
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
-DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'fieldpost.sqlite3'}")
+DATABASE_URL = env.str("DATABASE_URL", default="")
+SQLITE_FILE = DATA_DIR / "fieldpost.sqlite3"  # made only where DATABASE_URL names it
 # PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode: migrations need settings of their session.
 DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", default="")
 # Poolers lose them, but for PgBouncer from 1.21 on with max_prepared_statements.
 DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=not DATABASE_DIRECT_URL)
 DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", default="")  # a standby, for lists and exports
 REPLICA_OF = {SNAPSHOT: REPLICA, EXPORT: REPLICA_EXPORT} if DATABASE_REPLICA_URL else {}
-DATABASES = databases(DATABASE_URL, replica_url=DATABASE_REPLICA_URL, has_pooler=bool(DATABASE_DIRECT_URL))
+DATABASES = databases(
+    DATABASE_URL or f"sqlite:///{quote(str(SQLITE_FILE))}",
+    replica_url=DATABASE_REPLICA_URL,
+    has_pooler=bool(DATABASE_DIRECT_URL),
+)
 if DATABASE_DIRECT_URL:
     DATABASES[DIRECT] = databases(DATABASE_DIRECT_URL)["default"]
 if DATABASE_REPLICA_URL:
     DATABASE_ROUTERS = ["config.postgresql.routing.PrimaryRouter"]
     MIDDLEWARE.append("dashboard.accounts.fresh_reads.FreshReadsMiddleware")
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # the first command creates it
+_urls = (DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URL)
+if not (DATABASE_URL or SQLITE_FILE.exists()) or any(map(is_cut, _urls)):
+    for _database in DATABASES.values():
+        _database["ENGINE"] = "config.environment.lost_database"
+elif DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # the first command creates it
     Path(DATABASES["default"]["NAME"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 # Redis, cache, rate limits -------------------------------------------------------------------------------------------

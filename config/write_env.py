@@ -4,11 +4,13 @@ import os
 import secrets
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 CONTENT = """\
 # Written by the first `make run`. Every `manage.py` command reads it; the process environment takes precedence.
 SECRET_KEY={secret_key}
 ENCRYPTION_KEYS={encryption_key}
+DATABASE_URL=sqlite:///{sqlite_file}
 DEMO=1
 WEBHOOK_ALLOW_HTTP=1
 WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8,::1/128
@@ -22,8 +24,13 @@ def write_environment(data_dir: Path) -> bool:
     if path.exists():
         return False
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    content = CONTENT.format(
+        secret_key=secrets.token_urlsafe(50),
+        encryption_key=secrets.token_urlsafe(50),
+        sqlite_file=quote(str(data_dir / "fieldpost.sqlite3")),
+    )
     with os.fdopen(descriptor, "w") as file:
-        file.write(CONTENT.format(secret_key=secrets.token_urlsafe(50), encryption_key=secrets.token_urlsafe(50)))
+        file.write(content)
     return True
 
 

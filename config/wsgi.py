@@ -4,8 +4,6 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from django.core import checks
-from django.core.management.base import SystemCheckError
 from django.core.wsgi import get_wsgi_application
 
 from config.postgresql.sessions import ROLE_VARIABLE, WEB_POOL_SIZE
@@ -16,14 +14,12 @@ os.environ.setdefault("DATABASE_POOL_SIZE", str(WEB_POOL_SIZE))
 _django = get_wsgi_application()
 
 from config.api.parsing import drop_long_media_types  # noqa: E402 - after setup
+from config.checks import refuse_wrong_settings  # noqa: E402 - after setup
 from submissions.files.removal import start_removing  # noqa: E402 - after setup
 from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
 from submissions.scanning.pending import start_scanning  # noqa: E402 - after setup
 
-# A WSGI server does not run Django's system checks, so run them here: an unsafe configuration must not start.
-_errors = [error for error in checks.run_checks(tags=["fieldpost"]) if error.is_serious()]
-if _errors:
-    raise SystemCheckError("\n".join(str(error) for error in _errors))
+refuse_wrong_settings()  # a WSGI server does not run Django's system checks
 start_releasing()
 start_removing()
 start_scanning()

@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-from tests.services.backing import FILE_NAME, migrate, migrated_sqlite
-from tests.services.environment import MIGRATED_VARIABLE, POSTGRESQL, SQLITE, service_environment
+from tests.services.backing import migrate, migrated_sqlite
+from tests.services.environment import FILE_NAME, MIGRATED_VARIABLE, POSTGRESQL, SQLITE, service_environment
 from tests.services.postgresql import PostgreSQL, create_database, from_template
 
 TEMPLATE = "migrated"

@@ -14,9 +14,9 @@ from celery import Celery
 
 from config.postgresql.sessions import WEB_POOL_SIZE
 from config.supervision.ports import BACKLOG
-from tests.services.backing import FILE_NAME, migrated_sqlite
+from tests.services.backing import migrated_sqlite
 from tests.services.commands import CommandServer
-from tests.services.environment import POSTGRESQL, SQLITE
+from tests.services.environment import FILE_NAME, POSTGRESQL, SQLITE, sqlite_url
 from tests.services.processes import Process
 from tests.services.waiting import eventually
 
@@ -88,7 +88,7 @@ class Application:
     def migrate(self) -> None:
         """Apply migrations; on SQLite to a copy of the run's migrated database, where there is none yet."""
         file = Path(self.environment["DATA_DIR"]) / FILE_NAME
-        is_own = self.backend == SQLITE and not self.environment.get("DATABASE_URL")
+        is_own = self.environment["DATABASE_URL"] == sqlite_url(file.parent)
         if is_own and not file.exists() and (made := migrated_sqlite()):
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(made, file)

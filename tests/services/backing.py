@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.services.commands import CommandServer
-from tests.services.environment import MIGRATED_VARIABLE, POSTGRESQL, SQLITE, service_environment
+from tests.services.environment import FILE_NAME, MIGRATED_VARIABLE, POSTGRESQL, SQLITE, service_environment
 from tests.services.postgresql import PostgreSQL, create_database, drop_database, from_template
 from tests.services.redis_server import RedisServer, numbered
-
-FILE_NAME = "fieldpost.sqlite3"  # in DATA_DIR
 
 
 def migrated_sqlite() -> Path | None:

@@ -20,6 +20,7 @@ MIGRATED_VARIABLE = "FIELDPOST_TEST_MIGRATED"  # the directory of a run's migrat
 TEMPLATE_VARIABLE = "FIELDPOST_TEST_TEMPLATE"  # the name of its migrated PostgreSQL database
 EXAMPLES_VARIABLE = "FIELDPOST_TEST_EXAMPLES"  # that the outbox's model tries, instead of 40
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
+FILE_NAME = "fieldpost.sqlite3"  # in DATA_DIR
 # Instead of the service's own: tests wait less, and idle processes take less. Benchmarks leave them out.
 PAUSES = {
     "DELIVERY_SWEEP_SECONDS": "1",
@@ -32,7 +33,7 @@ RARE_POLLS = {"HELD_POLL_SECONDS": "60", "FILES_POLL_SECONDS": "60"}
 
 # Settings of a developer's shell, which must not reach a test (docs/contract.md 8.4).
 OUR_NAMES = {
-    *("SECRET_KEY", "DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
+    *("DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
     *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),
     *("DJANGO_SETTINGS_MODULE", "FIELDPOST_ROLE"),
     *("PAGES_URL", "SECURITY_CONTACT"),
@@ -40,7 +41,20 @@ OUR_NAMES = {
 }
 OUR_PREFIXES = (
     *("BURST_", "DATABASE_", "DELIVERY_", "EMAIL_", "EVENTS_", "HCAPTCHA_", "PROOF_OF_WORK_", "REDIS_", "TURNSTILE_"),
-    *("BODY_", "CLAMD_", "EXPORTS_", "FILES_", "HEAD_", "HELD_", "READER_", "SCAN_", "WEBHOOK_", "WEB_MAX_"),
+    *(
+        "SECRET_",
+        "ENCRYPTION_",
+        "BODY_",
+        "CLAMD_",
+        "EXPORTS_",
+        "FILES_",
+        "HEAD_",
+        "HELD_",
+        "READER_",
+        "SCAN_",
+        "WEBHOOK_",
+        "WEB_MAX_",
+    ),
 )
 
 
@@ -78,11 +92,15 @@ def service_environment(
         **PAUSES,
         "PROOF_OF_WORK_HASHES": "2000",  # the default takes two seconds of Python each time
     }
-    if database_url:
-        settings["DATABASE_URL"] = database_url
+    settings["DATABASE_URL"] = database_url or sqlite_url(data_dir)
     if redis_url:
         settings["REDIS_URL"] = redis_url
     return for_tests(os.environ) | settings | dict(extra or {})
+
+
+def sqlite_url(data_dir: Path) -> str:
+    """Return the URL of the database in a directory."""
+    return f"sqlite:///{data_dir / FILE_NAME}"
 
 
 def for_tests(environment: Mapping[str, str]) -> dict[str, str]:

@@ -33,8 +33,8 @@ START = Row(
 )
 MEMORY = Row("serve-memory", "The same: memory (PSS) of all its processes, idle", "", "MB", mark=300, aim=150)
 # Settings of tests: without them the environment is that of `make run`, but for addresses and directory.
-TESTS_HAVE = ("SECRET_KEY", "WEB_CONCURRENCY", "EMAIL_URL", "DEFAULT_FROM_EMAIL", "WEBHOOK_ALLOWED_NETWORKS",
-              "WEBHOOK_ALLOW_HTTP", "PROOF_OF_WORK_HASHES", *PAUSES)  # fmt: skip
+TESTS_HAVE = ("SECRET_KEY", "DATABASE_URL", "WEB_CONCURRENCY", "EMAIL_URL", "DEFAULT_FROM_EMAIL",
+              "WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_ALLOW_HTTP", "PROOF_OF_WORK_HASHES", *PAUSES)  # fmt: skip
 
 
 def of_make_run(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The examples in `deploy/`: the environment in a shell, and the image's default command."""
+"""The examples in `deploy/`: the environment of commands, the units, and the image's default command."""
 
 import json
 import re
@@ -7,21 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from config.environment.env_file import read_env_file
 from tests.checks.sources import ROOT
 
 DEPLOY = ROOT / "deploy"
 
 
-def test_environment_example__in_a_shell__sets_every_variable_as_it_is_written() -> None:
-    """An operator sources it before a command; a name and an address with `<` broke that."""
+def test_environment_example__to_a_command_and_to_docker__has_the_same_values() -> None:
+    """Docker keeps quotes and blanks, which commands and systemd remove."""
     example = DEPLOY / "fieldpost.env.example"
-    names = re.findall(r"^([A-Z_]+)=", example.read_text(), re.MULTILINE)
-    assert not re.search(r"^[A-Z_]+=.*[\"' ]", example.read_text(), re.MULTILINE), "docker run keeps quotes"
-    script = f'set -eua; . "{example}"; env'
-    result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env={}, check=True)
-    found = dict(line.split("=", 1) for line in result.stdout.splitlines())
-    assert set(names) <= set(found)
-    assert found["DEFAULT_FROM_EMAIL"] == "fieldpost@forms.example.com"
+    as_docker = dict(re.findall(r"^([A-Z_]+)=(.*)$", example.read_text(), re.MULTILINE))
+    assert read_env_file(example) == as_docker
+    assert as_docker["DEFAULT_FROM_EMAIL"] == "fieldpost@forms.example.com"
 
 
 def test_image__by_default__migrates_serves_and_delivers_and_is_checked() -> None:
@@ -31,6 +28,7 @@ def test_image__by_default__migrates_serves_and_delivers_and_is_checked() -> Non
     assert json.loads(command) == ["python", "manage.py", "serve", "--host", "0.0.0.0"]
     assert re.search(r"^HEALTHCHECK ", text, re.MULTILINE)
     assert "VOLUME /data" in text
+    assert "DATABASE_URL=sqlite:////data/" in text
 
 
 def test_image__context__has_what_it_copies_and_nothing_else() -> None:
