@@ -27,11 +27,17 @@ class IdempotencyKey(models.Model):
     """
     A client's promise that two requests are one: same form, key and raw body are the same submission.
 
-    Outlives the submission, so that a retry after a delete stores nothing new.
+    Outlives the submission, so that a retry after a delete stores nothing new. `sender`: whose key it is, as pages and
+    holders of a secret key do not see each other's; empty for both, from code that did not tell them apart.
     """
+
+    class Sender(models.TextChoices):
+        PAGE = "page"
+        SECRET = "secret"  # noqa: S105 - not one
 
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=255)
+    sender = models.CharField(max_length=6, choices=Sender, blank=True, default="", db_default="")
     body_sha256 = models.CharField(max_length=64)
     submission_id = models.UUIDField()
     message = models.CharField(max_length=1000, help_text="What the first 201 said.")

@@ -39,11 +39,12 @@ from forms_app.field_kinds import FieldType
 from forms_app.models import Form
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
-from submissions.models import Submission
+from submissions.models import IdempotencyKey, Submission
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.files import FilesOfPost, check_files
 from submissions.receiving.insert import Stored, TooManyHeld, find_earlier, store
 from submissions.receiving.key_and_form import Owner, SubmitForm
+from submissions.receiving.once import Once
 from submissions.receiving.page_limits import refuse_page
 from submissions.receiving.parse_body import Post
 from submissions.receiving.spam import spam_reasons
@@ -82,6 +83,15 @@ class Candidate:
         if self.owner.is_member:
             return False
         return key is None or key.is_publishable or "HTTP_ORIGIN" in self.post.request.META
+
+    @property
+    def once(self) -> Once | None:
+        """Its idempotency key, if it came with one."""
+        post, key = self.post, self.owner.key
+        if not post.idempotency_key:
+            return None
+        sender = IdempotencyKey.Sender.PAGE if key is None or key.is_publishable else IdempotencyKey.Sender.SECRET
+        return Once(post.idempotency_key, sender, post.digest())
 
     def own_form(self) -> SubmitForm:
         """Return the form. Raises NotFound and, for another organization's form, Unauthorized."""
@@ -359,7 +369,7 @@ def accept(candidate: Candidate) -> Stored:
         for gate in FORM_GATES:
             candidate = gate(candidate)
     except ApiError:
-        earlier = _earlier(post, form)
+        earlier = _earlier(candidate)
         if earlier is None:
             raise
         return earlier
@@ -372,7 +382,7 @@ def accept(candidate: Candidate) -> Stored:
     intake = post.intake
     if candidate.is_human:
         intake = dataclasses.replace(intake, controls=intake.controls | {Submission.HUMAN: "passed"})
-    if candidate.files and candidate.files.has_new and (earlier := _earlier(post, form)):
+    if candidate.files and candidate.files.has_new and (earlier := _earlier(candidate)):
         return earlier
     files = candidate.files.keep(form.organization_id, form.id) if candidate.files else []
     stored = None
@@ -382,8 +392,7 @@ def accept(candidate: Candidate) -> Stored:
             intake,
             request_meta(post.request),
             spam_reasons=reasons,
-            key=post.idempotency_key,
-            body_sha256=post.digest() if post.idempotency_key else "",
+            once=candidate.once,
             most_held=HELD_HOURS * candidate.owner.hourly_limit if candidate.waits and not reasons else None,
             files=files,
             unconfirmed=form.confirmation and not reasons and not candidate.owner.is_member,
@@ -406,10 +415,10 @@ def _not_stored(candidate: Candidate, error: Exception) -> Exception:
     return NotFound()  # the form was erased meanwhile: files take a while to be stored
 
 
-def _earlier(post: Post, form: SubmitForm) -> Stored | None:
+def _earlier(candidate: Candidate) -> Stored | None:
     """Return what this post's idempotency key has stored before with the same body, if it has."""
-    key = post.idempotency_key
-    return find_earlier(form.id, key=key, body_sha256=post.digest()) if key else None
+    once = candidate.once
+    return find_earlier(candidate.own_form().id, once) if once else None
 
 
 def settle(candidate: Candidate, stored: Stored) -> None:

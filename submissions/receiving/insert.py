@@ -33,6 +33,7 @@ from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, StoredFile, Submission
 from submissions.positions import next_positions
 from submissions.receiving.key_and_form import SubmitForm
+from submissions.receiving.once import Once
 from submissions.receiving.parse_body import Intake
 from submissions.search_text import search_text
 from submissions.storage import add_stored_bytes, stored_bytes_of
@@ -48,10 +49,6 @@ COLUMNS = (
 )  # fmt: skip
 _INTO = f"INSERT INTO {Submission._meta.db_table} ({', '.join(COLUMNS)}) VALUES"
 _INSERT = f"{_INTO} ({', '.join(['%s'] * len(COLUMNS))})"
-_RESERVE = (
-    f"INSERT INTO {IdempotencyKey._meta.db_table} (form_id, key, body_sha256, submission_id, message, created_at) "  # noqa: S608 - names from code
-    "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (form_id, key) DO NOTHING"
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,18 +77,17 @@ def store(
     meta: Mapping[str, str | None],
     *,
     spam_reasons: Sequence[str] = (),
-    key: str | None = None,
-    body_sha256: str = "",
+    once: Once | None = None,
     most_held: int | None = None,
     files: Sequence[StoredFile] = (),
     unconfirmed: bool = False,
 ) -> Stored:
     """
-    Store a submission, unless this form's idempotency key `key` has stored one: then return that one.
+    Store a submission, unless `once`, an idempotency key, has stored one in this form: then return that one.
 
-    `body_sha256`: of the body that came with the key. `most_held`: store it as held for quota, unless its organization
-    holds as many already; None: it is not held. `unconfirmed`: its submitter has to confirm the address; it is held for
-    that, after any hold for quota. `files`: become those of the submission.
+    `most_held`: store it as held for quota, unless its organization holds as many already; None: it is not held.
+    `unconfirmed`: its submitter has to confirm the address; it is held for that, after any hold for quota. `files`:
+    become those of the submission.
     Raises Conflict when the key came with another body before, TooManyHeld, and ValidationFailed for a file that
     another submission has taken meanwhile.
     """
@@ -100,8 +96,8 @@ def store(
         intake = dataclasses.replace(intake, controls=intake.controls | {Submission.CONFIRM: "asked"})
     row = _row(pk, form, intake, meta, spam_reasons, sum(file.size for file in files) if files else 0)
     hold = _Hold(most_held, unconfirmed) if unconfirmed or most_held is not None else None
-    if key is not None:
-        stored = _store_once(pk, form, row, key, body_sha256, hold, files)
+    if once is not None:
+        stored = _store_once(pk, form, row, once, hold, files)
         return dataclasses.replace(stored, is_spam=True) if spam_reasons else stored
     if hold is None and not files:
         _insert_row(row)
@@ -174,8 +170,7 @@ def _store_once(
     pk: uuid.UUID,
     form: SubmitForm,
     row: list[Any],
-    key: str,
-    body_sha256: str,
+    once: Once,
     hold: _Hold | None,
     files: Sequence[StoredFile],
 ) -> Stored:
@@ -186,26 +181,20 @@ def _store_once(
     second waits for the first one's commit at the unique index.
     """
     message = message_of(form)
-    with transaction.atomic(), connection.cursor() as cursor:
-        reservation = [database_id(form.id), key, body_sha256, database_id(pk), message, _moment(made_at(pk))]
-        cursor.execute(_RESERVE, reservation)
-        if cursor.rowcount:
+    with transaction.atomic():
+        earlier = once.reserve(form.id, [database_id(pk), message, _moment(made_at(pk))])
+        if earlier is None:
             _insert(pk, form, row, hold, files)
             return Stored(pk, made_at(pk), message)
-    return _earlier(form.id, key, body_sha256)
-
-
-def find_earlier(form_id: uuid.UUID, *, key: str, body_sha256: str) -> Stored | None:
-    """Return what this idempotency key has stored with the same body, or None."""
-    known = IdempotencyKey.objects.filter(form_id=form_id, key=key, body_sha256=body_sha256).first()
-    return None if known is None else _replay(known)
-
-
-def _earlier(form_id: uuid.UUID, key: str, body_sha256: str) -> Stored:
-    earlier = IdempotencyKey.objects.get(form_id=form_id, key=key)
-    if earlier.body_sha256 != body_sha256:
+    if earlier.body_sha256 != once.body_sha256:
         raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new submission.")
     return _replay(earlier)
+
+
+def find_earlier(form_id: uuid.UUID, once: Once) -> Stored | None:
+    """Return what this idempotency key has stored with the same body, or None."""
+    known = once.find(form_id)
+    return None if known is None else _replay(known)
 
 
 def _replay(earlier: IdempotencyKey) -> Stored:

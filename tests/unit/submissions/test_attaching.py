@@ -17,6 +17,7 @@ from submissions.receiving.files import FilesOfPost
 from submissions.receiving.gates import Candidate, accept
 from submissions.receiving.insert import Stored, store
 from submissions.receiving.key_and_form import Owner, submit_form_of
+from submissions.receiving.once import Once
 from submissions.receiving.parse_body import NOTHING, Post, take_in
 from tests.unit.webhooks.rows import make_form
 from tests.unit.webhooks.side_by_side import THREADS, run_side_by_side, shared_database
@@ -36,7 +37,7 @@ def stored(form: Form, *files: StoredFile, **options: Any) -> Stored:
     return store(submit_form_of(form), NOTHING, {}, files=files, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"key": "k", "body_sha256": "a"}, {"most_held": 5}])
+@pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"most_held": 5}])
 def test_files__of_a_submission__are_attached_with_their_size(options: dict[str, Any]) -> None:
     form = make_form()
     files = [waiting(form, name=name) for name in ("b.pdf", "a.pdf")]
@@ -48,7 +49,7 @@ def test_files__of_a_submission__are_attached_with_their_size(options: dict[str,
     assert list(rows) == [("b.pdf", 0, None), ("a.pdf", 1, None)]
 
 
-@pytest.mark.parametrize("options", [{}, {"key": "k", "body_sha256": "a"}, {"most_held": 5}])
+@pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"most_held": 5}])
 @pytest.mark.parametrize(
     "meanwhile",
     [
@@ -102,11 +103,11 @@ def test_files__of_several_submissions_at_once__become_those_of_one(tmp_path: Pa
 def test_files__of_a_replay_or_a_conflict__are_not_attached() -> None:
     form = make_form()
     first, second, third = (waiting(form) for _ in range(3))
-    made = stored(form, first, key="k", body_sha256="a")
+    made = stored(form, first, once=Once("k", "page", "a"))
 
-    again = stored(form, second, key="k", body_sha256="a")
+    again = stored(form, second, once=Once("k", "page", "a"))
     with pytest.raises(Conflict):
-        stored(form, third, key="k", body_sha256="b")
+        stored(form, third, once=Once("k", "page", "b"))
 
     assert (again.id, again.replayed) == (made.id, True)
     assert StoredFile.objects.exclude(submission_id=None).get() == first

@@ -18,6 +18,7 @@ from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.models import Submission, Tally
 from submissions.receiving.insert import TooManyHeld, store
 from submissions.receiving.key_and_form import submit_form_of
+from submissions.receiving.once import Once
 from submissions.receiving.parse_body import NOTHING
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form
@@ -69,10 +70,10 @@ def test_held__as_many_as_there_may_be__refuses_the_next_and_stores_nothing() ->
     hold(form, 2, most=2)
 
     with pytest.raises(TooManyHeld):
-        store(submit_form_of(form), NOTHING, {}, key="once", most_held=2)
+        store(submit_form_of(form), NOTHING, {}, once=Once("once", "page", ""), most_held=2)
 
     assert (Submission.objects.filter(form=form).count(), counted(form)) == (2, 2)
-    assert store(submit_form_of(form), NOTHING, {}, key="once", most_held=3).replayed is False
+    assert store(submit_form_of(form), NOTHING, {}, once=Once("once", "page", ""), most_held=3).replayed is False
 
 
 def test_release__full_hour__waits_for_the_next_one_and_counts_there() -> None:
