@@ -51,7 +51,7 @@ class Repeatable(KeyedView):
         Return the answer of `act`, or the first one if this request came with the same `Idempotency-Key` before.
 
         The change and its remembered answer are one transaction; an error is not remembered. `before`: checks that take
-        long, such as a look-up of a name, outside of it. `shown_once`: the secret in `data`, which is never kept.
+        long, such as storing a file, outside of it. `shown_once`: the secret in `data`, which is never kept.
 
         Call it after `read` and `find`. Raises ValidationFailed for a malformed key, Conflict for another body, and
         what `act` and `before` raise.

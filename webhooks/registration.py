@@ -37,30 +37,15 @@ ACTIVE, PENDING, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.PENDING, Webho
 def register_webhook(
     *, form: Form | None = None, all_forms_of: Organization | None = None, url: str, events: list[str]
 ) -> Webhook:
-    """Attach an endpoint to a form or to all forms. Raises what `check_new_webhook` and `add_webhook` raise."""
-    check_new_webhook(form, url)
-    return add_webhook(form=form, all_forms_of=all_forms_of, url=url, events=events)
-
-
-def check_new_webhook(form: Form | None, url: str) -> None:
     """
-    Raise Conflict for an archived form, ValidationFailed for a refused URL.
+    Attach an endpoint to a form, or to all forms of an organization.
 
-    Resolving the host takes up to 5 seconds: call it outside any transaction.
+    Raises Conflict for an archived form, for a URL that one of these forms has already, and for too many webhooks;
+    ValidationFailed for a refused URL.
     """
     if form is not None and form.status == Form.Status.ARCHIVED:
         raise Conflict(gettext("This form is archived and takes no more submissions. Choose another form."))
     _check_url(url)
-
-
-def add_webhook(
-    *, form: Form | None = None, all_forms_of: Organization | None = None, url: str, events: list[str]
-) -> Webhook:
-    """
-    Attach an endpoint that `check_new_webhook` has admitted, to a form or to all forms of an organization.
-
-    Raises Conflict for a URL that one of these forms has already, and for too many webhooks.
-    """
     try:
         with transaction.atomic():
             made = Webhook.objects.create(form=form, all_forms_of=all_forms_of, url=url, events=events)

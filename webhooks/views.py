@@ -21,10 +21,9 @@ from keys.models import Permission
 from webhooks.events import secret_events
 from webhooks.models import Delivery, Destination, Webhook
 from webhooks.registration import (
-    add_webhook,
     change_webhook,
-    check_new_webhook,
     delete_webhook,
+    register_webhook,
     rotate_secret,
     send_test,
 )
@@ -97,11 +96,11 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
         all_forms_of = caller_key(request).organization if of_all else None
 
         def create() -> Response:
-            made = add_webhook(form=form, all_forms_of=all_forms_of, url=values["url"], events=values["events"])
+            made = register_webhook(form=form, all_forms_of=all_forms_of, url=values["url"], events=values["events"])
             message = "Webhook created. Keep its secret: it is not shown again."
             return self.show(made, message, status=201, secret=made.secret)
 
-        return self.once(create, before=lambda: check_new_webhook(form, values["url"]), shown_once="secret")
+        return self.once(create, shown_once="secret")
 
     @extend_schema(request=WebhookChanges, responses=enveloped(WebhookRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

@@ -28,9 +28,10 @@ from webhooks.channels.connections.address_guard import (
     AddressRefused,
     Destination,
     NameNotResolved,
+    PortRefused,
     UrlRefused,
-    check_url,
     parse_url,
+    resolve,
 )
 from webhooks.channels.connections.connection import Answer, Connection
 from webhooks.channels.connections.deadline import Deadline
@@ -111,7 +112,7 @@ def _answer_to(message: _Message, url: str, endpoint: str, deadline: Deadline) -
     """Send the message and yield the answer, its status and headers read. Raises what the guard and clients raise."""
     destination = parse_url(url)
     if settings.WEBHOOK_PROXY_URL:
-        check_url(url)  # then the proxy connects; we can only refuse beforehand
+        _refuse_before_the_proxy(destination)
         sent = (message.body, message.headers, deadline, DNS_SECONDS, message.method)
         with closing(send_through_proxy(destination, *sent)) as response:
             yield response
@@ -126,6 +127,15 @@ def _answer_to(message: _Message, url: str, endpoint: str, deadline: Deadline) -
             kept_connections.KEPT.keep(endpoint, connection)
         else:
             connection.close()
+
+
+def _refuse_before_the_proxy(destination: Destination) -> None:
+    """Raise AddressRefused as at the socket: the proxy connects, perhaps to a name that only the proxy can resolve."""
+    try:
+        resolve(destination.host, destination.port)
+    except NameNotResolved:
+        if destination.port not in settings.WEBHOOK_ALLOWED_PORTS:
+            raise PortRefused(destination.host) from None
 
 
 def _send(destination: Destination, message: _Message, endpoint: str, deadline: Deadline) -> tuple[Connection, Answer]:
@@ -197,12 +207,10 @@ _ERROR_CLASSES: tuple[tuple[tuple[type[Exception], ...], ErrorClass], ...] = (
 
 
 def _error_class(error: Exception, deadline: Deadline) -> ErrorClass:
-    if deadline.is_over:
-        return ErrorClass.TIMEOUT
     cause = _root_of(error)
     for kinds, error_class in _ERROR_CLASSES:
-        if isinstance(cause, kinds):
-            return error_class
+        if isinstance(cause, kinds):  # the end of the deadline breaks a connection in many ways
+            return ErrorClass.TIMEOUT if deadline.is_over else error_class
     logger.error("a webhook attempt failed with an unexpected error", exc_info=error)
     return ErrorClass.INTERNAL_ERROR
 

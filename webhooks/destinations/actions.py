@@ -45,8 +45,7 @@ def check_new_destination(form: Form | None, kind: str, config: Any) -> Config:
     """
     Return the checked config of a new destination.
 
-    Raises Conflict for an archived form, ValidationFailed for a config that its kind refuses. Looking up a host takes
-    up to 5 seconds: call it outside any transaction.
+    Raises Conflict for an archived form, ValidationFailed for a config that its kind refuses.
     """
     if form is not None and form.status == Form.Status.ARCHIVED:
         raise Conflict(gettext("This form is archived and takes no more submissions. Choose another form."))

@@ -62,16 +62,13 @@ class DestinationViewSet(Repeatable, KeyedViewSet):
         of_all = values["form_id"] is None
         form = None if of_all else find_owned(Form.objects.all(), values["form_id"], self.organization_id)
         organization, kind = caller_key(request).organization, values["kind"]
-        checked: dict[str, Any] = {}
-
-        def check() -> None:
-            checked.update(check_new_destination(form, kind, values["config"]))
 
         def create() -> Response:
-            made = add_destination(organization=organization, form=form, kind=kind, name=values["name"], config=checked)
+            config = check_new_destination(form, kind, values["config"])
+            made = add_destination(organization=organization, form=form, kind=kind, name=values["name"], config=config)
             return self.show(made, "Destination created.", status=201)
 
-        return self.once(create, before=check)
+        return self.once(create)
 
     @extend_schema(request=DestinationChanges, responses=enveloped(DestinationRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

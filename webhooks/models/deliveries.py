@@ -25,7 +25,13 @@ class ErrorClass(models.TextChoices):
     TIMEOUT = "timeout", gettext_lazy("No answer in time")
     DNS_FAILURE = "dns_failure", gettext_lazy("The host name could not be resolved")
     URL_REFUSED = "url_refused", gettext_lazy("The URL is not allowed")
-    ADDRESS_REFUSED = "address_refused", gettext_lazy("The host leads to an address or port that is not allowed")
+    ADDRESS_REFUSED = (
+        "address_refused",
+        gettext_lazy(
+            "The host leads to a private or special address, or to a port that is not allowed: use one that is "
+            "reachable from the internet"
+        ),
+    )
     CONNECTION_REFUSED = "connection_refused", gettext_lazy("The host refused the connection")
     CONNECTION_FAILED = "connection_failed", gettext_lazy("The connection failed or was closed without an answer")
     TLS_FAILURE = "tls_failure", gettext_lazy("No secure connection: the certificate or the protocol was not accepted")

@@ -98,12 +98,14 @@ def test_create__special_address__is_refused(strict: Client, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["2130706433", "0x7f.1", "0x7f000001", "017700000001", "127.1", "0", "①②⑦.⓪.⓪.①", "LOCALHOST"]
+    "host",
+    [
+        *("2130706433", "0x7f.1", "0x7f000001", "017700000001", "127.1", "0", "①②⑦.⓪.⓪.①", "LOCALHOST", "127.0.0.1."),
+        *("localhost.", "a.localhost", "n8n", "1.2.3.4.5"),
+    ],
 )
-def test_create__loopback_in_a_weird_spelling__is_refused(strict: Client, host: str) -> None:
-    answer = save(strict, make_tenant(), f"https://{host}/")
-    code = answer.json().get("details", [{}])[0].get("code")
-    assert (answer.status, code in ("address_not_allowed", "invalid_host")) == (400, True), answer.text
+def test_create__loopback_in_a_weird_spelling_or_a_local_name__is_refused(strict: Client, host: str) -> None:
+    assert refused_as(save(strict, make_tenant(), f"https://{host}/"), "address_not_allowed")
 
 
 def test_create__opened_network__takes_http_and_every_port_but_no_other_network(api: Client) -> None:
@@ -113,7 +115,8 @@ def test_create__opened_network__takes_http_and_every_port_but_no_other_network(
     assert refused_as(save(api, tenant, "http://169.254.169.254/latest/meta-data/"), "address_not_allowed")
     assert refused_as(save(api, tenant, "http://10.0.0.1/"), "address_not_allowed")
     assert refused_as(save(api, tenant, "http://[::1]/"), "address_not_allowed")
-    assert refused_as(save(api, tenant, f"http://{HOST}:3000/"), "port_not_allowed")
+    assert save(api, tenant, "http://n8n:5678/webhook/a").status == 201  # the socket decides, as for every name
+    assert save(api, tenant, f"http://{HOST}:3000/").status == 201
 
 
 def test_activate__url_that_is_no_longer_allowed__is_refused(api: Client, strict: Client) -> None:

@@ -55,15 +55,6 @@ def test_change__its_answer_cannot_be_remembered__is_undone(monkeypatch: pytest.
     assert post(tenant, "/api/forms", {"name": "Contact"}).status_code == 201
 
 
-def test_new_webhook__its_host__is_resolved_outside_the_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
-    house = furnish(make_tenant())
-    seen = recording(monkeypatch, "check_url")
-    body = {"formId": house.ids["forms"], "url": "http://127.0.0.1:9/b", "events": ["submission.created"]}
-
-    assert post(house.tenant, "/api/webhooks", body).status_code == 201
-    assert seen == [False]
-
-
 def test_test_event__hint_to_the_deliverer__is_sent_after_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     house = furnish(make_tenant())
     seen = recording(monkeypatch, "nudge")

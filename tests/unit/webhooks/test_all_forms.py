@@ -27,7 +27,7 @@ from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks import registration
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox.record import record
-from webhooks.registration import add_webhook, change_webhook, delete_webhook, send_test
+from webhooks.registration import change_webhook, delete_webhook, register_webhook, send_test
 
 URL = "https://hooks.example.com/in"
 EVENTS = ["submission.created"]
@@ -41,7 +41,7 @@ def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: A
 
 def add(form: Form, *, wide: bool, url: str = URL) -> Webhook:
     place = {"all_forms_of": form.organization} if wide else {"form": form}
-    return add_webhook(**place, url=url, events=EVENTS)
+    return register_webhook(**place, url=url, events=EVENTS)
 
 
 @pytest.mark.usefixtures("shared")

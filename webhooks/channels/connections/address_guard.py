@@ -2,13 +2,14 @@
 The addresses that a webhook may call (docs/contract.md 7, docs/adr/0014).
 
 A URL proves nothing: its name may lead anywhere, and somewhere else a second later. So `resolve()` decides, at the
-socket, and the connection goes to exactly the addresses that it checked. `check_url()` makes the same check when a
-webhook is saved, so that its owner sees a mistake immediately.
+socket, and the connection goes to exactly the addresses that it checked. `check_url()` refuses URLs when a webhook is
+saved by their text only: a name server that never answers would hold a thread of the web process.
 """
 
 import queue
 import re
 import socket
+import string
 import threading
 import time
 from collections.abc import Sequence
@@ -225,24 +226,49 @@ def _is_inside(address: Address, networks: Sequence[Network]) -> bool:
 
 def check_url(url: str) -> None:
     """
-    Raise UrlRefused, and nothing else, unless a webhook may have this URL. Looks the host up: takes up to 5 seconds.
+    Raise UrlRefused, and nothing else, unless a webhook may have this URL, as far as its text says. Looks nothing up.
 
-    A name that does not resolve now is accepted, since it may later, but its port must be in the list.
+    Other names are accepted: the first attempt shows where they lead. While the operator opens networks, a name may be
+    one inside of them, on any port, so names are left to the socket.
     """
     destination = parse_url(url)
-    try:
-        resolve(destination.host, destination.port)
-    except (NameNotResolved, PortRefused):
-        if destination.port not in settings.WEBHOOK_ALLOWED_PORTS:
-            ports = ", ".join(map(str, settings.WEBHOOK_ALLOWED_PORTS))
-            message = gettext("Port %(port)s is not allowed. Use one of these: %(ports)s.")
-            message %= {"port": destination.port, "ports": ports}
-            raise UrlRefused("port_not_allowed", message) from None
-    except AddressRefused:
+    networks = _allowed_networks(tuple(settings.WEBHOOK_ALLOWED_NETWORKS))
+    host = destination.host.rstrip(".")
+    literal = _literal(host)
+    if literal is None and networks and not _ends_in_a_number(host):
+        return
+    if _is_local(host) if literal is None else is_refused(literal, networks):
         message = gettext(
-            "The host leads to a private or special address. Use one that is reachable from the internet."
+            "The host leads to a private or special address. Use one that is reachable from the internet. On your "
+            "own installation, open its network with WEBHOOK_ALLOWED_NETWORKS."
         )
-        raise UrlRefused("address_not_allowed", message) from None
+        raise UrlRefused("address_not_allowed", message)
+    is_open = literal is not None and _is_inside(_unwrap(literal), networks)
+    if destination.port not in settings.WEBHOOK_ALLOWED_PORTS and not is_open:
+        ports = ", ".join(map(str, settings.WEBHOOK_ALLOWED_PORTS))
+        message = gettext("Port %(port)s is not allowed. Use one of these: %(ports)s.")
+        raise UrlRefused("port_not_allowed", message % {"port": destination.port, "ports": ports})
+
+
+def _literal(host: str) -> Address | None:
+    """Return the address that a host is, in any spelling that the system's resolver reads; None for a name."""
+    if ":" in host:
+        return IPv6Address(host)
+    try:
+        return IPv4Address(socket.inet_aton(host))  # octal, hexadecimal, and with fewer than four parts, too
+    except OSError:
+        return None
+
+
+def _ends_in_a_number(host: str) -> bool:
+    """Return whether a host is meant as an address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
+    last = host.rpartition(".")[2]
+    return last.isdigit() or (last.startswith("0x") and not last[2:].strip(string.hexdigits))
+
+
+def _is_local(name: str) -> bool:
+    """Return whether only the local network knows the name: `localhost` and below it (RFC 6761), and single labels."""
+    return "." not in name or name.endswith(".localhost") or _ends_in_a_number(name)
 
 
 def parse_url(url: str) -> Destination:

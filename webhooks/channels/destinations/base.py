@@ -149,7 +149,7 @@ class Kind(ABC):
         return dict(serializer.validated_data), list(details.values())
 
     def check_addresses(self, config: Config) -> None:  # noqa: B027 - most kinds have pinned addresses
-        """Look up the hosts that the config names, if it may name any. Raises ValidationFailed. Takes 5 seconds."""
+        """Check the hosts that the config names, if it may name any. Raises ValidationFailed."""
 
     def template_of(self, config: Config) -> Any:  # noqa: ARG002  # for the kind that has one
         """Return the template whose names a form must declare, None without one."""

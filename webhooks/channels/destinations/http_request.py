@@ -156,7 +156,7 @@ class Http(Kind):
     example = {"url": "https://example.com/", "method": "POST", "headers": {}, "template": FIRST_TEMPLATE}
 
     def check_addresses(self, config: Config) -> None:
-        """Look up the host. Raises ValidationFailed."""
+        """Check the host. Raises ValidationFailed."""
         check_address(config["url"])
 
     def template_of(self, config: Config) -> Any:

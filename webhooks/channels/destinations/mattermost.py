@@ -69,7 +69,7 @@ class Mattermost(Kind):
     example = {"url": "https://chat.example.com/hooks/0"}
 
     def check_addresses(self, config: Config) -> None:
-        """Look up the server. Raises ValidationFailed."""
+        """Check the server. Raises ValidationFailed."""
         check_address(config["url"])
 
     def render(self, submitted: Submitted, config: Config) -> Request:

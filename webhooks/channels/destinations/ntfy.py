@@ -64,7 +64,7 @@ class Ntfy(Kind):
     example = {"url": "https://ntfy.sh/topic"}
 
     def check_addresses(self, config: Config) -> None:
-        """Look up the server. Raises ValidationFailed."""
+        """Check the server. Raises ValidationFailed."""
         check_address(config["url"])
 
     def render(self, submitted: Submitted, config: Config) -> Request:

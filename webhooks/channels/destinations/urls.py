@@ -37,7 +37,7 @@ def read_pinned(url: str, hosts: Sequence[str], path: re.Pattern[str], example: 
 
 
 def check_address(url: str) -> None:
-    """Look the host up. Raises ValidationFailed about `config.url` for one that must not be called."""
+    """Raise ValidationFailed about `config.url` for a host that must not be called, as far as its text says."""
     try:
         check_url(url)
     except UrlRefused as error:

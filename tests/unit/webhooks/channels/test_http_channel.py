@@ -163,3 +163,12 @@ def test_post__fault_of_ours__internal_error_and_a_log_line(
     settings.WEBHOOK_ALLOWED_NETWORKS = ["not a network"]
     assert failed_with(post(f"http://{OPEN}/", BODY, HEADERS)) == "internal_error"
     assert "unexpected error" in caplog.text
+
+
+def test_post__fault_of_ours_after_the_deadline__internal_error_and_a_log_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(http, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(http, "_send", lambda *_: 1 / 0)
+    assert failed_with(post(f"http://{OPEN}/", BODY, HEADERS)) == "internal_error"
+    assert "unexpected error" in caplog.text

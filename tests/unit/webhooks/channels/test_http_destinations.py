@@ -134,7 +134,8 @@ def test_post__configured_proxy__still_refuses_a_private_address_first(
 ) -> None:
     proxy = receivers(address=TRAP)
     settings.WEBHOOK_PROXY_URL = proxy.url(TRAP, path="")
-    assert failed_with(post("http://169.254.169.254/", BODY, HEADERS)) == "url_refused"
+    assert failed_with(post("http://169.254.169.254/", BODY, HEADERS)) == "address_refused"
+    assert failed_with(post("http://soon.invalid:22/", BODY, HEADERS)) == "address_refused"  # resolved by the proxy
     assert proxy.connections == 0
 
 
