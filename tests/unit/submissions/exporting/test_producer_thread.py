@@ -1,13 +1,12 @@
 """The thread that produces a streamed response, while it has nothing to hand over."""
 
 import threading
-import uuid
 from collections.abc import Generator
 
 import pytest
 from django.db import connections
 
-from submissions.exporting.places import Place, take_place
+from submissions.exporting.places import Place
 from submissions.exporting.producer_thread import BackgroundParts
 
 
@@ -19,7 +18,7 @@ def test_empty_parts__are_no_part__and_do_not_wait_in_line() -> None:
         may_end.wait(10)
         yield from (b"b", b"")
 
-    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    response = BackgroundParts(parts, Place([]))
     response.check()
     assert next(response) == b"a"
     assert next(response) == b""
@@ -35,7 +34,7 @@ def test_error__after_empty_parts__is_known_before_the_response_begins() -> None
         yield b""
         raise ValueError("on purpose")
 
-    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    response = BackgroundParts(parts, Place([]))
     with pytest.raises(ValueError, match="on purpose"):
         response.check()
 
@@ -53,7 +52,7 @@ def test_client__that_leaves_while_no_part_is_ready__ends_the_producer() -> None
         finally:
             has_ended.set()
 
-    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    response = BackgroundParts(parts, Place([]))
     assert next(response) == b"first"
     assert not has_ended.is_set()
     response.close()
@@ -89,7 +88,7 @@ def test_connection__that_cannot_be_closed__does_not_leave_the_client_waiting(mo
         yield b"a"
 
     monkeypatch.setattr(connections, "close_all", fails)
-    response = BackgroundParts(parts, take_place(uuid.uuid4()))
+    response = BackgroundParts(parts, Place([]))
     assert next(response) == b"a"
     with pytest.raises(OSError, match="on purpose"):
         next(response)
