@@ -18,6 +18,7 @@ from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import refuse_answers
 from keys.audit import record_event
 from keys.models import Organization
+from keys.plans import ARCHIVED_FORMS_FACTOR
 from keys.trail.changes import changes
 
 STATES = Form.Status
@@ -78,7 +79,7 @@ def create_form(
     """
     Create a form, by default as a draft. `copy_of`: the name of the form that it copies, for the audit trail.
 
-    Raises ValidationFailed for answers that the form cannot give.
+    Raises ValidationFailed for answers that the form cannot give, Conflict for more forms than the plan has.
     """
     _refuse_answers(Form(organization=organization, **values), values)
     moment = now()
@@ -88,6 +89,7 @@ def create_form(
     with transaction.atomic():
         form = Form.objects.create(organization=organization, status=status, is_default=is_default, **times, **values)
         if not is_default:  # else it is born with its organization
+            _refuse_too_many(form)
             recorded = {"status": status, **({"copy_of": copy_of} if copy_of else {}), **_recorded(form, values)}
             record_event(
                 organization=organization,
@@ -220,7 +222,7 @@ def unpublish_form(form: Form) -> Form:
 
 
 def archive_form(form: Form) -> Form:
-    """Archive a form and keep its submissions. Raises Conflict for the default form."""
+    """Archive a form and keep its submissions. Raises Conflict for the default form, and for too many archived ones."""
     _refuse_default(form, gettext("The default form receives submissions without a form id, so it cannot be archived."))
     if form.status == STATES.ARCHIVED:
         return form
@@ -238,8 +240,28 @@ def _move(form: Form, status: str, *, again: bool = False) -> Form:
         if status == STATES.PUBLISHED and not again:
             form.published_at = form.updated_at
         form.save(update_fields=["status", "updated_at", "published_at"])
+        if status == STATES.ARCHIVED:
+            _refuse_too_many(form)
         record_event(organization=form.organization, action=_MOVES[STATES(status)], subject=str(form))
     return form
+
+
+def _refuse_too_many(form: Form) -> None:
+    """
+    Raise Conflict if there are more forms like this one, archived or not, than the plan has. Surplus forms stay.
+
+    After the form is written: of two requests at the same time, the one that locks the organization last sees both.
+    """
+    organization = Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)
+    forms, most = Form.objects.filter(organization=organization), organization.terms.forms
+    if form.status == STATES.ARCHIVED:
+        forms, most = forms.filter(status=STATES.ARCHIVED), most * ARCHIVED_FORMS_FACTOR
+        text = gettext("The plan has at most %(most)s archived forms. Erase one first.")
+    else:
+        forms = forms.exclude(status=STATES.ARCHIVED)
+        text = gettext("The plan has at most %(most)s forms. Archive one first.")
+    if forms.count() > most:
+        raise Conflict(text % {"most": f"{most:,}"})
 
 
 def _refuse_archived(form: Form) -> None:

@@ -19,24 +19,27 @@ class Terms:
     """
     `hourly_requests`: requests per hour; `scoped_keys`: keys can have fewer permissions or an expiry date.
 
-    `stored_bytes`: values, metadata and files that may be stored.
+    `stored_bytes`: values, metadata and files that may be stored. `forms`: that are not archived, the default one
+    included; of archived ones ARCHIVED_FORMS_FACTOR times as many.
     """
 
     hourly_requests: int
     scoped_keys: bool
     stored_bytes: int
+    forms: int
 
 
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40  # bytes
 
 
 TERMS = {
-    Plan.FREE: Terms(hourly_requests=100, scoped_keys=False, stored_bytes=100 * MIB),
-    Plan.PRO: Terms(hourly_requests=10_000, scoped_keys=False, stored_bytes=10 * GIB),
-    Plan.ENTERPRISE: Terms(hourly_requests=100_000, scoped_keys=True, stored_bytes=TIB),
+    Plan.FREE: Terms(hourly_requests=100, scoped_keys=False, stored_bytes=100 * MIB, forms=100),
+    Plan.PRO: Terms(hourly_requests=10_000, scoped_keys=False, stored_bytes=10 * GIB, forms=1000),
+    Plan.ENTERPRISE: Terms(hourly_requests=100_000, scoped_keys=True, stored_bytes=TIB, forms=1000),
 }
 
 
+ARCHIVED_FORMS_FACTOR = 10
 # Mails an hour, as a multiple of the setting MAILS_PER_ORGANIZATION.
 MAIL_FACTORS = {Plan.FREE: 1, Plan.PRO: 10, Plan.ENTERPRISE: 100}
 

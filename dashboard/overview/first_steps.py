@@ -40,7 +40,7 @@ def first_steps(organization: Organization) -> FirstSteps:
     forms = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
     form = forms.filter(is_default=False).order_by("-id").first()
     has_notification = (
-        any(forms.values_list("notification_recipients", flat=True))
+        forms.exclude(notification_recipients=[]).exists()
         or Webhook.objects.of_organization(organization.pk).filter(status=Webhook.Status.ACTIVE).exists()
         or Destination.objects.filter(organization=organization, status=Destination.Status.ACTIVE).exists()
     )

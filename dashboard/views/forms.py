@@ -1,5 +1,7 @@
 """Forms: the list, and the changes of a form's state."""
 
+import dataclasses
+
 from django.contrib import messages
 from django.db.models import F
 from django.http import HttpResponse
@@ -9,6 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
+from config.paging import NumberedPage, page_number
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.changes.traffic import traffic_of_form
@@ -21,6 +24,32 @@ from keys.models import Role
 from submissions.lifecycle.erasure import erase_form
 from submissions.models import StoredFile
 
+PAGE_SIZE = 25
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FormsPage(NumberedPage):
+    """Page `number`, from 1, of `total` forms."""
+
+    total: int
+    number: int
+    total_is_exact = True
+
+    @property
+    def start(self) -> int:
+        """The position of its first form."""
+        return (self.number - 1) * PAGE_SIZE
+
+    @property
+    def pages(self) -> int:
+        """The number of pages."""
+        return max(1, -(-self.total // PAGE_SIZE))
+
+    @property
+    def last_number(self) -> int:
+        """The last page."""
+        return self.pages
+
 
 @in_organization()
 @require_safe
@@ -30,9 +59,13 @@ def forms(request: MemberRequest) -> HttpResponse:
     own = Form.objects.filter(organization=request.member.organization).with_submission_count()
     in_use = own.exclude(status=Form.Status.ARCHIVED)
     shown = own.filter(status=Form.Status.ARCHIVED) if archived else in_use
-    listed = list(shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id"))
+    total = shown.count()
+    farthest = FormsPage(total, 1).pages
+    page = FormsPage(total, page_number(request.GET.get("page", ""), farthest=farthest))
+    ordered = shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id")
     context = {
-        "forms": with_sparks(listed),
+        "forms": with_sparks(ordered[page.start : page.start + PAGE_SIZE]),
+        "page": page,
         "archived": archived,
         "has_own": in_use.filter(is_default=False).exists(),
     }

@@ -11,9 +11,9 @@ from keys.plans import MIB, TERMS, Plan, Terms, hourly_limit
 
 def test_terms__of_every_plan__are_those_promised() -> None:
     expected = {
-        "free": Terms(hourly_requests=100, scoped_keys=False, stored_bytes=100 * MIB),
-        "pro": Terms(hourly_requests=10_000, scoped_keys=False, stored_bytes=10_240 * MIB),
-        "enterprise": Terms(hourly_requests=100_000, scoped_keys=True, stored_bytes=1_048_576 * MIB),
+        "free": Terms(hourly_requests=100, scoped_keys=False, stored_bytes=100 * MIB, forms=100),
+        "pro": Terms(hourly_requests=10_000, scoped_keys=False, stored_bytes=10_240 * MIB, forms=1_000),
+        "enterprise": Terms(hourly_requests=100_000, scoped_keys=True, stored_bytes=1_048_576 * MIB, forms=1_000),
     }
     assert expected == TERMS
 
