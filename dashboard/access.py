@@ -12,7 +12,6 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -23,6 +22,7 @@ from django_htmx.middleware import HtmxDetails
 from config.api.errors import ApiError, RateLimited
 from config.api.find_owned import path_id
 from config.ids import Prefix
+from dashboard.accounts.ended_sessions import after_login
 from dashboard.accounts.time_zones import in_own_time
 from forms_app.models import Form
 from keys.choices import within_sentence
@@ -81,7 +81,7 @@ def in_organization(
     """
 
     def decorate(view: MemberView[P]) -> Callable[..., HttpResponseBase]:
-        @login_required
+        @after_login
         @in_own_time
         @wraps(view)
         def guarded(request: MemberRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

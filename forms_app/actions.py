@@ -8,10 +8,10 @@ from typing import Any, TypedDict, Unpack
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, invalid
-from config.times import now
+from config.times import format_time, now
 from forms_app.models import Form
 from forms_app.outsiders.recipients import standings
 from forms_app.spam_protection import SpamProtection
@@ -125,16 +125,25 @@ def _name_of_copy(form: Form) -> str:
     return next((name for name in (f"{base} copy", *numbered) if name not in names), f"{base} copy")
 
 
-def change_form(form: Form, **values: Unpack[FormValues]) -> Form:
-    """
-    Change the given columns.
+class StaleForm(Conflict):
+    message = gettext_noop(
+        "This form was saved in another tab or by another user after you opened this page. Save again to replace those "
+        "changes with yours."
+    )
 
-    Raises Conflict for an archived form, ValidationFailed for a required field on the default form and for answers that
-    the form cannot give.
+
+def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormValues]) -> Form:
+    """
+    Change the given columns. `seen`: the `updated_at` of the version that was edited, as the API writes it.
+
+    Raises StaleForm for a form that was saved since, Conflict for an archived form, ValidationFailed for a required
+    field on the default form and for answers that the form cannot give.
     """
     with transaction.atomic():
         form = Form.objects.select_for_update().get(pk=form.pk)
         _refuse_archived(form)
+        if seen is not None and seen != format_time(form.updated_at):
+            raise StaleForm
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
             message = gettext(
                 "The default form receives submissions without a form id, so none of its fields can be required."
@@ -173,17 +182,17 @@ def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:
     return values
 
 
-def change_spam_protection(form: Form, protection: SpamProtection) -> Form:
-    """Set the spam protection of a form. Raises Conflict for an archived form."""
-    return change_form(form, spam_protection=protection.stored())
+def change_spam_protection(form: Form, protection: SpamProtection, *, seen: str | None = None) -> Form:
+    """Set the spam protection of a form. Raises what `change_form` raises."""
+    return change_form(form, seen=seen, spam_protection=protection.stored())
 
 
-def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
+def change_recipients(form: Form, addresses: Iterable[str], *, seen: str | None = None) -> Form:
     """
     Set the addresses that each submission is mailed to.
 
     Removes duplicates, ignoring the case of the domain. Raises ValidationFailed for an invalid address and for too
-    many, Conflict for an archived form.
+    many, and what `change_form` raises.
     """
     wanted: dict[str, None] = {}
     for address in addresses:
@@ -201,7 +210,7 @@ def change_recipients(form: Form, addresses: Iterable[str]) -> Form:
     if len(wanted) > MAX_RECIPIENTS:
         message = gettext("At most %(most)s addresses. Use a mailing list for more.") % {"most": MAX_RECIPIENTS}
         raise invalid("recipients", "too_many", message, has_subject=True)
-    return change_form(form, notification_recipients=list(wanted))
+    return change_form(form, seen=seen, notification_recipients=list(wanted))
 
 
 def publish_form(form: Form, *, again: bool = False) -> Form:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.html_forms.forms import add_details
+from dashboard.html_forms.stamped import StampedForm
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
 from forms_app.serializers import PageChanges
 from keys.branding.logos import UnfitLogo
@@ -17,7 +18,7 @@ LONGEST = {"description": MAX_DESCRIPTION, "button_label": MAX_BUTTON_LABEL, "re
 ACCEPTED = "image/png,image/jpeg,image/webp,image/gif"
 
 
-class PageForm(forms.Form):
+class PageForm(StampedForm):
     """The texts of a form's hosted page."""
 
     description = forms.CharField(
@@ -54,7 +55,7 @@ class PageForm(forms.Form):
     @classmethod
     def showing(cls, form: Form) -> "PageForm":
         """Return the HTML form with the stored texts."""
-        return cls(initial={name: getattr(form, name) for name in cls.names})
+        return cls(initial={**cls.stamp(form), **{name: getattr(form, name) for name in cls.names}})
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""

@@ -9,12 +9,13 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
-from forms_app.actions import MAX_RECIPIENTS, change_form
+from dashboard.html_forms.stamped import StampedForm
+from forms_app.actions import MAX_RECIPIENTS, StaleForm, change_form
 from forms_app.models import Form
 from forms_app.serializers import FormChanges
 
 
-class SettingsForm(forms.Form):
+class SettingsForm(StampedForm):
     """Name, allowed origins, texts for visitors, and retention."""
 
     name = forms.CharField(max_length=200, label=gettext_lazy("Name"))
@@ -59,7 +60,7 @@ class SettingsForm(forms.Form):
     def showing(cls, form: Form) -> "SettingsForm":
         """Return the HTML form with the stored settings."""
         initial = {name: getattr(form, name) for name in cls.names.values()}
-        return cls(initial={**initial, "allowed_origins": "\n".join(form.allowed_origins)})
+        return cls(initial={**initial, **cls.stamp(form), "allowed_origins": "\n".join(form.allowed_origins)})
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
@@ -75,6 +76,8 @@ class SettingsForm(forms.Form):
 class EnteredChanges(Protocol):
     """An HTML form with changes of a form: its settings, its page, its replies."""
 
+    seen_version: str | None
+
     def values(self) -> dict[str, Any]:
         """Return the changes. Raises ValidationFailed."""
 
@@ -84,13 +87,18 @@ class EnteredChanges(Protocol):
     def add_error(self, field: str | None, error: str) -> None:
         """Add an error to an input, or above all of them."""
 
+    def refuse_stale(self, form: Form, failure: StaleForm) -> None:
+        """Show that the form was saved meanwhile."""
+
 
 def save(form: Form, entered: EnteredChanges) -> bool:
     """Change a form as it was entered. Return whether that was right; if not, the errors are shown at the inputs."""
     try:
-        change_form(form, **entered.values())
+        change_form(form, seen=entered.seen_version, **entered.values())
     except ValidationFailed as failure:
         entered.show(failure)
+    except StaleForm as failure:
+        entered.refuse_stale(form, failure)
     except ApiError as error:
         entered.add_error(None, error.message)
     else:
@@ -98,7 +106,7 @@ def save(form: Form, entered: EnteredChanges) -> bool:
     return False
 
 
-class RecipientsForm(forms.Form):
+class RecipientsForm(StampedForm):
     """The recipients of a mail for each submission."""
 
     recipients = forms.CharField(

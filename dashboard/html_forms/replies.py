@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
+from dashboard.html_forms.stamped import StampedForm
 from forms_app.models import Form
 from forms_app.serializers import FormChanges
 from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply
@@ -14,7 +15,7 @@ from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply
 INPUTS = {"reply.enabled": "enabled", "reply.subject": "subject", "reply.text": "text", "reply": "enabled"}
 
 
-class RepliesForm(forms.Form):
+class RepliesForm(StampedForm):
     """Whether submitters confirm their address, and the mail that answers them."""
 
     confirmation = forms.BooleanField(
@@ -41,6 +42,7 @@ class RepliesForm(forms.Form):
         reply = Reply.of(form.reply)
         return cls(
             initial={
+                **cls.stamp(form),
                 "confirmation": form.confirmation,
                 "enabled": reply.enabled,
                 "subject": reply.subject,

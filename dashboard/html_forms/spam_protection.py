@@ -5,13 +5,15 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
+from dashboard.html_forms.stamped import StampedForm
+from forms_app.models import Form
 from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
 
 MAX_WORD = 100  # characters
 MAX_SECONDS = 60
 
 
-class SpamProtectionForm(forms.Form):
+class SpamProtectionForm(StampedForm):
     """Shows and reads a SpamProtection."""
 
     minimum_seconds = forms.IntegerField(
@@ -58,9 +60,10 @@ class SpamProtectionForm(forms.Form):
         help_text=gettext_lazy("Leave empty to keep the stored one."),
     )
 
-    def __init__(self, *args: Any, protection: SpamProtection, **kwargs: Any) -> None:
-        self.protection = protection
+    def __init__(self, *args: Any, form: Form, **kwargs: Any) -> None:
+        self.protection = protection = SpamProtection.of(form.spam_protection)
         initial = {
+            **self.stamp(form),
             "minimum_seconds": protection.minimum_seconds,
             "max_links": protection.max_links,
             "blocked_words": "\n".join(protection.blocked_words),

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.web_server.body import LARGE_BODY_BYTES
 from dashboard.access import MemberRequest, find_form, in_organization
+from dashboard.accounts.ended_sessions import keeps_typed, only_shows
 from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
 from dashboard.html_forms.forms import save
 from forms_app.models import Form
@@ -28,16 +29,17 @@ framing_itself = csp_update({"frame-src": ["'self'"]})
 
 
 @framing_itself
+@keeps_typed
 @in_organization()
 def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the texts of a form's page."""
     form = find_form(request, form_id)
     entered = PageForm(request.POST) if request.method == "POST" else PageForm.showing(form)
-    if request.method == "POST" and entered.is_valid() and save(form, entered):
+    if request.method == "POST" and entered.is_valid() and not only_shows(request) and save(form, entered):
         messages.success(request, gettext("Saved. The form's page shows it now."))
         return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
-    return render(request, "dashboard/form_look.html", context, status=400 if entered.errors else 200)
+    return render(request, "dashboard/form_look.html", context, status=entered.status if entered.errors else 200)
 
 
 @in_organization()

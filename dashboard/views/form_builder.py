@@ -7,24 +7,22 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
 from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
+from dashboard.accounts.ended_sessions import keeps_typed
 from dashboard.html_forms.fields import FieldRow, change_rows, definitions, kept, rows_entered, rows_of
 from dashboard.html_forms.row_form import NewFieldForm
-from forms_app.actions import change_form, publish_form
+from forms_app.actions import StaleForm, change_form, publish_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
 from forms_app.models import Form
 from submissions.hosted.controls import Control, controls_of
 
-CONFLICT = gettext_noop(
-    "Another user saved this form while you were editing. Save again to replace their fields with yours."
-)
 
-
+@keeps_typed
 @in_organization()
 def build(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show, add, move, duplicate, remove, restore and save fields; save and publish them."""
@@ -39,17 +37,18 @@ def build(request: MemberRequest, form_id: str) -> HttpResponse:
 
 
 def _save(request: MemberRequest, form: Form, rows: list[FieldRow], *, publishing: bool) -> HttpResponse:
-    if request.POST.get("seen") != format_time(form.updated_at):
-        return _show(request, form, rows, problem=gettext(CONFLICT), status=409, is_changed=True)
     try:
         with transaction.atomic():  # refused edits publish nothing
-            change_form(form, fields=definitions(rows))
+            change_form(form, seen=request.POST.get("seen", ""), fields=definitions(rows))
             if publishing:
                 publish_form(form)
     except ValidationFailed as failure:
         placed = any(row.errors for row in rows)
         problem = _unmet(publishing) if placed else failure.message
         return _show(request, form, rows, problem=problem, status=400, is_changed=True)
+    except StaleForm as failure:
+        form.refresh_from_db(fields=["updated_at"])
+        return _show(request, form, rows, problem=failure.message, status=failure.status, is_changed=True)
     except ApiError as error:
         return _show(request, form, rows, problem=error.message, status=error.status, is_changed=True)
     if publishing:
@@ -75,7 +74,7 @@ def _show(
     status: int = 200,
     is_changed: bool = False,
 ) -> HttpResponse:
-    shown = kept(rows)
+    shown, is_sent = kept(rows), request.method == "POST" and status != StaleForm.status
     context: dict[str, Any] = {
         "form": form,
         "rows": rows,
@@ -83,7 +82,7 @@ def _show(
         "ends": {"first": shown[0].key, "last": shown[-1].key} if shown else {},
         "new_field": NewFieldForm(prefix="new", auto_id="%s"),
         "controls": preview_controls(rows),
-        "seen": format_time(form.updated_at),
+        "seen": request.POST.get("seen", "") if is_sent else format_time(form.updated_at),
         "problem": problem,
         "said": said,
         "is_changed": is_changed,

@@ -17,6 +17,7 @@ from config.ids import new_id
 from config.paging import whole_number
 from config.times import now
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
+from dashboard.accounts.ended_sessions import SHOW, keeps_typed
 from dashboard.html_forms.forms import save
 from dashboard.html_forms.replies import RepliesForm
 from forms_app.models import Form, OptOut
@@ -51,12 +52,13 @@ class Placeholder:
     needs_confirmation: bool
 
 
+@keeps_typed
 @in_organization()
 def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save a form's reply and confirmation, with a preview of the typed texts."""
     form = find_form(request, form_id)
     entered = RepliesForm(request.POST) if request.method == "POST" else RepliesForm.showing(form)
-    is_preview = request.POST.get("do") == "preview"
+    is_preview = request.POST.get("do") in ("preview", SHOW)
     if request.method == "POST" and entered.is_valid() and not is_preview and save(form, entered):
         messages.success(request, gettext("Saved. It applies from the next submission on."))
         return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
@@ -76,7 +78,7 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
         "confirms": confirms,
         **_preview(form, typed, confirms=confirms),
     }
-    return render(request, "dashboard/form_replies.html", context, status=400 if entered.errors else 200)
+    return render(request, "dashboard/form_replies.html", context, status=entered.status if entered.errors else 200)
 
 
 def _check_typed(entered: RepliesForm) -> None:

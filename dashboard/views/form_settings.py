@@ -9,12 +9,12 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
+from dashboard.accounts.ended_sessions import keeps_typed, only_shows
 from dashboard.accounts.fresh_login import fresh_to_change
 from dashboard.html_forms.forms import RecipientsForm, SettingsForm, save
 from dashboard.html_forms.spam_protection import SpamProtectionForm
-from forms_app.actions import change_spam_protection
+from forms_app.actions import StaleForm, change_spam_protection
 from forms_app.outsiders.recipients import mailable, standings
-from forms_app.spam_protection import SpamProtection
 from keys.models import Role
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST
@@ -25,44 +25,52 @@ from webhooks.test_mail import send_test_mail
 SHOWN_TESTS = 5
 
 
+@keeps_typed
 @in_organization()
 def settings(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save name, origins, success message, redirect and retention."""
     form = find_form(request, form_id)
     entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
-    if request.method == "POST" and entered.is_valid() and save(form, entered):
+    if request.method == "POST" and entered.is_valid() and not only_shows(request) and save(form, entered):
         messages.success(request, gettext("Saved. It applies from the next submission on."))
         return redirect("dashboard:form-settings", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
-    return render(request, "dashboard/form_settings.html", context, status=400 if entered.errors else 200)
+    return render(request, "dashboard/form_settings.html", context, status=entered.status if entered.errors else 200)
 
 
+@keeps_typed
 @in_organization()
 def spam(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the spam protection."""
     form = find_form(request, form_id)
-    entered = SpamProtectionForm(request.POST or None, protection=SpamProtection.of(form.spam_protection))
-    if request.method == "POST" and entered.is_valid():
+    entered = SpamProtectionForm(request.POST or None, form=form)
+    if request.method == "POST" and entered.is_valid() and not only_shows(request):
         try:
-            change_spam_protection(form, entered.as_protection())
+            change_spam_protection(form, entered.as_protection(), seen=entered.seen_version)
+        except StaleForm as failure:
+            entered.refuse_stale(form, failure)
         except ApiError as error:
             entered.add_error(None, error.message)
         else:
             messages.success(request, gettext("Saved. It applies from the next submission on."))
             return redirect("dashboard:form-spam", request.member.organization.slug, form.public_id)
     context = {"form": form, "entered": entered}
-    return render(request, "dashboard/form_spam.html", context, status=400 if entered.errors else 200)
+    return render(request, "dashboard/form_spam.html", context, status=entered.status if entered.errors else 200)
 
 
+@keeps_typed
 @in_organization(Role.ADMIN)
 @fresh_to_change
 def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the recipients, and show the newest test mails."""
     form = find_form(request, form_id)
-    entered = RecipientsForm(request.POST or None, initial={"recipients": "\n".join(form.notification_recipients)})
-    if request.method == "POST" and entered.is_valid():
+    initial = {**RecipientsForm.stamp(form), "recipients": "\n".join(form.notification_recipients)}
+    entered = RecipientsForm(request.POST or None, initial=initial)
+    if request.method == "POST" and entered.is_valid() and not only_shows(request):
         try:
-            asked = save_recipients(form, entered.addresses())
+            asked = save_recipients(form, entered.addresses(), seen=entered.seen_version)
+        except StaleForm as failure:
+            entered.refuse_stale(form, failure)
         except ApiError as error:
             entered.add_error("recipients", error.message)
         else:
@@ -80,7 +88,9 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
     }
     if request.htmx and request.method == "GET":
         return render(request, "dashboard/parts/test_mails.html", context)
-    return render(request, "dashboard/form_notifications.html", context, status=400 if entered.errors else 200)
+    return render(
+        request, "dashboard/form_notifications.html", context, status=entered.status if entered.errors else 200
+    )
 
 
 def _saved(asked: int) -> str:

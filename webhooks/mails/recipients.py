@@ -30,7 +30,7 @@ FORMS_A_BATCH = 500
 logger = logging.getLogger(__name__)
 
 
-def save_recipients(form: Form, addresses: list[str]) -> int:
+def save_recipients(form: Form, addresses: list[str], *, seen: str | None = None) -> int:
     """
     Set the recipients of a form and ask the new ones to confirm; return how many were asked.
 
@@ -38,7 +38,7 @@ def save_recipients(form: Form, addresses: list[str]) -> int:
     """
     with transaction.atomic():
         lock_questions_of(form.organization_id)
-        return _ask_all(change_recipients(form, addresses))
+        return _ask_all(change_recipients(form, addresses, seen=seen))
 
 
 def ask(form: Form, address: str) -> None:

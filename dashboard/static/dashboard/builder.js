@@ -1,4 +1,4 @@
-/* The form builder with scripts: buttons act without a reload, fields can be dragged, leaving asks for confirmation. */
+/* The form builder with scripts: buttons act without a reload, fields can be dragged. */
 const words = JSON.parse(document.getElementById("words").textContent);
 const builder = () => document.getElementById("builder");
 const rowsOf = (list) => [...list.querySelectorAll(".row-card:not(.row-removed)")];
@@ -7,7 +7,6 @@ const say = (text) => {
   document.getElementById("announcement").textContent = text;
 };
 const isField = (input) => input.closest("#builder-form") && input.id !== "new-type";
-const isChanged = () => builder()?.hasAttribute("data-changed");
 
 document.documentElement.classList.add("builds"); // the bar shows Save only with changes; without scripts always
 
@@ -121,9 +120,3 @@ for (const name of ["input", "change"]) {
     typedMeanwhile?.set(event.target.id, event.target);
   });
 }
-document.addEventListener("submit", (event) => {
-  if (event.target.id === "builder-form") builder().removeAttribute("data-changed");
-});
-addEventListener("beforeunload", (event) => {
-  if (isChanged()) event.preventDefault();
-});

@@ -113,6 +113,8 @@ function start() {
     else if (opened()) location.reload();
     else close();
   });
+  // Whatever it is, the whole page can show it.
+  side.addEventListener("htmx:responseError", () => location.assign(current().querySelector(LINK).href));
   // A filter has replaced the list.
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id !== "list") return;

@@ -197,7 +197,7 @@ def test_builder__saved_by_somebody_else_meanwhile__asks_before_it_overwrites(te
     mine, theirs = Builder(member, path), Builder(member, path)
     theirs.press("save", **{f"label-{theirs.keys()[0]}": "Theirs"})
     refused = mine.press("save", **{f"label-{mine.keys()[0]}": "Mine"})
-    assert (refused.status, "Another user saved this form" in refused.text) == (409, True)
+    assert (refused.status, "saved in another tab or by another user" in refused.text) == (409, True)
     assert form_of(tenant, form_id).fields[0]["label"] == "Theirs"
     assert mine.press("save").status == 302
     assert form_of(tenant, form_id).fields[0]["label"] == "Mine"
@@ -226,7 +226,7 @@ def test_builder__published_with_a_mistake__publishes_nothing_and_keeps_what_was
     assert builder.values()[f"label-{second}"] == ["Kept"]
     other.press("save", **{f"label-{first}": "Theirs"})
     meanwhile = builder.press("publish", **{f"label-{first}": "Mine"})
-    assert (meanwhile.status, "Another user saved this form" in meanwhile.text) == (409, True)
+    assert (meanwhile.status, "saved in another tab or by another user" in meanwhile.text) == (409, True)
     found = form_of(tenant, form_id)
     assert (found.status, [field["label"] for field in found.fields]) == ("draft", ["Theirs", "Two"])
 
