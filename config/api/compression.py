@@ -16,12 +16,12 @@ _gzip = GZipMiddleware(lambda _request: HttpResponse())
 
 
 def takes_gzip(request: HttpRequest) -> bool:
-    """Return whether Accept-Encoding names gzip, and not with `q=0` (RFC 9110, 12.5.3)."""
+    """Return whether Accept-Encoding takes gzip: named, or else by `*`, and not with `q=0` (RFC 9110, 12.5.3)."""
+    takes = {}
     for part in request.META.get("HTTP_ACCEPT_ENCODING", "").lower().split(","):
         coding, _, weight = part.replace(" ", "").partition(";")
-        if coding in ("gzip", "*"):
-            return not _ZERO.fullmatch(weight)
-    return False
+        takes[coding] = not _ZERO.fullmatch(weight)
+    return takes.get("gzip", takes.get("*", False))
 
 
 def compress(request: HttpRequest, response: HttpResponseBase) -> None:
