@@ -1,10 +1,12 @@
 """The IP address of a client behind our proxies (docs/contract.md 2)."""
 
 import ipaddress
+import re
 
 from django.conf import settings
 from django.http import HttpRequest
 
+_WITH_PORT = re.compile(r"\[([^]]+)\](?::\d+)?|([^:]+):\d+")  # as some proxies write it; with brackets for IPv6
 IPV6_CUSTOMER_BITS = 64  # the smallest assignment to a customer (RFC 6177); a host in it can use any of its addresses
 
 
@@ -39,6 +41,8 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _plain(text: str, *, otherwise: str) -> str:
+    if found := _WITH_PORT.fullmatch(text):
+        text = found[1] or found[2]
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -22,3 +22,23 @@ def test_client_address__ipv4_mapped_into_ipv6__is_the_ipv4_address(spelling: st
 
 def test_client_address__of_a_unix_socket__is_as_the_server_says() -> None:
     assert client_address(RequestFactory().get("/", REMOTE_ADDR="")) == ""
+
+
+@pytest.mark.parametrize(
+    ("entry", "address"),
+    [
+        ("192.0.2.7:567", "192.0.2.7"),
+        ("[2001:db8::1]:567", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("[::ffff:192.0.2.7]:567", "192.0.2.7"),
+        ("2001:db8::1:567", "2001:db8::1:567"),  # an address, as nothing says where its port would be
+        ("192.0.2.7:", "127.0.0.1"),
+        ("[192.0.2.7", "127.0.0.1"),
+        ("unknown", "127.0.0.1"),
+    ],
+)
+def test_client_address__with_the_port_that_a_proxy_adds__is_the_clients(
+    entry: str, address: str, settings: Any
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+    assert client_address(RequestFactory().get("/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR=entry)) == address
