@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 
-from config.database import is_busy, sqlstate
+from config.database import is_away, is_busy, sqlstate
 
 POLL_SECONDS = 1.0
 QUIET_SECONDS = 3.0
@@ -55,7 +55,7 @@ class Outage:
     def _ends(self) -> bool:
         """End the outage if it is over."""
         seen = self._last
-        if time.monotonic() - seen < self._quiet or not self._works():
+        if time.monotonic() - seen < self._quiet or not self._is_working():
             return False
         with self._lock:
             if self._last != seen or self._since is None:  # failed again during the test
@@ -65,13 +65,24 @@ class Outage:
         logger.warning("database available again", extra=numbers)
         return True
 
+    def _is_working(self) -> bool:
+        try:
+            return self._works()
+        except Exception:  # a defect in the test must not keep the outage open
+            logger.exception("the test of the database failed; nothing else does")
+            return True
+
 
 def _reason(error: BaseException) -> str:
     return str(error).partition("\n")[0]
 
 
 def can_store() -> bool:
-    """Return whether the database commits a write now. The write changes nothing."""
+    """
+    Return whether the database commits a write now. The write changes nothing.
+
+    Raises errors that no outage causes, such as a missing permission.
+    """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             if connection.vendor == "postgresql":
@@ -82,7 +93,9 @@ def can_store() -> bool:
             else:
                 cursor.execute("PRAGMA user_version")
                 cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
-    except Exception:  # of any kind: it is not over
+    except Error as error:
+        if not is_away(error):
+            raise
         return False
     finally:
         connection.close()

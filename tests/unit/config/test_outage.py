@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError, connection
 from psycopg import errors
 
 from config import outage
@@ -67,6 +67,33 @@ def test_outage__statement_that_waited_too_long__is_a_line_and_no_outage(caplog:
     made.note(error, refused=1)
     made.note(error, refused=1)
     assert lines(caplog) == [("WARNING", f"database busy: {error}", None)] * 2
+
+
+def test_outage__whose_test_has_a_defect__ends_with_the_defect_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    made = Outage(lambda: bool(1 / 0), poll=0.01, quiet=0.01)
+    made.note(OperationalError("gone"), refused=1)
+    eventually(lambda: len(lines(caplog)) == 3)
+    assert lines(caplog)[1:] == [
+        ("ERROR", "the test of the database failed; nothing else does", None),
+        ("WARNING", "database available again", 1),
+    ]
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("error", "is_outage"), [(OperationalError, True), (ProgrammingError, False)])
+def test_can_store__error_of_the_test__is_false_or_raised(
+    error: type[Exception], is_outage: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(connection, "cursor", fail)
+    if is_outage:
+        assert not can_store()
+    else:
+        with pytest.raises(error):
+            can_store()
 
 
 @pytest.mark.django_db(transaction=True)
