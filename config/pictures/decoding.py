@@ -57,7 +57,7 @@ def decode_picture(
             turn = _turn(opened)
             upright = pixels if turn is None else pixels.transpose(turn)
             converted = upright.convert("RGBA")
-    except TooManyPixels:
+    except (TooManyPixels, MemoryError):  # that is ours: the same file may be a picture later
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise TooManyPixels from None

@@ -222,3 +222,12 @@ def test_picture__with_changed_bytes__is_shown_or_refused(kind: str, data: st.Da
     except NoPreview:
         return
     assert result.startswith(b"RIFF")
+
+
+def test_preview__without_memory_for_it__is_not_said_to_be_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(ImageFile.ImageFile, "load", fail)
+    with pytest.raises(MemoryError):
+        preview(BytesIO(picture("PNG")))
