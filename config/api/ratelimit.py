@@ -31,6 +31,7 @@ ANONYMOUS_LIMIT = 100  # requests an hour per address without a valid key, as in
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 MARKS = (80, 90, 100)  # percent of the plan's hour; from 90 on, browser submissions wait
 PAGES_PERCENT = 90
+REPORT_AGAIN_SECONDS = 60  # pause of a process after marks could not be reported
 MOST_NOTED = 10_000  # organizations whose marks this process remembers
 BUSY = gettext_noop(
     "This form is busy right now. Try again later."
@@ -226,6 +227,7 @@ def _count(request: HttpRequest, group: str, value: str, rate: str, *, kind: str
 Report = Callable[[Usage, Sequence[int]], object]
 _reports: list[Report] = []
 _noted: dict[uuid.UUID, tuple[int, int, int]] = {}  # organization -> reset, limit, the highest mark reported
+_pause = {"until": 0.0}  # epoch seconds
 
 
 def on_marks(report: Report) -> None:
@@ -237,14 +239,15 @@ def note_marks(usage: Usage | None) -> None:
     """
     Report each mark once for each process and hour. For when the response is settled; never raises.
 
-    Not only at the very number: the request that reached it may have been given back.
+    Not only at the very number: the request that reached it may have been given back. After a failure no request tries
+    for REPORT_AGAIN_SECONDS: each would wait for it and log it.
     """
     if usage is None or usage.organization is None or usage.count < share(usage.limit, MARKS[0]):
         return
     reset, limit, highest = _noted.get(usage.organization, (0, 0, 0))
     known = highest if (reset, limit) == (usage.reset, usage.limit) else 0
     new = [mark for mark in MARKS if mark > known and usage.count >= max(1, share(usage.limit, mark))]
-    if not new:
+    if not new or time.time() < _pause["until"]:
         return
     if len(_noted) >= MOST_NOTED:
         _noted.clear()
@@ -255,3 +258,4 @@ def note_marks(usage: Usage | None) -> None:
     except Exception:  # a failure here must not change the response
         logger.exception("the marks %s of organization %s could not be noted", new, usage.organization)
         _noted.pop(usage.organization, None)
+        _pause["until"] = time.time() + REPORT_AGAIN_SECONDS

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -166,18 +167,33 @@ def test_count__without_rows__is_corrected_or_nothing_would_pass() -> None:
         assert ratelimit.peek_organization(form.organization_id, 100).count == 0
 
 
-def test_marks__that_cannot_be_written__fail_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks__that_cannot_be_written__fail_no_request_and_are_tried_again_after_a_minute(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     form = make_form()
     monkeypatch.setattr("keys.hour_notices.notify_owners", lambda *given, **named: 1 / 0)
-    fill_hour(form)
-
-    ratelimit.note_marks(ratelimit.count_organization(form.organization_id, 100))
-
-    assert not HourMark.objects.filter(organization=form.organization_id).exists()
-    monkeypatch.undo()
-    ratelimit.note_marks(ratelimit.count_organization(form.organization_id, 100))
     marks = HourMark.objects.filter(organization=form.organization_id).order_by("percent")
+    with time_machine.travel(dt.datetime(2026, 5, 1, tzinfo=dt.UTC), tick=False) as clock:
+        fill_hour(form)
+        usage = ratelimit.count_organization(form.organization_id, 100)
+        for _ in range(3):
+            ratelimit.note_marks(usage)
+        assert [record.levelname for record in caplog.records if record.name == ratelimit.__name__] == ["ERROR"]
+        assert not marks.exists()
+        monkeypatch.undo()
+        clock.shift(ratelimit.REPORT_AGAIN_SECONDS)
+        ratelimit.note_marks(usage)
     assert list(marks.values_list("percent", flat=True)) == [80, 90]
+
+
+def test_marks__of_many_requests__are_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = make_form()
+    reported: list[Sequence[int]] = []
+    monkeypatch.setattr(ratelimit, "_reports", [lambda _usage, marks: reported.append(marks)])
+    fill_hour(form)
+    for _ in range(20):
+        ratelimit.note_marks(ratelimit.count_organization(form.organization_id, 100))
+    assert reported == [[80, 90], [100]]
 
 
 def test_marks__reached_again__are_shown_from_then_and_mailed_once_a_day() -> None:
