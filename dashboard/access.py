@@ -19,7 +19,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django_htmx.middleware import HtmxDetails
 
-from config.api.errors import ApiError, RateLimited
+from config.api.errors import ApiError, NotFound, RateLimited
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.ended_sessions import after_login
@@ -94,7 +94,10 @@ def in_organization(
                 return send_to_second_step(request)
             if request.member.organization.is_suspended and request.method not in SAFE and not while_suspended:
                 return render(request, "dashboard/suspended.html", status=403)
-            response = view(request, *args, **kwargs)
+            try:
+                response = view(request, *args, **kwargs)
+            except NotFound:  # it was deleted after the view had found it
+                raise Http404 from None
             response.headers.setdefault("Cache-Control", "no-store")  # after logout the back button shows nothing
             return response
 

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, invalid
+from config.api.find_owned import still_there
 from config.times import format_time, now
 from forms_app.models import Form
 from forms_app.outsiders.recipients import standings
@@ -140,7 +141,7 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
     field on the default form and for answers that the form cannot give.
     """
     with transaction.atomic():
-        form = Form.objects.select_for_update().get(pk=form.pk)
+        form = still_there(Form.objects.select_for_update(), form.pk)
         _refuse_archived(form)
         if seen is not None and seen != format_time(form.updated_at):
             raise StaleForm
@@ -240,7 +241,7 @@ def archive_form(form: Form) -> Form:
 
 def _move(form: Form, status: str, *, again: bool = False) -> Form:
     with transaction.atomic():
-        form = Form.objects.select_for_update().get(pk=form.pk)
+        form = still_there(Form.objects.select_for_update(), form.pk)
         _refuse_archived(form)
         if form.status == status:
             return form

@@ -10,6 +10,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
+from config.api.find_owned import still_there
 from config.times import now
 from keys import tokens
 from keys.audit import Actor, record_event
@@ -79,7 +80,7 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
     refuse_stronger(key, by)
     token = tokens.make_token(publishable=key.is_publishable)
     with transaction.atomic():
-        key = AccessKey.objects.select_for_update().get(pk=key.pk)
+        key = still_there(AccessKey.objects.select_for_update(), key.pk)
         if not key.is_usable:
             if key.revoked_at:
                 raise Conflict(gettext("This key is revoked and cannot be used again. Create a new key instead."))

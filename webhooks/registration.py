@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 from django.utils.functional import lazy
 from django.utils.translation import gettext, gettext_noop
 
-from config.api.errors import Conflict, NotFound, invalid
+from config.api.errors import Conflict, invalid
+from config.api.find_owned import still_there
 from config.api.ratelimit import take_share
 from config.nudge import DELIVER, nudge
 from config.times import now
@@ -114,7 +115,7 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
         _check_url(webhook.url)  # a page named a pending one, which was never checked
     try:
         with transaction.atomic():
-            webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
+            webhook = still_there(Webhook.objects.select_for_update(), webhook.pk)
             before = values_of(webhook, *RECORDED)
             is_activated = webhook.status == PENDING and values.get("status") == ACTIVE
             is_new = is_activated or values.get("url", webhook.url) != webhook.url
@@ -133,11 +134,9 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
                 _tell_owners(webhook)
             if is_activated:
                 _refuse_too_many(webhook)
-        return Webhook.objects.select_related("form").get(pk=webhook.pk)
+        return still_there(Webhook.objects.select_related("form"), webhook.pk)
     except IntegrityError:
         raise _same_url(webhook.form) from None
-    except Webhook.DoesNotExist:
-        raise NotFound from None
 
 
 def _tell_owners(webhook: Webhook) -> None:
@@ -188,8 +187,11 @@ def _move(webhook: Webhook, status: str) -> None:
 
 def disable_webhook(webhook: Webhook) -> tuple[Webhook, dt.datetime]:
     """Disable a webhook by hand. Returns it with the database's time before, which `undo_disabling` takes."""
-    before: dt.datetime = Webhook.objects.annotate(moment=Now()).values_list("moment", flat=True).get(pk=webhook.pk)
-    return change_webhook(webhook, {"status": DISABLED}), before
+    with transaction.atomic():
+        still_there(Webhook.objects.select_for_update(), webhook.pk)
+        moments = Webhook.objects.annotate(moment=Now()).values_list("moment", flat=True)
+        before: dt.datetime = moments.get(pk=webhook.pk)
+        return change_webhook(webhook, {"status": DISABLED}), before
 
 
 def undo_disabling(webhook: Webhook, since: dt.datetime) -> int:
@@ -200,7 +202,7 @@ def undo_disabling(webhook: Webhook, since: dt.datetime) -> int:
     Those of spam stay canceled. Raises Conflict if it is not disabled by hand any more.
     """
     with transaction.atomic():
-        webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
+        webhook = still_there(Webhook.objects.select_for_update(), webhook.pk)
         if webhook.disabled_reason != DISABLED_BY_HAND:
             raise Conflict(gettext("The webhook was changed in the meantime. Nothing was undone."))
         before = values_of(webhook, *RECORDED)
@@ -239,7 +241,7 @@ def _record(webhook: Webhook, action: str, before: dict[str, Any], after: dict[s
 def rotate_secret(webhook: Webhook) -> Webhook:
     """Give a webhook a new secret; the old one signs as well for 24 hours."""
     with transaction.atomic():
-        webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
+        webhook = still_there(Webhook.objects.select_for_update(), webhook.pk)
         webhook.previous_secret, webhook.previous_secret_until = webhook.secret, now() + ROTATION_GRACE
         webhook.secret = new_secret()
         webhook.save(update_fields=["secret", "previous_secret", "previous_secret_until"])
@@ -257,9 +259,11 @@ def send_test(webhook: Webhook) -> Delivery:
     take_share("test-event", webhook.organization_id, settings.TEST_EVENTS)
     organization = webhook.organization_id
     example_of = webhook.form or Form.objects.get(organization=organization, is_default=True)
-    (test,) = enqueue(TEST, example_of, [webhook_target(webhook)], organization_id=organization)
-    transaction.on_commit(lambda: nudge(DELIVER))
-    return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=test.pk)
+    with transaction.atomic():
+        still_there(Webhook.objects.select_for_update(no_key=True), webhook.pk)
+        (test,) = enqueue(TEST, example_of, [webhook_target(webhook)], organization_id=organization)
+        transaction.on_commit(lambda: nudge(DELIVER))
+        return Delivery.objects.select_related("message", "webhook").defer("message__body").get(pk=test.pk)
 
 
 def refuse_inactive(webhook: Webhook) -> None:

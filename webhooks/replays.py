@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict, RateLimited
+from config.api.find_owned import still_there
 from config.api.ratelimit import HOUR, take_share
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
@@ -56,10 +57,11 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     refuse_replays(delivery.organization, 1)
     host = host_of(delivery.webhook.url) if delivery.webhook is not None else delivery.host
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
+        still_there(Delivery.objects.all(), delivery.pk)
         raise Conflict(gettext("This delivery is being sent now. Wait for its result first."))
     transaction.on_commit(lambda: nudge(DELIVER))
     again = Delivery.objects.select_related("message", "webhook", "destination")
-    return again.defer("message__body", "destination__config").get(pk=delivery.pk)
+    return still_there(again.defer("message__body", "destination__config"), delivery.pk)
 
 
 def refuse_stopped(receiver: Webhook | Destination) -> None:

@@ -2,12 +2,14 @@
 
 import uuid
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from config.api.errors import NotFound, Unauthorized, invalid
 from config.ids import InvalidId, decode_id
+
+M = TypeVar("M", bound=Model)
 
 
 def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUID) -> Any:
@@ -21,6 +23,14 @@ def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUI
         raise NotFound
     if found.organization_id != organization_id:
         raise Unauthorized
+    return found
+
+
+def still_there(queryset: QuerySet[M], pk: Any) -> M:
+    """Return an object that was found before, such as to lock it. Raises NotFound if it was deleted meanwhile."""
+    found = queryset.filter(pk=pk).first()
+    if found is None:
+        raise NotFound
     return found
 
 

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict
+from config.api.find_owned import still_there
 from config.clean_up import delete_in_batches
 from config.times import now
 from forms_app.models import Form
@@ -23,7 +24,7 @@ def erase_form(form: Form, *, by: Actor, within_request: int = ERASED_IN_REQUEST
     Raises Conflict for a form that is not archived: no submission may arrive while it is erased.
     """
     with transaction.atomic():
-        form = Form.objects.select_for_update().get(pk=form.pk)
+        form = still_there(Form.objects.select_for_update(), form.pk)
         if form.status != Form.Status.ARCHIVED:
             raise Conflict(gettext("Archive the form first, so that it receives no submissions while it is erased."))
         if form.erase_requested_at is None:

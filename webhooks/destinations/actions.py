@@ -12,7 +12,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
-from config.api.errors import Conflict, Detail, NotFound, ValidationFailed
+from config.api.errors import Conflict, Detail, ValidationFailed
+from config.api.find_owned import still_there
 from config.api.ratelimit import take_share
 from config.nudge import DELIVER, nudge
 from config.secrets.encryption import CannotDecrypt, decrypt
@@ -79,10 +80,7 @@ def change_destination(destination: Destination, values: dict[str, Any]) -> Dest
     """
     config = _checked(destination.form, destination.kind, values["config"]) if "config" in values else None
     with transaction.atomic():
-        found = Destination.objects.select_for_update().filter(pk=destination.pk).first()
-        if found is None:
-            raise NotFound  # deleted meanwhile
-        destination = found
+        destination = still_there(Destination.objects.select_for_update(), destination.pk)
         before = values_of(destination, *RECORDED)
         destination.name = values.get("name", destination.name)
         if config is not None:
@@ -120,7 +118,7 @@ def _disable(destination: Destination) -> None:
 def disable_destination(destination: Destination) -> dict[str, str]:
     """Disable a destination. Return its status and the database's time before, which `undo_disabling` takes."""
     with transaction.atomic():
-        destination = Destination.objects.select_for_update().get(pk=destination.pk)
+        destination = still_there(Destination.objects.select_for_update(), destination.pk)
         if destination.status == DISABLED:
             raise Conflict(gettext("This destination is disabled already."))
         moment: dt.datetime = (
@@ -138,7 +136,7 @@ def undo_disabling(destination: Destination, kept: Mapping[str, str]) -> int:
     Those of spam stay canceled. Raises Conflict if it is not disabled any more.
     """
     with transaction.atomic():
-        destination = Destination.objects.select_for_update().get(pk=destination.pk)
+        destination = still_there(Destination.objects.select_for_update(), destination.pk)
         if destination.status != DISABLED:
             raise Conflict(gettext("The destination was changed in the meantime. Nothing was undone."))
         before = values_of(destination, *RECORDED)
@@ -188,9 +186,11 @@ def send_test_to(destination: Destination) -> Delivery:
     take_share("test-event", destination.organization_id, settings.TEST_EVENTS)
     organization = destination.organization_id
     example_of = destination.form or Form.objects.get(organization=organization, is_default=True)
-    (test,) = enqueue(TEST, example_of, [destination_target(destination)], organization_id=organization)
-    transaction.on_commit(lambda: nudge(DELIVER))
-    return Delivery.objects.select_related("message", "destination").defer("message__body").get(pk=test.pk)
+    with transaction.atomic():
+        still_there(Destination.objects.select_for_update(no_key=True), destination.pk)
+        (test,) = enqueue(TEST, example_of, [destination_target(destination)], organization_id=organization)
+        transaction.on_commit(lambda: nudge(DELIVER))
+        return Delivery.objects.select_related("message", "destination").defer("message__body").get(pk=test.pk)
 
 
 def config_of(destination: Destination) -> Config:

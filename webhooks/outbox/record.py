@@ -59,7 +59,7 @@ def _record_made(made: Sequence[Result]) -> None:
         there = sorted((r for r in made if r.claim.delivery.pk in tokens), key=lambda each: each.started_at)
         valid = [r for r in there if tokens[r.claim.delivery.pk] == r.claim.token]
         after = _end_claims(valid, locked)
-        Attempt.objects.bulk_create([_attempt(result) for result in there])
+        Attempt.objects.bulk_create([_attempt(result) for result in _unwritten(there, valid)])
         for name, own in _by_channel(valid).items():
             CHANNELS[name].note(_noted(own), locked[name])
         _drop_secrets(there)
@@ -87,6 +87,20 @@ def _lock_deliveries(results: Sequence[Result]) -> dict[uuid.UUID, uuid.UUID | N
     ids = {result.claim.delivery.pk for result in results}
     rows = Delivery.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return dict(rows.values_list("pk", "lease_token"))
+
+
+def _unwritten(there: Sequence[Result], valid: Sequence[Result]) -> list[Result]:
+    """
+    Return the results without those whose attempt is in the log.
+
+    When the answer to a COMMIT is lost, the caller records the same results again. Their claims have ended then, so
+    only the results of ended claims are looked up.
+    """
+    if len(there) == len(valid):
+        return list(there)
+    ended = {result.claim.delivery.pk for result in there} - {result.claim.delivery.pk for result in valid}
+    written = set(Attempt.objects.filter(delivery__in=ended).values_list("delivery", "started_at"))
+    return [result for result in there if (result.claim.delivery.pk, result.started_at) not in written]
 
 
 class _After(NamedTuple):

@@ -171,6 +171,20 @@ def test_message__retried_and_replayed__has_the_same_id_and_body_and_a_fresh_tim
     assert all(is_fresh(message) and verify(message, webhook["secret"]) for message in messages)
 
 
+def test_retry__while_the_delivery_is_being_sent__is_refused_and_sends_nothing(api: Client, receiver: Receiver) -> None:
+    tenant = make_tenant()
+    webhook = register(api, tenant, receiver.url())
+    receiver.replies.append(Reply(200, delay=30))  # until the test is over
+    submit_and_get_id(api, tenant, webhook["formId"])
+    receiver.wait_for(1)
+    (sent,) = log_of(api, tenant, webhook["id"])
+    answer = api.post(f"/api/deliveries/{sent['id']}/retry", tenant.key)
+    assert (answer.status, answer.json()["error"]) == (409, "conflict")
+    assert answer.json()["message"] == "This delivery is being sent now. Wait for its result first."
+    assert log_of(api, tenant, webhook["id"]) == [sent]
+    assert len(receiver.requests) == 1
+
+
 def test_message__form_changed_before_the_retry__stays_as_it_was_written(api: Client, receiver: Receiver) -> None:
     tenant = make_tenant()
     receiver.replies.append(Reply(500))

@@ -64,6 +64,19 @@ def test_record__success__ends_the_delivery_and_is_counted() -> None:
     assert totals() == {"received": 1, "kept": 1, "spam": 0, "delivered": 1, "failed": 0}
 
 
+def test_record__the_answer_to_its_commit_was_lost__a_second_call_changes_nothing() -> None:
+    make_deliveries(2)
+    results = [result(claim, outcome) for claim, outcome in zip(claim_due(2), (OK, FAILED), strict=True)]
+    record(results)
+    before = list(Delivery.objects.order_by("pk").values()), list(Attempt.objects.order_by("pk").values()), totals()
+    record(results)
+    assert (
+        list(Delivery.objects.order_by("pk").values()),
+        list(Attempt.objects.order_by("pk").values()),
+        totals(),
+    ) == before
+
+
 def test_record__failures__follow_the_schedule_and_then_end() -> None:
     make_deliveries(1)
     for count, seconds in enumerate(DELAYS, start=1):

@@ -1,0 +1,81 @@
+"""An object that is deleted after a request has found it, before the request locks it: 404 in API and dashboard."""
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from config.api.errors import NotFound
+from config.times import now
+from dashboard.views import webhooks as screen
+from forms_app.actions import archive_form, change_form, publish_form
+from forms_app.models import Form
+from keys.access_keys import regenerate_key
+from keys.models import AccessKey
+from submissions.lifecycle.erasure import erase_form
+from tests.support.tables.callers import House, furnish
+from tests.support.tenants import make_tenant
+from webhooks import views
+from webhooks.destinations import actions
+from webhooks.models import Delivery, Destination, Webhook
+from webhooks.registration import change_webhook, disable_webhook, rotate_secret, send_test, undo_disabling
+from webhooks.replays import retry_delivery
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
+
+ACTIONS: dict[str, tuple[type[Any], Callable[[Any], object]]] = {
+    "change a form": (Form, lambda form: change_form(form, name="Other")),
+    "publish a form": (Form, publish_form),
+    "archive a form": (Form, archive_form),
+    "erase a form": (Form, lambda form: erase_form(form, by=None)),
+    "regenerate a key": (AccessKey, lambda key: regenerate_key(key, by=None)),
+    "change a webhook": (Webhook, lambda webhook: change_webhook(webhook, {"events": ["submission.created"]})),
+    "disable a webhook": (Webhook, disable_webhook),
+    "enable a webhook": (Webhook, lambda webhook: undo_disabling(webhook, now())),
+    "rotate a secret": (Webhook, rotate_secret),
+    "test a webhook": (Webhook, send_test),
+    "retry a delivery": (Delivery, retry_delivery),
+    "change a destination": (Destination, lambda found: actions.change_destination(found, {"name": "Other"})),
+    "disable a destination": (Destination, actions.disable_destination),
+    "enable a destination": (Destination, lambda found: actions.undo_disabling(found, {})),
+    "test a destination": (Destination, actions.send_test_to),
+}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_action__object_is_deleted_meanwhile__is_not_found(name: str) -> None:
+    furnish(make_tenant())
+    model, act = ACTIONS[name]
+    found = model.objects.order_by("pk").last()
+    assert found is not None
+    model.objects.filter(pk=found.pk).delete()
+    with pytest.raises(NotFound):
+        act(found)
+
+
+def deleting_first(act: Callable[[Webhook], Webhook]) -> Callable[[Webhook], Webhook]:
+    def late(found: Webhook) -> Webhook:
+        Webhook.objects.filter(pk=found.pk).delete()
+        return act(found)
+
+    return late
+
+
+def test_api__webhook_is_deleted_meanwhile__is_404() -> None:
+    house: House = furnish(make_tenant())
+    path = f"/api/webhooks/{house.ids['webhooks']}/rotate-secret"
+    with mock.patch.object(views, "rotate_secret", deleting_first(rotate_secret)):
+        answer = Client().post(path, headers={"x-access-key": house.tenant.key}, content_type="application/json")
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+
+
+def test_dashboard__webhook_is_deleted_meanwhile__is_the_404_page() -> None:
+    house: House = furnish(make_tenant())
+    client = Client()
+    client.force_login(house.tenant.owner)
+    with mock.patch.object(screen, "rotate_secret", deleting_first(rotate_secret)):
+        path = f"/dashboard/{house.tenant.organization.slug}/webhooks/{house.ids['webhooks']}/rotate"
+        assert client.post(path).status_code == 404
