@@ -97,6 +97,7 @@ MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: confi
     "django.middleware.security.SecurityMiddleware",
     "config.pages.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.pages.policies.NoStoreMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

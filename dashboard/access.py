@@ -95,11 +95,9 @@ def in_organization(
             if request.member.organization.is_suspended and request.method not in SAFE and not while_suspended:
                 return render(request, "dashboard/suspended.html", status=403)
             try:
-                response = view(request, *args, **kwargs)
+                return view(request, *args, **kwargs)
             except NotFound:  # it was deleted after the view had found it
                 raise Http404 from None
-            response.headers.setdefault("Cache-Control", "no-store")  # after logout the back button shows nothing
-            return response
 
         guarded.needed_role = role  # type: ignore[attr-defined]  # read by tests of the table of all addresses
         return guarded

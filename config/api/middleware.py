@@ -43,7 +43,7 @@ class RequestIdMiddleware:
     """
     Remembers the request while it is answered, and adds an id to the log lines and the response.
 
-    A caller's own id is kept if its characters are safe.
+    A caller's own id is kept if its characters are safe. An answer that proxies keep for others gets none.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -58,7 +58,8 @@ class RequestIdMiddleware:
             response = self.get_response(request)
         finally:
             CURRENT.reset(before)
-        response.headers[REQUEST_ID] = request_id
+        if "public" not in response.headers.get("Cache-Control", ""):
+            response.headers[REQUEST_ID] = request_id
         if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
             response.headers["Connection"] = "close"  # the rest of this body would be read as the next request
         return response

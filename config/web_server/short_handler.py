@@ -8,6 +8,7 @@ PATHS = ("/api/", "/f/", "/submit", "/s/", "/p/", "/ajax/", "/frm_", "/docs", "/
 SESSION_MIDDLEWARE = {
     "config.pages.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.pages.policies.NoStoreMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "dashboard.accounts.languages.LanguageMiddleware",
