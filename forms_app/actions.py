@@ -16,10 +16,10 @@ from config.times import format_time, now
 from forms_app.models import Form
 from forms_app.outsiders.recipients import standings
 from forms_app.spam_protection import SpamProtection
-from forms_app.texts.replies import refuse_answers
+from forms_app.texts.replies import Reply, refuse_answers, refuse_links
 from keys.audit import record_event
 from keys.models import Organization
-from keys.plans import ARCHIVED_FORMS_FACTOR
+from keys.plans import ARCHIVED_FORMS_FACTOR, Plan
 from keys.trail.changes import changes
 
 STATES = Form.Status
@@ -28,7 +28,7 @@ _COPY = re.compile(r" copy( \d{1,4})?$")
 NOT_COPIED = frozenset(
     {
         *("id", "organization", "name", "status", "is_default", "notification_recipients"),
-        *("created_at", "updated_at", "published_at", "erase_requested_at"),
+        *("created_at", "updated_at", "published_at", "erase_requested_at", "reply_cut_at"),
     }
 )
 MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
@@ -82,7 +82,7 @@ def create_form(
 
     Raises ValidationFailed for answers that the form cannot give, Conflict for more forms than the plan has.
     """
-    _refuse_answers(Form(organization=organization, **values), values)
+    _refuse_answers(Form(organization=organization, **values), values, is_copy=bool(copy_of))
     moment = now()
     times = {"created_at": moment, "updated_at": moment}
     if status == STATES.PUBLISHED:
@@ -163,7 +163,7 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
     return form
 
 
-def _refuse_answers(form: Form, changed: Collection[str]) -> None:
+def _refuse_answers(form: Form, changed: Collection[str], *, is_copy: bool = False) -> None:
     refuse_answers(
         reply=form.reply,
         confirmation=form.confirmation,
@@ -171,6 +171,9 @@ def _refuse_answers(form: Form, changed: Collection[str]) -> None:
         protection=SpamProtection.of(form.spam_protection),
         changed=changed,
     )
+    needs_confirmation = {"reply", "confirmation"} & set(changed) and not (form.confirmation or is_copy)
+    if needs_confirmation and Reply.of(form.reply).enabled and form.organization.plan == Plan.FREE:
+        refuse_links(form.reply)
 
 
 def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:

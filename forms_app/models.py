@@ -80,6 +80,12 @@ class Form(models.Model):
     confirmation = models.BooleanField(
         default=False, db_default=False, help_text="Whether submitters confirm their address first."
     )
+    reply_cut_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When a reply first lacked its links, and the owners were mailed.",
+    )
     created_at = models.DateTimeField(default=now, db_default=Now())
     updated_at = models.DateTimeField(default=now, db_default=Now())
     published_at = models.DateTimeField(null=True, blank=True)

@@ -32,7 +32,7 @@ def mailbox_key(address: str) -> str:
 
 
 def lock_questions_of(organization_id: uuid.UUID) -> None:
-    """Let an organization ask one after the other. Call it before a form is locked, and `count_question` after that."""
+    """Let an organization ask one after the other. Forms are locked before organizations, and mailboxes last."""
     Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
 
 

@@ -133,8 +133,8 @@ def new_question(form: Form, address: str) -> str:
     """
     if address not in form.notification_recipients:
         raise Conflict(gettext("Save the address first."))
-    lock_questions_of(form.organization_id)  # one after the other, so that the limits hold
-    Form.objects.select_for_update(no_key=True).get(pk=form.pk)
+    Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # one after the other, so that the limits hold
+    lock_questions_of(form.organization_id)
     consent, _ = Recipient.objects.get_or_create(form=form, email=address.lower())
     _refuse_question(consent)
     count_question(form.organization_id, address)

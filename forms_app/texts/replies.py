@@ -2,10 +2,12 @@
 Answers to a submitter by mail: a form's reply, and its question for confirmation (docs/contract.md 10).
 
 Both go to an address that a stranger typed, so a form needs an Email field and a human check for either. Values of a
-submitter who has not confirmed the address fill a text only where the form bounds them: Select, Number and Date.
+submitter who has not confirmed the address fill a text only where the form bounds them: Select, Number and Date. On the
+Free plan, where anybody is an owner, the owner's words hold no link before that either.
 """
 
 import dataclasses
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
@@ -23,6 +25,7 @@ MAX_PLACEHOLDERS = 50  # of subject and text together
 MAX_VALUE = 200  # characters of one value
 BOUNDED = frozenset({FieldType.SELECT.value, FieldType.NUMBER.value, FieldType.DATE.value})
 MAX_BOUNDED = 60  # characters of such a value before its submitter has confirmed; a number may have any length
+_WORD = re.compile(r"\S+")
 SUBJECT, TEXT = "reply.subject", "reply.text"  # as details of errors name them
 
 
@@ -42,10 +45,11 @@ class Reply:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Filled:
-    """The texts of a reply to one submission."""
+    """The texts of a reply to one submission. `is_cut`: they lack words of the owner that would become links."""
 
     subject: str
     text: str
+    is_cut: bool = False
 
 
 def email_fields(fields: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -80,6 +84,17 @@ def refuse_answers(
         raise _lacking(changed, "fields", found, "email_field_required", _no_email_field())
     if not has_human_check(protection):
         raise _lacking(changed, "spam_protection", found, "human_check_required", _no_human_check())
+
+
+def refuse_links(reply: Mapping[str, Any] | None) -> None:
+    """Refuse a reply that would hold a web address, whatever fills its placeholders. Raises ValidationFailed."""
+    found = Reply.of(reply)
+    for name, text in ((SUBJECT, found.subject), (TEXT, found.text)):
+        if _has_link(fill_text(text, lambda _: "")) or _has_link(fill_text(text, lambda _: "x")):
+            message = gettext(
+                "On the Free plan, a reply with a web address needs confirmation. Turn it on, or leave the address out."
+            )
+            raise invalid(name, "link_not_allowed", message, has_subject=True)
 
 
 def _no_email_field() -> str:
@@ -124,11 +139,13 @@ def fill_reply(
     data: Mapping[str, str],
     others: Mapping[str, str],
     confirmed: str = "",
+    may_link: bool = True,
 ) -> Filled:
     """
     Return the texts of a reply. `others`: the values of `form.name` and the like.
 
     `confirmed`: the address that the submitter has confirmed; then every declared field fills its placeholders.
+    `may_link`: whether words of the owner may be links before that.
     """
     types = {field["name"]: field["type"] for field in fields}
 
@@ -142,7 +159,11 @@ def fill_reply(
         is_own = bool(confirmed) and value == confirmed  # a link to the reader, who knows it
         return value if is_own else shown_value(value, most=MAX_VALUE if confirmed else MAX_BOUNDED)
 
-    return Filled(" ".join(fill_text(reply.subject, value_of).split()), fill_text(reply.text, value_of))
+    subject, text = fill_text(reply.subject, value_of), fill_text(reply.text, value_of)
+    is_cut = not (may_link or confirmed) and (_has_link(subject) or _has_link(text))
+    if is_cut:  # of the filled text: a part of a link may be in the text, and the other one an option of a Select field
+        subject, text = _without_links(subject), _without_links(text)
+    return Filled(" ".join(subject.split()), text, is_cut)
 
 
 def shown_value(value: str, *, most: int = MAX_VALUE) -> str:
@@ -150,6 +171,14 @@ def shown_value(value: str, *, most: int = MAX_VALUE) -> str:
     kept = value[: 4 * most]  # enough to cut afterwards, and a bound on the work
     lines = [" ".join(word for word in line.split() if not _is_link(word)) for line in kept.splitlines()]
     return cut("\n".join(lines).strip(), most)
+
+
+def _without_links(text: str) -> str:
+    return _WORD.sub(lambda word: "" if _is_link(word[0]) else word[0], text)
+
+
+def _has_link(text: str) -> bool:
+    return any(map(_is_link, text.split()))
 
 
 def _is_link(word: str) -> bool:

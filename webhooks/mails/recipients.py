@@ -18,7 +18,7 @@ from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from config.times import now
 from forms_app.actions import change_recipients
 from forms_app.models import Form
-from forms_app.outsiders.questions import OrganizationAskedTooMany, lock_questions_of
+from forms_app.outsiders.questions import OrganizationAskedTooMany
 from forms_app.outsiders.recipients import GOOD_FOR, new_question, unasked
 from keys.notices import languages_of
 from webhooks.enqueue import enqueue_mail
@@ -37,7 +37,6 @@ def save_recipients(form: Form, addresses: list[str], *, seen: str | None = None
     Raises what `change_recipients` raises. Addresses over a limit are asked later, by the hourly job.
     """
     with transaction.atomic():
-        lock_questions_of(form.organization_id)
         return _ask_all(change_recipients(form, addresses, seen=seen))
 
 

@@ -18,7 +18,8 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.translation import gettext
+from django.utils.functional import lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
 from config.api.ratelimit import count_burst
@@ -32,6 +33,8 @@ from forms_app.snippets import test_values
 from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply, name_for_submitters
 from keys.branding.brand import brand_of
 from keys.models import Organization
+from keys.notices import notify_owners
+from keys.plans import Plan
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.lifecycle.confirmation import new_token
 from submissions.models import Consent, Submission, SubmitterMail
@@ -144,10 +147,10 @@ def _queue(kind: Kind, submission: Submission, address: str) -> None:
     form = submission.form
     with translation.override(form.language):
         if kind is Kind.REPLY:
-            mail, kept = (
-                render_reply(form, fill(form, submission, confirmed=confirmed_address(submission, address)), address),
-                REPLY_WAITS,
-            )
+            filled = fill(form, submission, confirmed=confirmed_address(submission, address))
+            mail, kept = render_reply(form, filled, address), REPLY_WAITS
+            if filled.is_cut:
+                _report_cut(form)
         else:
             mail, kept = _question(submission, address), KEPT_UNCONFIRMED
     enqueue_mail(
@@ -158,6 +161,28 @@ def _queue(kind: Kind, submission: Submission, address: str) -> None:
         expires_at=database_now() + kept,
         key=delivery_key(EVENT_OF[kind], submission),
     )
+
+
+def _report_cut(form: Form) -> None:
+    """Mail the owners that a reply went without its links, once for a form."""
+    # Skipped while somebody changes the form: others lock it before the organization. The next reply reports it.
+    unreported = Form.objects.filter(pk=form.pk, reply_cut_at=None)
+    if unreported.select_for_update(skip_locked=True, no_key=True).values_list("pk"):
+        unreported.update(reply_cut_at=Now())
+        notify_owners(
+            form.organization,
+            "reply.cut",
+            subject=lazy(_cut_subject, str)(form),
+            text=gettext_lazy(
+                "On the Free plan, web addresses are left out of replies to people who have not confirmed their "
+                "address, and a reply of this form has some. Turn on confirmation for the form, or take them out of "
+                "the reply. On a paid plan they are sent as you wrote them."
+            ),
+        )
+
+
+def _cut_subject(form: Form) -> str:
+    return gettext("A reply of %(form)s was sent without its links") % {"form": form.name}
 
 
 def delivery_key(event: Event, submission: Submission) -> str:
@@ -197,6 +222,7 @@ def fill(form: Form, submission: Submission, *, confirmed: str, reply: Reply | N
         data=submission.data,
         others=others,
         confirmed=confirmed,
+        may_link=form.organization.plan != Plan.FREE,
     )
 
 
@@ -226,7 +252,9 @@ def render_reply(form: Form, filled: Filled, address: str) -> RenderedMail:
         "organization_name": shown_organization_name(form),
         **_frame(form, address),
     }
-    subject = filled.subject or gettext("Your message to %(organization)s") % {"organization": form.organization.name}
+    subject = filled.subject or gettext("Your message to %(organization)s") % {
+        "organization": shown_organization_name(form)
+    }
     return _rendered(subject, "mail/reply", context)
 
 

@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from config.ids import Prefix, decode_id
+from forms_app.actions import duplicate_form
+from forms_app.models import Form
+from keys.plans import Plan
 from tests.services.client import Answer, Client
 from tests.support.answers.sending import FIELDS, PROOF, REPLY, answering_form
 from tests.support.tables.databases import first_on_both
@@ -103,3 +107,50 @@ def test_email_field__removed_while_the_form_answers__is_refused(api: Client) ->
 def test_other_change__of_a_form_that_answers__passes(api: Client) -> None:
     tenant = make_tenant()
     assert change(api, tenant, answering_form(tenant, confirmation=True), name="Renamed").status == 200
+
+
+LINK = {"subject": "Claim it at evil.example/claim"}
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    first_on_both(
+        [
+            ({"text": "Log in at https://evil.example/login now"}, "reply.text"),
+            (LINK, "reply.subject"),
+            ({"text": "evil{{ data.topic }}.example"}, "reply.text"),
+            ({"text": "{{ data.topic }}.example"}, "reply.text"),
+            ({"text": 'see {{ data.name | default: "evil.example" }}'}, "reply.text"),
+            ({"text": "evil\u00ad.example"}, "reply.text"),
+        ]
+    ),
+)
+def test_reply__with_a_web_address_on_free__needs_confirmation(api: Client, values: dict[str, Any], field: str) -> None:
+    tenant = make_tenant(Plan.FREE)
+    form_id, reply = answering_form(tenant, reply=None), {**REPLY, **values}
+    refused = (400, [(field, "link_not_allowed")])
+
+    assert refusal(change(api, tenant, form_id, reply=reply)) == refused
+    assert change(api, tenant, form_id, reply={**reply, "enabled": False}).status == 200
+    assert refusal(change(api, tenant, form_id, reply=reply, confirmation=False)) == refused
+    assert change(api, tenant, form_id, reply=reply, confirmation=True).status == 200
+    assert refusal(change(api, tenant, form_id, confirmation=False)) == refused
+    assert change(api, tenant, form_id, confirmation=False, reply=None).status == 200
+
+
+def test_reply__with_a_web_address_on_a_paid_plan__needs_no_confirmation__and_a_downgrade_keeps_the_form_usable(
+    api: Client,
+) -> None:
+    tenant = make_tenant(Plan.PRO)
+    form_id = answering_form(tenant, reply=None)
+    assert change(api, tenant, form_id, reply={**REPLY, **LINK}).status == 200
+    tenant.organization.plan = Plan.FREE
+    tenant.organization.save(update_fields=["plan"])
+
+    assert change(api, tenant, form_id, name="Renamed", fields=[*FIELDS, text_field("more")]).status == 200
+    assert refusal(change(api, tenant, form_id, reply={**REPLY, **LINK})) == (
+        400,
+        [("reply.subject", "link_not_allowed")],
+    )
+    form = Form.objects.get(pk=decode_id(Prefix.FORM, form_id))
+    assert (duplicate_form(form).reply, change(api, tenant, form_id, reply=REPLY).status) == (form.reply, 200)

@@ -6,6 +6,8 @@ from email.utils import parseaddr
 import pytest
 from django.conf import settings
 
+from keys.models import Notice
+from keys.plans import Plan
 from submissions.models import SubmitterMail
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
@@ -22,11 +24,16 @@ from tests.support.answers.sending import (
 from tests.support.hosted_posts import solve
 from tests.support.mail_links import text_part
 from tests.support.submitting import submit, submit_and_get_id
-from tests.support.tenants import make_tenant
+from tests.support.tenants import Tenant, make_tenant
 
 
 def new_address(name: str = "ada") -> str:
     return f"{name}.{secrets.token_hex(6)}@example.net"
+
+
+def downgrade(tenant: Tenant) -> None:
+    tenant.organization.plan = Plan.FREE
+    tenant.organization.save(update_fields=["plan"])
 
 
 def is_wanted(submission_id: str) -> bool:
@@ -197,3 +204,50 @@ def test_reply__of_a_form_whose_name_holds_a_web_address__says_a_form(api: Clien
         text = " ".join(body.get_content().split())
         assert said in text
         assert "evil" not in text
+
+
+LINKS = {
+    "enabled": True,
+    "subject": "Suspended, see www.evil.example",
+    "text": 'Log in at https://evil.example/login\nor evil{{ data.topic }} now, {{ data.name | default: "friend" }}.',
+}
+
+
+def test_reply__with_links_from_before__on_free_lacks_them__and_the_owners_are_mailed_once(
+    api: Client, smtp: MailReceiver
+) -> None:
+    tenant = make_tenant(Plan.PRO)
+    fields = [
+        {"name": "email", "label": "Email", "type": "Email", "required": False},
+        {"name": "name", "label": "Name", "type": "Text", "required": False},
+        {"name": "topic", "label": "Topic", "type": "Select", "required": False, "options": [".example/login"]},
+    ]
+    form_id, paid, first, second = answering_form(tenant, reply=LINKS, fields=fields), *map(new_address, "abc")
+    send(api, tenant, form_id, email=paid, topic=".example/login")
+    assert "https://evil.example/login\nor evil.example/login now" in body_of(smtp, paid)
+    downgrade(tenant)
+
+    for address in (first, second):
+        send(api, tenant, form_id, email=address, topic=".example/login")
+        (mail,) = smtp.wait_for(address)
+        assert mail.message["Subject"] == "Suspended, see"
+        assert "evil" not in str(mail.message)
+        assert "Log in at \nor  now, friend." in body_of(smtp, address)
+
+    (notice,) = Notice.objects.filter(organization=tenant.organization)
+    assert (notice.kind, notice.subject) == ("reply.cut", "A reply of Contact was sent without its links")
+
+
+def test_reply__with_links_on_free__to_a_confirmed_address__has_them(api: Client, smtp: MailReceiver) -> None:
+    tenant, address = make_tenant(Plan.FREE), new_address()
+    form_id = answering_form(tenant, reply=LINKS, confirmation=True)
+    send(api, tenant, form_id, email=address, name="Ada", topic="Sales")
+
+    press(api, link_of(smtp.wait_for(address)[0]))
+
+    assert smtp.wait_for(address, 2)[1].message["Subject"] == LINKS["subject"]
+    assert not Notice.objects.filter(organization=tenant.organization).exists()
+
+
+def body_of(smtp: MailReceiver, address: str) -> str:
+    return text_part(smtp.wait_for(address)[0]).replace("\r\n", "\n")
