@@ -2,17 +2,22 @@
 
 import sys
 
-from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language, gettext, gettext_noop
 from django.views.csrf import csrf_failure as djangos_csrf_failure
 
 from config.api import errors
 from config.database import is_away
 from config.pages.visitors_language import visitors_language
 
+BUSY = gettext_noop("The service is busy. Wait a moment, then send it again.")  # for people
+POLICY = (
+    "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 PAGES = ("/dashboard", "/account", "/admin")  # for people; every other path is for programs and other sites
 
 
@@ -72,10 +77,38 @@ def internal_error(request: HttpRequest) -> HttpResponse:
     Django logs the traceback, except of an unavailable database: sessions and signed-in users are read by middleware.
     """
     if (error := sys.exception()) is not None and is_away(error):
-        return errors.error_response(error)
+        return unavailable(request, error)
     if _is_page(request):
         return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)
     return errors.internal_error()
+
+
+def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:
+    """Return the 503 of an unavailable or overloaded database. A page keeps the form that was sent, for another try."""
+    failure = errors.as_api_error(error)
+    if not (_is_page(request) or _is_browser(request)) or "application/json" in request.META.get("HTTP_ACCEPT", ""):
+        return errors.error_response(failure)
+    template, language = ("errors/503.html", get_language()) if _is_page(request) else ("errors/busy.html", None)
+    with translation.override(language or visitors_language(request)):
+        sent = _sent(request)
+        typed = {name: values for name, values in sent if not name.startswith("_")}
+        context = {"message": gettext(BUSY), "sent": sent, "typed": typed, "path": request.get_full_path()}
+        response = render(None, template, context, status=failure.status)
+    for name, value in failure.headers.items():
+        response.headers[name] = value
+    response.headers["Cache-Control"] = errors.NO_STORE
+    response.headers["Content-Security-Policy"] = POLICY  # middleware that adds one may not have run
+    return errors.logged_once(response, failure)
+
+
+def _sent(request: HttpRequest) -> list[tuple[str, list[str]]]:
+    """Return names and values of the form that was sent, if a page can send it again: without files."""
+    if request.method != "POST" or request.content_type != "application/x-www-form-urlencoded":
+        return []
+    try:
+        return list(request.POST.lists())
+    except (UnreadablePostError, SuspiciousOperation):
+        return []
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

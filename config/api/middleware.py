@@ -15,7 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from config.api.current_request import CURRENT
-from config.api.errors import ServiceUnavailable, error_response
+from config.api.error_pages import unavailable
+from config.api.errors import ServiceUnavailable
 from config.api.ratelimit import HEADERS
 from config.database import is_away
 from config.ids import request_id_for
@@ -130,13 +131,13 @@ class UnavailableMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if WATCH.is_frozen and not request.path_info.startswith(NEEDS_NO_DATABASE):
-            return error_response(OperationalError(FAILURE))
+            return unavailable(request, OperationalError(FAILURE))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the 503 for an unavailable database or an export that was killed, None for any other error."""
         is_unavailable = isinstance(exception, ServiceUnavailable) or is_away(exception)
-        return error_response(exception) if is_unavailable else None
+        return unavailable(request, exception) if is_unavailable else None
 
 
 class PermissionsPolicyMiddleware:

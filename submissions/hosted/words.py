@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext, gettext_lazy
 
+from config.api.error_pages import BUSY
 from config.api.errors import ApiError, Detail, InternalError, OriginNotAllowed, current_request_id
 from forms_app.field_definitions import MAX_NAME
 from forms_app.field_kinds import kind_of
@@ -34,6 +35,7 @@ MESSAGES: Mapping[str, "StrOrPromise"] = {
     "form_not_published": gettext_lazy("This form does not take submissions now. Contact the owner of the site."),
     "not_found": gettext_lazy("There is no form with this address. Contact the owner of the site."),
     "conflict": gettext_lazy("Something else was sent from this page before. Reload the page, then send it again."),
+    "service_unavailable": gettext_lazy(BUSY),
     "payload_too_large": gettext_lazy("This is too much to send. Go back and shorten it, then send it again."),
 }
 # By the code of a detail, with a place for the field's label.
