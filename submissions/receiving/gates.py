@@ -331,19 +331,16 @@ def require_human(candidate: Candidate) -> Candidate:
 
 def _check_human(candidate: Candidate) -> Candidate:
     protection, post = candidate.own_form().spam_protection, candidate.post
+    form = candidate.own_form().id
+    again = f"{form} {post.idempotency_key}" if post.idempotency_key else ""
     is_human = False
     if protection.captcha and protection.captcha_secret:
         doubts = captchas.require_pass(
-            protection,
-            post.intake.proofs,
-            form_id=candidate.own_form().id,
-            address=client_address(post.request),
+            protection, post.intake.proofs, form_id=form, address=client_address(post.request), used_by=again
         )
         candidate = dataclasses.replace(candidate, doubts=doubts)
         is_human = not doubts
     if protection.proof_of_work:
-        form = candidate.own_form().id
-        again = f"{form} {post.idempotency_key}" if post.idempotency_key else ""
         proof_of_work.require_proof(post.intake.proofs, purposes=(encode_id(Prefix.FORM, form), ""), used_by=again)
         is_human = True
     return dataclasses.replace(candidate, is_human=is_human)
