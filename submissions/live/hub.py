@@ -1,7 +1,7 @@
 """
 The viewers of the live stream, and the one reader that polls for all of them.
 
-Twice a second one query, in a separate thread, reads everything that is watched; a viewer costs a queue and nothing
+Twice a second one read, in a separate thread, finds everything that is watched; a viewer costs a queue and nothing
 else. Ids follow the clock, not the commits: a row with an older id may become visible after a newer one. So each poll
 reads the last seconds again, and rows that were sent already are dropped.
 """
@@ -23,18 +23,16 @@ from config.database import drop_broken_connections
 from config.ids import first_id_of
 from config.postgresql.clock import difference, shared_now
 from config.times import now
-from submissions.live.tokens import Watch, server_sent, submission_event
-from submissions.models import Submission
+from submissions.live.reader import MOST_READ, Message, Reader
+from submissions.live.tokens import Watch, server_sent
 
 READ_AGAIN = dt.timedelta(seconds=10)  # longer than an INSERT waits for its commit
 REPLAYED = dt.timedelta(minutes=10)  # how far back a lost connection is replayed; beyond, the page reloads its list
 MOST_REPLAYED = 200  # events to one viewer
-MOST_READ = 1_000  # rows per poll
 QUEUE = 300  # messages that wait for a slow viewer; more than one replay
+LOG_AGAIN_SECONDS = 60.0  # while every poll fails
 RESET = server_sent("reset")
 logger = logging.getLogger(__name__)
-
-Message = tuple[uuid.UUID, uuid.UUID, uuid.UUID, bytes]  # submission, organization, form, bytes to send
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -72,17 +70,20 @@ class Hub:
     """
     The viewers of one process. Everything but `read` runs in the event loop.
 
-    `polls`: whether it polls by itself while there are viewers; otherwise its caller does.
+    `polls`: whether it polls by itself while there are viewers; otherwise its caller does. `failed`: polls that have
+    failed in a row, shown at `/healthz`.
     """
 
     def __init__(
         self, read: "Callable[[list[uuid.UUID], uuid.UUID], list[Message]] | None" = None, *, polls: bool = True
     ) -> None:
         self.viewers: set[Viewer] = set()
-        self._read = read or read_messages
+        self._read = read or Reader().read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
         self._polls = polls
         self.reader: asyncio.Task[None] | None = None
+        self.failed = 0
+        self._logged_at = 0.0
         self.polled_at = now()  # start of the last successful poll; by the shared clock from the first one on
 
     async def learn_the_time(self) -> None:
@@ -113,23 +114,28 @@ class Hub:
         return max(first_id_of(self.polled_at - READ_AGAIN), viewer.after, *viewer.sent)
 
     async def _poll_while_watched(self) -> None:
-        """Poll while there are viewers, then end. An outage is logged once."""
-        fails = False
+        """Poll while there are viewers, then end."""
         while self.viewers:
             began = time.monotonic()
             try:
                 await self.poll()
-                fails = False
-            except DatabaseError as error:
-                if not fails:
-                    logger.warning("live stream: the database is unavailable: %s", error)
-                fails = True
+                self.failed = 0
+            except Exception as error:
+                self._note_failure(error)
                 await asyncio.get_running_loop().run_in_executor(self._thread, drop_broken_connections)
-            except Exception:
-                if not fails:
-                    logger.exception("live stream: a poll failed")
-                fails = True
             await asyncio.sleep(max(0.05, settings.EVENTS_POLL_SECONDS - (time.monotonic() - began)))
+        self.failed = 0
+
+    def _note_failure(self, error: Exception) -> None:
+        """Count a failed poll. Log the first one in a row, and then one a minute."""
+        self.failed += 1
+        if self.failed > 1 and time.monotonic() - self._logged_at < LOG_AGAIN_SECONDS:
+            return
+        self._logged_at = time.monotonic()
+        if isinstance(error, DatabaseError):
+            logger.warning("live stream: the database is unavailable: %s", error, extra={"failed": self.failed})
+        else:
+            logger.error("live stream: a poll failed", exc_info=error, extra={"failed": self.failed})
 
     async def poll(self) -> None:
         """Read everything that is watched, and distribute it."""
@@ -164,14 +170,3 @@ class Hub:
         viewer.is_new = False
         viewer.sent = {pk for pk in (*viewer.sent, *(message[0] for message in mine)) if pk > floor}
         return len(wanted) <= MOST_REPLAYED and all(viewer.give(message[3]) for message in wanted)
-
-
-def read_messages(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
-    """Return the submissions of these organizations after an id, without spam, oldest first. One query."""
-    difference()  # measured here from time to time: the event loop must not wait for it
-    rows = Submission.objects.filter(organization__in=organizations, id__gt=since, spam=False).confirmed()
-    rows = rows.select_related("form").only("id", "organization", "form__name", "data", "created_at", "spam", "held")
-    newest = rows.order_by("-id")[:MOST_READ]
-    return [
-        (row.pk, row.organization_id, row.form_id, submission_event(row, row.form.name)) for row in reversed(newest)
-    ]

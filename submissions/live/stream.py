@@ -5,7 +5,7 @@ Django's own ASGI stack would cost a thread per request. Here a viewer is a coro
 rights are in a signed token that a page of the dashboard issues.
 
     GET /events?token=…&after=sub_…     an event stream; `Last-Event-ID` takes precedence over `after`
-    GET /healthz                        200 while this process answers
+    GET /healthz                        200 while this process answers; counts polls that fail in a row
 """
 
 import asyncio
@@ -49,7 +49,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["method"] != "GET" and not (is_check and scope["method"] == "HEAD"):  # a HEAD has no use for a stream
         await _refuse(send, 405, "method_not_allowed", "Watch with GET.", (b"allow", b"GET"))
     elif is_check:
-        await _answer(send, 200, b"text/plain", b"ok")
+        await _answer(send, 200, b"text/plain", f"failed polls: {hub.failed}".encode() if hub.failed else b"ok")
     elif scope["path"] == "/events":
         await _watch(scope, receive, send)
     else:

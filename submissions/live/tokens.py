@@ -8,6 +8,8 @@ session and membership again when a stream opens.
 
 import dataclasses
 import uuid
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -65,16 +67,15 @@ def read_token(text: str) -> Watch:
     return Watch(uuid.UUID(organization), form_id, expires, uuid.UUID(user), session_key)
 
 
-def event_of(row: Submission, form_name: str) -> dict[str, Any]:
+def event_of(row: Submission, form_name: str, values: Mapping[str, str]) -> dict[str, Any]:
     """Return the event of a submission: `{id, formId, formName, createdAt, held, values}`, values cut short."""
-    values = list(row.data.items())[:MAX_NAMES]
     return {
         "id": row.public_id,
         "formId": encode_id(Prefix.FORM, row.form_id),
         "formName": form_name,
         "createdAt": format_time(row.created_at),
         "held": row.held or None,
-        "values": {name[:MAX_NAME]: value[:MAX_VALUE] for name, value in values},
+        "values": {name[:MAX_NAME]: value[:MAX_VALUE] for name, value in islice(values.items(), MAX_NAMES)},
     }
 
 
@@ -84,6 +85,6 @@ def server_sent(event: str, data: str = "{}", *, event_id: str = "") -> bytes:
     return f"{head}event: {event}\ndata: {data}\n\n".encode()
 
 
-def submission_event(row: Submission, form_name: str) -> bytes:
-    """Return the message about a submission."""
-    return server_sent("submission", dump_json(event_of(row, form_name)), event_id=row.public_id)
+def submission_event(row: Submission, form_name: str, values: Mapping[str, str]) -> bytes:
+    """Return the message about a submission with these values."""
+    return server_sent("submission", dump_json(event_of(row, form_name, values)), event_id=row.public_id)

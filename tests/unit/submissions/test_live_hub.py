@@ -12,7 +12,9 @@ from django.db import OperationalError, connection
 
 from config.ids import first_id_of
 from config.times import now
-from submissions.live.hub import MOST_READ, MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Message, Viewer, read_messages
+from submissions.live import stream
+from submissions.live.hub import MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Viewer
+from submissions.live.reader import MOST_READ, Message, Reader
 from submissions.live.tokens import Watch
 from tests.services.waiting import reached
 
@@ -62,9 +64,11 @@ def test_poll__however_many_watch__asks_the_database_once(viewers: int) -> None:
         queries.append(sql)
         return execute(sql, *rest)
 
+    reader = Reader()
+
     def read(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
         with connection.execute_wrapper(count):
-            found = read_messages(organizations, since)
+            found = reader.read(organizations, since)
         connection.close()
         return found
 
@@ -272,3 +276,42 @@ def test_reader__while_the_database_is_unavailable__keeps_its_viewers_and_says_s
 
     assert run(scenario) == 1
     assert len([record for record in caplog.records if "the database is unavailable" in record.getMessage()]) == 1
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), TypeError("a defect")])
+def test_reader__whose_polls_all_fail__says_so_each_minute_and_at_healthz(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: Any
+) -> None:
+    settings.EVENTS_POLL_SECONDS = 0.05
+    monkeypatch.setattr("submissions.live.hub.drop_broken_connections", lambda: None)
+    monkeypatch.setattr("submissions.live.hub.LOG_AGAIN_SECONDS", 0)  # each minute
+    table, failures = Table(), [error] * 3
+
+    def read(organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
+        if failures:
+            raise failures.pop()
+        return table.read(organizations, since)
+
+    async def health() -> str:
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await stream.application({"type": "http", "method": "GET", "path": "/healthz"}, None, send)  # type: ignore[arg-type]  # it reads nothing
+        return f"{sent[0]['status']} {sent[1]['body'].decode()}"
+
+    async def scenario() -> list[str]:
+        hub = Hub(read)
+        monkeypatch.setattr(stream, "hub", hub)
+        viewer = hub.add(watch(), None)
+        await reached(lambda: hub.failed == 3)
+        seen = [await health()]
+        await reached(lambda: table.polls)
+        await reached(lambda: not hub.failed)
+        hub.remove(viewer)
+        return [*seen, await health()]
+
+    assert run(scenario) == ["200 failed polls: 3", "200 ok"]
+    said = [record for record in caplog.records if record.getMessage().startswith("live stream: ")]
+    assert [record.__dict__["failed"] for record in said] == [1, 2, 3]
