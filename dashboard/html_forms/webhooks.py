@@ -72,7 +72,7 @@ class UrlForm(forms.Form):
 
 
 class ReplayForm(forms.Form):
-    """The deliveries to send again, by status and by the UTC days of their submissions."""
+    """The deliveries to send again, by status and by the days of their submissions in the user's time zone."""
 
     status = forms.ChoiceField(
         label=pgettext_lazy("deliveries", "Which"),

@@ -19,9 +19,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
 from config.ids import Prefix
-from config.times import Period, now
+from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
+from dashboard.accounts.time_zones import current_zone, own_day
 from dashboard.changes.traffic import log_size
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
@@ -278,8 +279,8 @@ def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
         values, for_real = entered.cleaned_data, request.POST.get("do") == "replay"
         try:
             statuses = REPLAYABLE[values["status"]]
-            since = Period.of_day(values["from"]).start if values["from"] else None
-            until = Period.of_day(values["to"]).end if values["to"] else None
+            since = own_day(values["from"]).start if values["from"] else None
+            until = own_day(values["to"]).end if values["to"] else None
             matched, replayed = replay(found, since=since, until=until, statuses=statuses, dry_run=not for_real)
         except ApiError as error:
             entered.add_error(None, error.message)
@@ -291,7 +292,7 @@ def replay_range(request: MemberRequest, webhook_id: str) -> HttpResponse:
                 messages.success(request, said % {"count": intcomma(replayed)})
                 return _to(request, found)
     counted = [(name, request.POST.get(name, "")) for name in entered.fields]
-    context = {"webhook": found, "form": entered, "matched": matched, "counted": counted}
+    context = {"webhook": found, "form": entered, "matched": matched, "counted": counted, "zone": current_zone()}
     return render(request, "dashboard/webhook_replay.html", context, status=400 if entered.errors else 200)
 
 

@@ -1,5 +1,6 @@
 """Webhooks in the dashboard: create, test, resend, rotate, replay; activate a pending one."""
 
+import datetime as dt
 import html
 import json
 import re
@@ -10,7 +11,8 @@ from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
 from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
-from tests.support.deliveries import deliveries_of
+from tests.support.deliveries import deliveries_of, make_delivery
+from tests.support.rows import row
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from webhooks.models import Delivery, Webhook
@@ -277,6 +279,21 @@ def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, rec
     again = owner.post(path, form=path, **values)
     assert "created already" in text_of(owner.follow(again))
     assert only_webhook(tenant)
+
+
+def test_replay__days__are_those_of_the_user(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
+    owner.send("/dashboard/account/time-zone", zone="Pacific/Honolulu")
+    form_id = tenant.form()
+    create(owner, tenant, form_id, receiver.url("/hook"))
+    webhook = only_webhook(tenant)
+    late = row(tenant, form_id, {"name": "Ada"}, dt.datetime(2026, 3, 2, 9, 59, tzinfo=dt.UTC))  # 23:59 in Honolulu
+    late.save(force_insert=True)
+    make_delivery(webhook, submission=late, status="failed")
+    page = place(tenant, f"webhooks/{webhook.public_id}/replay")
+    for day, said in (("2026-03-01", "1 delivery matches"), ("2026-03-02", "0 deliveries match")):
+        shown = text_of(owner.send(page, status="all", do="count", **{"from": day, "to": day}))
+        assert said in shown
+        assert "Days are those of your time zone, Pacific/Honolulu," in shown
 
 
 def test_replay__after_counting__sends_what_was_counted(
