@@ -54,6 +54,8 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
             # Django logs every 4xx as a warning with its path; the client knows it from the response.
             "django.request": {"level": "ERROR"},
             "django.server": {"level": "ERROR"},
+            # Warns of each malformed body; the sender knows it from the response.
+            "python_multipart": {"level": "ERROR"},
             # Warns of each connection that an outage breaks or refuses; config.outage says it once.
             "psycopg.pool": {"level": "ERROR"},
             # Quotes the URL of a receiver with malformed headers, and such a URL can contain a customer's token.

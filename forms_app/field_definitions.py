@@ -23,7 +23,8 @@ MAX_FILE_BYTES = 25 * 1024 * 1024
 DEFAULT_FILE_BYTES = 10 * 1024 * 1024
 
 # Names that control a submission and are never data (docs/contract.md 5).
-CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha"})
+# `_charset_` is HTML's: the browser fills in the page's charset.
+CONTROL_FIELDS = frozenset({"_formId", "_next", "_subject", "_replyto", "_gotcha", "_webhook", "_altcha", "_charset_"})
 # The same on pages without our script: the control names of other services' forms (docs/moving.md).
 PAGE_CONTROL_FIELDS = CONTROL_FIELDS | {
     *("_redirect", "_captcha", "_template", "_cc", "_autoresponse", "_blacklist", "access_key"),

@@ -18,7 +18,7 @@ SCRIPT_NAMES = _words(
 )
 PROGRAM_NAMES = _words(
     "exe com scr pif dll ocx cpl sys drv vxd msi msp mst msix msixbundle appx appxbundle msc ade adp mde ins isp shb"
-    " chm hlp jar war ear class jnlp apk xapk aab ipa dex app pkg mpkg dmg deb rpm run bin elf so dylib o lib ko wasm"
+    " chm hlp jar war ear class jnlp apk xapk aab ipa dex app pkg mpkg dmg deb rpm run elf so dylib o lib ko wasm"
     " cab diagcab diagcfg diagpkg iso img vhd vhdx udf xll wll xla xlam ppa ppam ex ex_ crx xpi vsix air appimage"
     " snap flatpak flatpakref nupkg kext prg"
 )

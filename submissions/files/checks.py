@@ -1,7 +1,8 @@
 """The checks of a file that was sent to a field, in their order, and the texts of what they refuse."""
 
+import dataclasses
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
@@ -9,7 +10,10 @@ from config.api.errors import Detail, ValidationFailed
 from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, FieldDefinition
 from forms_app.file_fields.limits import types_for_people
 from keys.plans import show_bytes
-from submissions.files.content import Content, RefusedContent, detect, fits
+from submissions.files.arrived import Arrived, Checked
+from submissions.files.content import RefusedContent, detect, fits
+from submissions.files.file_types import usual_extension
+from submissions.files.names import NOTHING_LEFT
 
 TOO_LARGE, TOO_MANY, EMPTY = "too_large", "too_many", "empty_file"
 WRONG_TYPE, BAD_ID, NOT_ALLOWED = "file_type_not_allowed", "invalid_upload", "file_not_allowed"
@@ -31,19 +35,24 @@ def accept_of(field: Mapping[str, Any]) -> list[str]:
     return list(field.get("accept", ()))
 
 
-def check_file(field: FieldDefinition, name: str, size: int, content: IO[bytes]) -> Content:
-    """Return what a file is. Raises ValidationFailed, which names the field: too large, empty, of a wrong type."""
-    if size > most_bytes_of(field):
+def check_file(field: FieldDefinition, file: Arrived) -> Checked:
+    """
+    Return the file with its type, as one of this field. One without a name is named by its type.
+
+    Raises ValidationFailed, which names the field: too large, empty, of a wrong type.
+    """
+    if file.size > most_bytes_of(field):
         raise refusal(field, TOO_LARGE)
-    if size == 0:
+    if file.size == 0:
         raise refusal(field, EMPTY)
     try:
-        found = detect(content, name)
+        found = detect(file.content, file.name)
     except RefusedContent as refused:
         raise ValidationFailed([Detail(field["name"], WRONG_TYPE, str(refused))]) from None
+    name = file.name or NOTHING_LEFT + usual_extension(found.media_type)
     if not fits(found, name, accept_of(field)):
         raise refusal(field, WRONG_TYPE)
-    return found
+    return Checked(dataclasses.replace(file, field=field["name"], name=name), found.media_type)
 
 
 def refusal(field: Mapping[str, Any], code: str) -> ValidationFailed:

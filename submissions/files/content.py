@@ -144,7 +144,7 @@ def _refuse_zip_at_end(file: IO[bytes], size: int, media_type: str) -> None:
 
 
 def _content(media_type: str, extension: str) -> Content:
-    extensions = EXTENSIONS.get(media_type, frozenset())
+    extensions = frozenset(EXTENSIONS.get(media_type, ()))
     if "macroEnabled" in media_type and extension not in extensions:
         raise DangerousError("macros")
     if media_type == TEXT and extension in TEXT_TYPES:

@@ -21,6 +21,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(f".{word}" for word in text.split())
 
 
+def _ordered(text: str) -> tuple[str, ...]:
+    return tuple(f".{word}" for word in text.split())
+
+
 # (offset, bytes) of programs, installers, disk images and compiled code. MZ and scripts have rules besides.
 PROGRAMS = (
     (0, b"\x7fELF"),
@@ -113,69 +117,70 @@ BRANDS = (  # of ISO media files; the first one that is found in the list of a f
     ((b"qt  ",), "video/quicktime"),
 )
 
-# Media type -> its extensions. A type that is absent here is generic: any name fits that no other type claims.
+# Media type -> its extensions, the usual one first. A type that is absent here is generic: any name fits that no other
+# type claims.
 EXTENSIONS = {
-    "image/png": _words("png apng"),
-    "image/jpeg": _words("jpg jpeg jpe jfif jif mpo"),
-    "image/gif": _words("gif"),
-    "image/webp": _words("webp"),
-    "image/bmp": _words("bmp dib"),
-    "image/tiff": _words("tif tiff dng nef nrw arw sr2 cr2 pef erf"),
-    "image/vnd.adobe.photoshop": _words("psd psb"),
-    "image/jxl": _words("jxl"),
-    "image/jp2": _words("jp2 jpx j2k jpf"),
-    "image/vnd.microsoft.icon": _words("ico"),
-    "image/heic": _words("heic heif hif"),
-    "image/avif": _words("avif avifs"),
-    "image/x-canon-cr3": _words("cr3"),
-    "image/vnd.dwg": _words("dwg"),
-    PDF: _words("pdf ai"),
-    "application/rtf": _words("rtf doc"),  # Word saves RTF under .doc
-    "application/postscript": _words("ps eps ai epsf"),
-    "application/epub+zip": _words("epub"),
-    "audio/mpeg": _words("mp3 mpga mp2"),
-    "audio/aac": _words("aac"),
-    "audio/flac": _words("flac"),
-    "audio/midi": _words("mid midi kar"),
-    "audio/amr": _words("amr"),
-    "audio/ogg": _words("ogg oga ogv ogx opus spx"),
-    "audio/wav": _words("wav wave"),
-    "audio/mp4": _words("m4a m4b mp4"),
-    "video/mp4": _words("mp4 m4v m4a mov f4v 3gp 3g2"),
-    "video/quicktime": _words("mov qt mp4"),
-    "video/webm": _words("webm mkv mka weba"),
-    "video/mpeg": _words("mpg mpeg mpe vob m2p"),
-    "video/x-ms-asf": _words("asf wmv wma"),
-    "video/x-msvideo": _words("avi"),
-    "application/x-7z-compressed": _words("7z"),
-    "application/vnd.rar": _words("rar cbr"),
-    "application/x-tar": _words("tar"),
-    "font/woff": _words("woff"),
-    "font/woff2": _words("woff2"),
-    "font/otf": _words("otf"),
-    "font/ttf": _words("ttf"),
-    f"{OOXML}wordprocessingml.document": _words("docx dotx"),
-    f"{OOXML}spreadsheetml.sheet": _words("xlsx xltx"),
-    f"{OOXML}presentationml.presentation": _words("pptx potx ppsx"),
-    "application/vnd.ms-visio.drawing": _words("vsdx vstx vssx"),
-    "application/vnd.ms-word.document.macroEnabled.12": _words("docm dotm"),
-    "application/vnd.ms-excel.sheet.macroEnabled.12": _words("xlsm xltm"),
-    "application/vnd.ms-excel.sheet.binary.macroEnabled.12": _words("xlsb"),
-    "application/vnd.ms-powerpoint.presentation.macroEnabled.12": _words("pptm potm ppsm"),
-    "application/vnd.ms-visio.drawing.macroEnabled.12": _words("vsdm vstm vssm"),
-    ENCRYPTED: _words("docx docm xlsx xlsm xlsb pptx pptm"),
-    "application/msword": _words("doc dot"),
-    "application/vnd.ms-excel": _words("xls xlt"),
-    "application/vnd.ms-powerpoint": _words("ppt pps pot"),
-    "application/vnd.ms-outlook": _words("msg oft"),
-    "application/vnd.visio": _words("vsd vst vss"),
-    "application/vnd.oasis.opendocument.text": _words("odt"),
-    "application/vnd.oasis.opendocument.text-template": _words("ott"),
-    "application/vnd.oasis.opendocument.spreadsheet": _words("ods"),
-    "application/vnd.oasis.opendocument.spreadsheet-template": _words("ots"),
-    "application/vnd.oasis.opendocument.presentation": _words("odp"),
-    "application/vnd.oasis.opendocument.presentation-template": _words("otp"),
-    "application/vnd.oasis.opendocument.graphics": _words("odg"),
+    "image/png": _ordered("png apng"),
+    "image/jpeg": _ordered("jpg jpeg jpe jfif jif mpo"),
+    "image/gif": _ordered("gif"),
+    "image/webp": _ordered("webp"),
+    "image/bmp": _ordered("bmp dib"),
+    "image/tiff": _ordered("tif tiff dng nef nrw arw sr2 cr2 pef erf"),
+    "image/vnd.adobe.photoshop": _ordered("psd psb"),
+    "image/jxl": _ordered("jxl"),
+    "image/jp2": _ordered("jp2 jpx j2k jpf"),
+    "image/vnd.microsoft.icon": _ordered("ico"),
+    "image/heic": _ordered("heic heif hif"),
+    "image/avif": _ordered("avif avifs"),
+    "image/x-canon-cr3": _ordered("cr3"),
+    "image/vnd.dwg": _ordered("dwg"),
+    PDF: _ordered("pdf ai"),
+    "application/rtf": _ordered("rtf doc"),  # Word saves RTF under .doc
+    "application/postscript": _ordered("ps eps ai epsf"),
+    "application/epub+zip": _ordered("epub"),
+    "audio/mpeg": _ordered("mp3 mpga mp2"),
+    "audio/aac": _ordered("aac"),
+    "audio/flac": _ordered("flac"),
+    "audio/midi": _ordered("mid midi kar"),
+    "audio/amr": _ordered("amr"),
+    "audio/ogg": _ordered("ogg oga ogv ogx opus spx"),
+    "audio/wav": _ordered("wav wave"),
+    "audio/mp4": _ordered("m4a m4b mp4"),
+    "video/mp4": _ordered("mp4 m4v m4a mov f4v 3gp 3g2"),
+    "video/quicktime": _ordered("mov qt mp4"),
+    "video/webm": _ordered("webm mkv mka weba"),
+    "video/mpeg": _ordered("mpg mpeg mpe vob m2p"),
+    "video/x-ms-asf": _ordered("asf wmv wma"),
+    "video/x-msvideo": _ordered("avi"),
+    "application/x-7z-compressed": _ordered("7z"),
+    "application/vnd.rar": _ordered("rar cbr"),
+    "application/x-tar": _ordered("tar"),
+    "font/woff": _ordered("woff"),
+    "font/woff2": _ordered("woff2"),
+    "font/otf": _ordered("otf"),
+    "font/ttf": _ordered("ttf"),
+    f"{OOXML}wordprocessingml.document": _ordered("docx dotx"),
+    f"{OOXML}spreadsheetml.sheet": _ordered("xlsx xltx"),
+    f"{OOXML}presentationml.presentation": _ordered("pptx potx ppsx"),
+    "application/vnd.ms-visio.drawing": _ordered("vsdx vstx vssx"),
+    "application/vnd.ms-word.document.macroEnabled.12": _ordered("docm dotm"),
+    "application/vnd.ms-excel.sheet.macroEnabled.12": _ordered("xlsm xltm"),
+    "application/vnd.ms-excel.sheet.binary.macroEnabled.12": _ordered("xlsb"),
+    "application/vnd.ms-powerpoint.presentation.macroEnabled.12": _ordered("pptm potm ppsm"),
+    "application/vnd.ms-visio.drawing.macroEnabled.12": _ordered("vsdm vstm vssm"),
+    ENCRYPTED: _ordered("docx docm xlsx xlsm xlsb pptx pptm"),
+    "application/msword": _ordered("doc dot"),
+    "application/vnd.ms-excel": _ordered("xls xlt"),
+    "application/vnd.ms-powerpoint": _ordered("ppt pps pot"),
+    "application/vnd.ms-outlook": _ordered("msg oft"),
+    "application/vnd.visio": _ordered("vsd vst vss"),
+    "application/vnd.oasis.opendocument.text": _ordered("odt"),
+    "application/vnd.oasis.opendocument.text-template": _ordered("ott"),
+    "application/vnd.oasis.opendocument.spreadsheet": _ordered("ods"),
+    "application/vnd.oasis.opendocument.spreadsheet-template": _ordered("ots"),
+    "application/vnd.oasis.opendocument.presentation": _ordered("odp"),
+    "application/vnd.oasis.opendocument.presentation-template": _ordered("otp"),
+    "application/vnd.oasis.opendocument.graphics": _ordered("odg"),
 }
 # Parts of an Office ZIP -> its type without and with macros.
 OFFICE = {
@@ -207,6 +212,7 @@ TEXT_TYPES = {  # text has no signature: its name decides, where it is one of th
     ".vcf": "text/vcard",
     ".eml": "message/rfc822",
 }
+_USUAL = {TEXT: ".txt", XML: ".xml", ZIP: ".zip", ENCRYPTED: ""}  # an encrypted document may be of any kind
 CLAIMED = frozenset().union(*EXTENSIONS.values())  # extensions that promise content with a signature
 TEXT_NAMES = frozenset({*TEXT_TYPES, ".txt", ".xml"})  # extensions that promise text
 ALIASES = {
@@ -230,3 +236,8 @@ ALIASES = {
     "video/avi": "video/x-msvideo",
 }
 SAME_EXTENSIONS = {".jpeg": ".jpg", ".jpe": ".jpg", ".tiff": ".tif", ".mpeg": ".mpg"}
+
+
+def usual_extension(media_type: str) -> str:
+    """Return the extension of a file of this type, with its dot; "" for a type that has none."""
+    return _USUAL.get(media_type, next(iter(EXTENSIONS.get(media_type, ())), ""))

@@ -1,6 +1,5 @@
 """Store files: first their rows, then their bytes; and the allowance of files that wait for their submission."""
 
-import dataclasses
 import datetime as dt
 import logging
 import uuid
@@ -17,7 +16,7 @@ from config.times import now
 from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.files import storage
-from submissions.files.arrived import Arrived
+from submissions.files.arrived import Checked
 from submissions.models import StoredFile
 
 UNUSED_SHARE = 10  # unused files take at most a tenth of the plan's storage
@@ -25,14 +24,6 @@ STORING = dt.timedelta(hours=1)  # longer than any file takes; rows without byte
 ROWS_A_BATCH = 200
 
 logger = logging.getLogger(__name__)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Checked:
-    """A file that passed `check_file`. `content_type`: as its content says."""
-
-    arrived: Arrived
-    content_type: str
 
 
 def keep_files(

@@ -19,9 +19,11 @@ _DEVICES = frozenset(
 _UNQUOTED = frozenset("!#$&+-.^_`|~")  # attr-char of RFC 8187 besides letters and digits
 
 
-def clean_file_name(raw: str) -> str:
+def clean_file_name(raw: str, *, nameless: str = NOTHING_LEFT) -> str:
     """
-    Return the last component of a path as a safe name: NFC, at most 200 characters, its extension kept, never empty.
+    Return the last component of a path as a safe name: NFC, at most 200 characters, its extension kept.
+
+    `nameless`: the name where nothing is left of it.
 
     Without control, format and bidirectional characters, which disguise names; without dots and blanks at its ends;
     reserved characters and names of Windows are replaced. A clean name stays as it is.
@@ -30,7 +32,7 @@ def clean_file_name(raw: str) -> str:
     visible = _trimmed("".join(map(_visible, last)))
     name = unicodedata.normalize("NFC", _shortened(visible, _READ)).translate(_RESERVED)
     name = _trimmed(name)
-    return _cut(_without_device(name)) or NOTHING_LEFT
+    return _cut(_without_device(name)) or nameless
 
 
 def extension_of(name: str) -> str:

@@ -113,7 +113,7 @@ class HostedForm(Door, View):
         body, intake, key = FormBody({}), NOTHING, None
         problem: ApiError | None = None
         try:
-            body = read_form_body(request, with_digest=bool(self.stamp) or "HTTP_IDEMPOTENCY_KEY" in request.META)
+            body = read_form_body(request)
             intake = take_in(body.fields, page_controls=self.page_controls)
             key = idempotency_key(request) or self._key_of_page(body)
         except ApiError as error:
@@ -135,7 +135,7 @@ class HostedForm(Door, View):
         """Return a key that makes the hosted page, sent twice unchanged (a double click, a reload), one submission."""
         if self.stamp is None:
             return None
-        return f"page-{hashlib.sha256(self.stamp.text.encode() + (body.raw or body.sha256.encode())).hexdigest()}"
+        return f"page-{hashlib.sha256(self.stamp.text.encode() + (body.sha256.encode() or body.raw)).hexdigest()}"
 
     def find_owner(self, post: Post) -> Owner:
         """Return the organization of the form in the path. Raises NotFound."""

@@ -10,10 +10,10 @@ from config.api.serializers import MAX_DETAILS
 from config.ids import InvalidId, Prefix, decode_id
 from forms_app.field_definitions import FieldDefinition
 from forms_app.field_kinds import kind_of
-from submissions.files.arrived import Arrived
+from submissions.files.arrived import Arrived, Checked
 from submissions.files.attaching import usable
 from submissions.files.checks import BAD_ID, NOT_ALLOWED, TOO_MANY, check_file, most_files, refusal
-from submissions.files.keeping import Checked, give_up, keep_files
+from submissions.files.keeping import give_up, keep_files
 from submissions.models import StoredFile
 from submissions.receiving.parse_body import LIST_SEPARATOR, Intake
 
@@ -102,5 +102,4 @@ def _files_of(
     except InvalidId:
         raise refusal(field, BAD_ID) from None
     sent_before = usable(ids, form_id=form_id, field=field) if ids else []
-    checked = [Checked(file, check_file(field, file.name, file.size, file.content).media_type) for file in arrived]
-    return [*sent_before, *checked]
+    return [*sent_before, *(check_file(field, file) for file in arrived)]

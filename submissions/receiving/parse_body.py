@@ -64,8 +64,8 @@ class Post:
 
     `key_digest`: SHA-256 of its access key; "" without a well-formed one. `form_id`: None for the default form.
     `key_in_body`: the key that the body shows, well-formed or not, where keys are read from it. `fields`: the body as
-    parsed. `body_sha256`: of a body in a file, where `raw_body` is empty. `arrived`: its files; they are closed with
-    the request.
+    parsed. `body_sha256`: of the parts of multipart, which may be in a file; then `raw_body` is empty. `arrived`: its
+    files; they are closed with the request.
     `opened_for`: seconds for which the hosted page was open, if it was sent from there.
     `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
     may need the form id in the body.

@@ -6,9 +6,7 @@ multipart and answer in the envelope. The checks of the first are those of `/f/`
 hour, and one proof of a human is good for the files of a form and then for its submission.
 """
 
-import dataclasses
 import datetime as dt
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -53,9 +51,9 @@ from forms_app.models import Form
 from keys.authentication import caller_key
 from keys.idempotency import REPLAYED, Repeatable
 from keys.permissions import IsSecretKey
-from submissions.files.arrived import Arrived
+from submissions.files.arrived import Arrived, Checked
 from submissions.files.checks import NOT_ALLOWED, check_file, most_files
-from submissions.files.keeping import Checked, give_up, keep_files
+from submissions.files.keeping import give_up, keep_files
 from submissions.hosted.bodies import MULTIPART, FormBody, read_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.words import put_for_visitors
@@ -217,9 +215,9 @@ class UploadView(Repeatable):
         plain = request._request
         key = caller_key(request)
         kept: list[StoredFile] = []
-        with _read(plain, with_digest="HTTP_IDEMPOTENCY_KEY" in plain.META) as body:
+        with _read(plain) as body:
             refuse_unknown_parameters(request.query_params, [])
-            self.sha256 = body.sha256 or hashlib.sha256(body.raw).hexdigest()
+            self.sha256 = body.digest()
             form = find_owned(Form.objects.all(), parse_form_id(body.fields.get(FORM, "")), self.organization_id)
             if key.organization.is_full:
                 raise QuotaExceeded
@@ -242,7 +240,7 @@ class UploadView(Repeatable):
         return answer
 
     def sent_sha256(self) -> str:
-        """Return the digest of the body, which may be in a file."""
+        """Return the digest of the parts."""
         return self.sha256
 
 
@@ -252,11 +250,11 @@ def _created(row: StoredFile) -> Response:
 
 
 @contextmanager
-def _read(request: HttpRequest, *, with_digest: bool = False) -> Iterator[FormBody]:
+def _read(request: HttpRequest) -> Iterator[FormBody]:
     """Yield the body; its files are closed afterwards. Raises UnsupportedMediaType, PayloadTooLarge and others."""
     if media_type(request) != MULTIPART:
         raise UnsupportedMediaType(f"Send the file as {MULTIPART}.")
-    body = read_form_body(request, with_digest=with_digest)
+    body = read_form_body(request)
     try:
         yield body
     finally:
@@ -271,8 +269,7 @@ def _checked(fields: list[Any], body: FormBody, *, more: list[str] | None = None
             if name not in (FIELD, *more):
                 raise invalid(name[:MAX_NAME], "unknown_field", "is not known here. Send formId, field and file.")
     field, file = _field_of(fields, body), _file_of(body)
-    content = check_file(field, file.name, file.size, file.content)
-    return Checked(dataclasses.replace(file, field=field["name"]), content.media_type)
+    return check_file(field, file)
 
 
 def _file_of(body: FormBody) -> Arrived:

@@ -116,11 +116,16 @@ PATTERNS = {
     "submissions.files.text_content._XML_MARKER": Row(
         "search", ("<a", "<ab:", "<a:svg", "<!ent", "http://www.w3.org/", "<?xml-", "xmlns", "xmlns:a", " = 'a"), WORDS
     ),
-    "submissions.hosted.bodies._EMPTY_FILES": Row(
-        "findall", (' name="', '"; filename="', '; filename=""', "\r\n"), ' name="a"; filename=""\r\n'
-    ),
+    "submissions.hosted.bodies._BOUNDARY": Row("fullmatch", ("a ", " ", "-"), "----WebKitFormBoundary7MA4YWxkTrZu0gW"),
     "submissions.hosted.redirects._LOOKS_LIKE_ADDRESS": Row("match", ("https:/", "//"), "https://example.com/"),
     "submissions.hosted.redirects._TRICKS": Row("search", ("/a", "%5c"), "https://example.com/"),
+    "submissions.parsing.part_heads._CHARSET": Row(
+        "search", (";", "; ", ";charset", ";charset=", '"', " ="), "text/plain; charset=utf-8"
+    ),
+    "submissions.parsing.part_heads._PARAMETER": Row(
+        "match", (';a="', '"', '" ', '"; ', ";a", "; ", "a="), '; name="a"; filename="b.pdf"'
+    ),
+    "submissions.parsing.part_heads._TYPE": Row("match", (" ", "form-data", "form-data "), "form-data; "),
     "submissions.reading.search._WORD": Row("findall", ("a_", "__"), WORDS),
     "submissions.receiving.blocked_words._PIECE": Row("findall", ("a!", "!?", "_-"), WORDS),
     "submissions.receiving.page_limits._FORM_ID": Row("search", ("/frm_", "/f/", "frm_"), "/f/frm_abc"),

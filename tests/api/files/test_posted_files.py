@@ -12,6 +12,7 @@ from tests.support.hosted_posts import refused_json
 from tests.support.posted_files import (
     FILE_HEADERS,
     MIB,
+    OTHER_BOUNDARY,
     PDF,
     Part,
     body_of,
@@ -19,6 +20,7 @@ from tests.support.posted_files import (
     files_of_form,
     pdf,
     post_files,
+    with_other_boundary,
 )
 from tests.support.submitting import chunked, records, stored_data
 from tests.support.tenants import make_tenant, text_field
@@ -244,7 +246,9 @@ def test_same_body__with_the_same_idempotency_key__is_stored_once(api: Client) -
     form_id = tenant.form(fields=fields())
     parts: list[Part] = [("cv", "cv.pdf", pdf(600_000))]
 
-    answers = [post_files(api, form_id, parts, Idempotency_Key="once") for _ in range(2)]
+    answers = [post_files(api, form_id, parts, Idempotency_Key="once")]
+    headers = OTHER_BOUNDARY | {"Idempotency-Key": "once", "Accept": "application/json"}
+    answers += [api.post(f"/f/{form_id}", data=with_other_boundary(body_of(parts)), headers=headers)]
     other = post_files(api, form_id, [("cv", "cv.pdf", pdf(600_001))], Idempotency_Key="once")
 
     assert [answer.status for answer in answers] == [201, 201]

@@ -15,7 +15,18 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.support.hosted_posts import solve
-from tests.support.posted_files import FILE_HEADERS, MIB, PDF, Part, body_of, files_of_form, pdf, post_files
+from tests.support.posted_files import (
+    FILE_HEADERS,
+    MIB,
+    OTHER_BOUNDARY,
+    PDF,
+    Part,
+    body_of,
+    files_of_form,
+    pdf,
+    post_files,
+    with_other_boundary,
+)
 from tests.support.posted_files.uploads import form_with_files, parts_of, upload
 from tests.support.submitting import records, submit
 from tests.support.tables.databases import first_on_both
@@ -167,7 +178,9 @@ def test_upload__repeated_with_its_idempotency_key__is_one_file(api: Client) -> 
     tenant = make_tenant()
     form_id = form_with_files(tenant)
 
-    first, again = [upload_with_key(api, tenant.key, form_id, idempotency_key="a") for _ in range(2)]
+    first = upload_with_key(api, tenant.key, form_id, idempotency_key="a")
+    body = with_other_boundary(body_of(parts_of(PDF, formId=form_id)))
+    again = api.post("/api/uploads", tenant.key, data=body, headers=OTHER_BOUNDARY | {"Idempotency-Key": "a"})
     conflict = upload_with_key(api, tenant.key, form_id, pdf(500), idempotency_key="a")
 
     assert (first.status, again.status, conflict.status) == (201, 201, 409)

@@ -9,7 +9,7 @@ import pytest
 from keys.plans import Plan
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
-from tests.support.hosted_posts import FIELDS, GOOD, SHOP, URLENCODED, multipart, post
+from tests.support.hosted_posts import BOUNDARY, FIELDS, GOOD, SHOP, URLENCODED, multipart, post
 from tests.support.rate_windows import CHEAP, lasting_tenant
 from tests.support.replies import SECONDS, unknown_id
 from tests.support.submitting import records, stored_data
@@ -98,6 +98,18 @@ def test_same_page_sent_twice__is_one_submission__and_changed_it_is_two(api: Cli
     assert len(records(api, tenant, form_id)) == 1
     assert post(api, form_id, GOOD | {"name": "Eve"}, query=query).status == 303
     assert len(records(api, tenant, form_id)) == 2
+
+
+def test_same_page_sent_twice__with_a_file_input__is_one_submission_though_the_boundary_differs(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS)
+    query = action_of(api.get(f"/f/{form_id}"))
+    body, headers = multipart(GOOD, {"cv": ("", "")})
+
+    assert api.post(f"/f/{form_id}{query}", data=body, headers=headers).status == 303
+    headers = {"Content-Type": "multipart/form-data; boundary=other"}
+    assert api.post(f"/f/{form_id}{query}", data=body.replace(BOUNDARY, "other"), headers=headers).status == 303
+    assert len(records(api, tenant, form_id)) == 1
 
 
 def test_idempotency_key__is_honoured(api: Client) -> None:

@@ -27,6 +27,14 @@ def pdf(size: int) -> bytes:
     return PDF + b"%" * (size - len(PDF) - 6) + b"%%EOF\n"
 
 
+OTHER_BOUNDARY = {"Content-Type": "multipart/form-data; boundary=other"}
+
+
+def with_other_boundary(body: bytes) -> bytes:
+    """Return the same parts as a browser sends them the next time, for `OTHER_BOUNDARY`."""
+    return body.replace(BOUNDARY.encode(), b"other")
+
+
 def body_of(parts: Sequence[Part]) -> bytes:
     """Return the body of a multipart post."""
     found = b""

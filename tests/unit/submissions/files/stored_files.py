@@ -10,8 +10,8 @@ from pathlib import Path
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.files import storage
-from submissions.files.arrived import Arrived
-from submissions.files.keeping import Checked, keep_files, unused_files
+from submissions.files.arrived import Arrived, Checked
+from submissions.files.keeping import keep_files, unused_files
 from submissions.models import StoredFile, Submission
 from submissions.receiving.insert import store
 from submissions.receiving.key_and_form import submit_form_of
