@@ -35,3 +35,7 @@ def test_f27__web_processes_are_killed_with_files__no_bytes_are_lost_or_left(hol
 
 def test_f28__keys_are_revoked_while_in_use__no_later_request_is_accepted(holds: Holds) -> None:
     holds("F28")
+
+
+def test_f30__a_relay_answers_5xx_and_heals__every_mail_arrives_once(holds: Holds) -> None:
+    holds("F30")

@@ -15,7 +15,8 @@ SUBMISSIONS = "SELECT id, data, dispatched_at IS NOT NULL FROM submissions_submi
 DELIVERIES = """
 SELECT d.submission_id, d.webhook_id, d.status, d.attempt_count,
     COALESCE(d.lease_until < {earlier}, {false}), COALESCE(d.next_attempt_at < {earlier}, {false})
-FROM webhooks_delivery d JOIN submissions_submission s ON s.id = d.submission_id WHERE s.form_id IN ({forms})
+FROM webhooks_delivery d JOIN submissions_submission s ON s.id = d.submission_id
+WHERE s.form_id IN ({forms}) AND d.webhook_id IS NOT NULL
 """
 
 
