@@ -2,6 +2,8 @@
 
 import datetime as dt
 import time
+import uuid
+from collections import defaultdict
 from typing import Any
 
 from django.conf import settings
@@ -18,14 +20,16 @@ from config.api.ratelimit import HOUR, take_share
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import MILLISECOND, format_time
+from forms_app.models import Form
+from forms_app.outsiders.recipients import mailable
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes
 from submissions.models import Submission
 from webhooks.channels.registry import channel_of
-from webhooks.enqueue import host_of
-from webhooks.events import is_secret
-from webhooks.models import Delivery, Destination, Webhook
+from webhooks.enqueue import MAIL, host_of
+from webhooks.events import SUBMISSION_CREATED, is_secret
+from webhooks.models import Delivery, DeliveryQuerySet, Destination, Webhook
 from webhooks.registration import refuse_inactive
 
 REPLAYED_TIMES = 10  # an organization's replayed deliveries in an hour, as a multiple of its requests in an hour
@@ -134,3 +138,72 @@ def replay(
     )
     transaction.on_commit(lambda: nudge(DELIVER))
     return replayed, replayed
+
+
+def replay_mails(
+    organization: Organization,
+    *,
+    form: Form | None = None,
+    since: dt.datetime,
+    until: dt.datetime,
+    statuses: list[str],
+    dry_run: bool,
+    is_limited: bool = True,
+) -> tuple[int, int]:
+    """
+    Resend the mails about submissions received at `since` or later and before `until`, of one form or of all.
+
+    Mails of other events, such as codes and replies, are left out, and so are addresses that are no recipients any more
+    or have stopped the mails. Returns how many match and how many are due now: none in a dry run. `is_limited`: False
+    for an operator. Raises RateLimited over the organization's replays or replayed deliveries of an hour.
+    """
+    ended = Delivery.objects.filter(
+        organization=organization,
+        channel=MAIL,
+        event=SUBMISSION_CREATED.name,
+        status__in=statuses,
+        submission_id__gte=first_id_of(since),
+        submission_id__lt=first_id_of(until),
+    ).not_leased()
+    parts = _to_recipients(ended, form)
+    matched = sum(part.count() for part in parts)
+    if dry_run:
+        return matched, 0
+    if is_limited:
+        take_share("replay", organization.pk, settings.REPLAYS)
+        refuse_replays(organization, matched)
+    with transaction.atomic():
+        replayed = sum(part.update(**AGAIN) for part in parts)
+        chosen = {"from": format_time(since), "to": format_time(until - MILLISECOND), "status": statuses}
+        record_event(
+            organization=organization,
+            action="mails.replayed",
+            subject=f"{form}: {replayed:,} mails" if form else f"{replayed:,} mails",
+            changes=changes({}, chosen),
+        )
+        transaction.on_commit(lambda: nudge(DELIVER))
+    return replayed, replayed
+
+
+def _to_recipients(ended: DeliveryQuerySet, form: Form | None) -> list[DeliveryQuerySet]:
+    """
+    Split mails about submissions to those that may be sent now: a part for each set of addresses, without a join.
+
+    Spam is left out. `replay` says why no part has a join.
+    """
+    of_form = {} if form is None else {"submission__form": form}
+    sent: dict[uuid.UUID, set[str]] = defaultdict(set)
+    for form_id, target in ended.filter(**of_form).values_list("submission__form", "target").distinct():
+        sent[form_id].add(target)
+    alike: dict[frozenset[str], list[uuid.UUID]] = defaultdict(list)
+    for form_id, addresses in mailable(Form.objects.filter(pk__in=sent)).items():
+        wanted = {address.lower() for address in addresses}
+        alike[frozenset(target for target in sent[form_id] if target.lower() in wanted)].append(form_id)
+    return [
+        ended.filter(
+            Exists(Submission.objects.filter(pk=OuterRef("submission_id"), form__in=forms, spam=False)),
+            target__in=targets,
+        )
+        for targets, forms in alike.items()
+        if targets
+    ]

@@ -10,6 +10,7 @@ from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer, TextField
 from config.ids import Prefix
+from webhooks.enqueue import MAIL
 from webhooks.events import TEST, public_events
 from webhooks.models import MAX_URL, Attempt, Delivery, Webhook
 
@@ -22,6 +23,7 @@ REPLAYABLE: dict[str, list[str]] = {
     DELIVERED: [DELIVERED],
     "all": [FAILED, CANCELED, DELIVERED],
 }
+MAIL_STATUSES: list[str] = [FAILED, CANCELED, UNDELIVERED]
 
 
 class EventNameField(serializers.ChoiceField):
@@ -126,6 +128,28 @@ class ReplayRange(StrictSerializer):
     def get_fields(self) -> dict[str, Any]:
         """Add `from`, a keyword of Python's."""
         return {"from": PeriodField(required=False), **super().get_fields()}
+
+
+class MailReplay(StrictSerializer):
+    """The mails about submissions to send again."""
+
+    texts = {
+        "channel": "Mails only: webhooks and destinations have a replay each.",
+        "formId": "Only mails of this form. Left out: of all forms.",
+        "from": "Only submissions received from this day (UTC) or time on.",
+        "to": "Only submissions received up to this day (UTC) or time.",
+        "status": "Only mails that ended so. `undelivered` are the failed and the canceled ones.",
+        "dryRun": "Count them, and send nothing.",
+    }
+    channel = serializers.ChoiceField([MAIL])
+    formId = IdField(Prefix.FORM, source="form_id", required=False)
+    to = PeriodField()
+    status = serializers.ChoiceField(MAIL_STATUSES, default=FAILED)
+    dryRun = FlagField(default=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add `from`, a keyword of Python's."""
+        return {"from": PeriodField(), **super().get_fields()}
 
 
 class ReplayRecord(serializers.Serializer[Any]):

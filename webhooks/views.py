@@ -1,5 +1,7 @@
 """`/api/webhooks` and `/api/deliveries`."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import django_filters
@@ -19,7 +21,7 @@ from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
 from webhooks.events import secret_events
-from webhooks.models import Delivery, Destination, Webhook
+from webhooks.models import Delivery, Webhook
 from webhooks.registration import (
     change_webhook,
     delete_webhook,
@@ -27,10 +29,11 @@ from webhooks.registration import (
     rotate_secret,
     send_test,
 )
-from webhooks.replays import replay, retry_delivery
+from webhooks.replays import replay, replay_mails, retry_delivery
 from webhooks.serializers import (
     REPLAYABLE,
     DeliveryRecord,
+    MailReplay,
     NewWebhook,
     ReplayRange,
     ReplayRecord,
@@ -44,14 +47,14 @@ WRITE = Permission.WEBHOOKS_WRITE
 ATTEMPTS_SHOWN = 50  # with their requests, each of which can be 256 KiB
 
 
-def answer_to_replay(view: Repeatable, receiver: Webhook | Destination, values: dict[str, Any]) -> Response:
-    """Send a range of a receiver's deliveries again, or count them. `values`: of a ReplayRange."""
+def answer_to_replay(view: Repeatable, resend: Callable[..., tuple[int, int]], values: dict[str, Any]) -> Response:
+    """Send a range of deliveries again by `resend`, or count them. `values`: of a ReplayRange or MailReplay."""
     statuses, dry_run = REPLAYABLE[values["status"]], values["dryRun"]
     since = values["from"].start if "from" in values else None
     until = values["to"].end if "to" in values else None
 
     def send_again() -> Response:
-        matched, replayed = replay(receiver, since=since, until=until, statuses=statuses, dry_run=dry_run)
+        matched, replayed = resend(since=since, until=until, statuses=statuses, dry_run=dry_run)
         data = {"matched": matched, "replayed": replayed, "dryRun": dry_run}
         return success(data, f"{matched} would be sent again." if dry_run else f"{replayed} are sent again.")
 
@@ -144,7 +147,7 @@ class WebhookViewSet(Repeatable, KeyedViewSet):
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
-        return answer_to_replay(self, self.find(), values)
+        return answer_to_replay(self, partial(replay, self.find()), values)
 
 
 class DeliveryFilters(django_filters.FilterSet):
@@ -172,7 +175,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     resource = "webhooks"
     list_actions = ("of_webhook",)
     may_be_late = True
-    permission_for = {"of_webhook": WRITE, "retrieve": WRITE, "retry": WRITE}
+    permission_for = dict.fromkeys(("of_webhook", "retrieve", "retry", "replay_mails"), WRITE)
 
     def get_queryset(self) -> Any:
         """Return the deliveries of the webhook in the path. Raises as `find_owned` does."""
@@ -203,6 +206,15 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         delivery = self.act()
         return self.once(lambda: self.show(retry_delivery(delivery), "Delivery queued again."))
 
+    @extend_schema(operation_id="replayMails", request=MailReplay, responses=enveloped(ReplayRecord))
+    def replay_mails(self, request: Request) -> Response:
+        """Send mails about submissions again, or only count them (`dryRun`)."""
+        values = self.read(MailReplay)
+        form_id = values.get("form_id")
+        form = find_owned(Form.objects.all(), form_id, self.organization_id) if form_id else None
+        organization = caller_key(request).organization
+        return answer_to_replay(self, partial(replay_mails, organization, form=form), values)
+
 
 urlpatterns = [
     path("webhooks", WebhookViewSet.as_view({"get": "list", "post": "create"}), name="webhooks"),
@@ -219,6 +231,7 @@ urlpatterns = [
     ),
     path("webhooks/<str:id>/replay", WebhookViewSet.as_view({"post": "replay"}), name="webhook-replay"),
     path("webhooks/<str:id>/deliveries", DeliveryViewSet.as_view({"get": "of_webhook"}), name="webhook-deliveries"),
+    path("deliveries/replay", DeliveryViewSet.as_view({"post": "replay_mails"}), name="mail-replay"),
     path("deliveries/<str:id>", DeliveryViewSet.as_view({"get": "retrieve"}), name="delivery"),
     path("deliveries/<str:id>/retry", DeliveryViewSet.as_view({"post": "retry"}), name="delivery-retry"),
 ]

@@ -157,6 +157,7 @@ ACTIONS = [
     ),
     Action("destination.replayed", pgettext_lazy("what somebody did", "sent again to the destination"), Kind.WEBHOOK),
     Action("destination.deleted", pgettext_lazy("what somebody did", "deleted the destination"), Kind.WEBHOOK),
+    Action("mails.replayed", pgettext_lazy("what somebody did", "sent mails about submissions again:"), Kind.WEBHOOK),
     Action("operator.rights_changed", pgettext_lazy("what somebody did", "changed the rights of"), Kind.OPERATOR),
     Action(
         "operator.second_step_removed", pgettext_lazy("what somebody did", "removed a second step of"), Kind.OPERATOR

@@ -1,5 +1,6 @@
 """`/api/destinations`."""
 
+from functools import partial
 from typing import Any
 
 import django_filters
@@ -27,6 +28,7 @@ from webhooks.destinations.actions import (
 )
 from webhooks.destinations.serializers import DestinationChanges, DestinationRecord, NewDestination
 from webhooks.models import Destination
+from webhooks.replays import replay
 from webhooks.serializers import DeliveryRecord, ReplayRange, ReplayRecord
 from webhooks.views import DeliveryViewSet, answer_to_replay
 
@@ -97,7 +99,7 @@ class DestinationViewSet(Repeatable, KeyedViewSet):
     def replay(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Send a range of deliveries again, or only count them (`dryRun`)."""
         values = self.read(ReplayRange, required=False)
-        return answer_to_replay(self, self.find(), values)
+        return answer_to_replay(self, partial(replay, self.find()), values)
 
 
 class DestinationLog(DeliveryViewSet):

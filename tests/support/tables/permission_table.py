@@ -35,6 +35,7 @@ DESTINATION = {
     "name": "CRM",
     "config": {"url": "http://127.0.0.1:9/another", "template": {"id": "{{ submission.id }}"}},
 }
+MAILS = {"channel": "mail", "from": "2026-01-01", "to": "2026-01-02"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +115,7 @@ TABLE = [
     Endpoint("GET", "/api/destinations/{id}/deliveries", "webhooks:write"),
     Endpoint("GET", "/api/deliveries/{id}", "webhooks:write"),
     Endpoint("POST", "/api/deliveries/{id}/retry", "webhooks:write"),
+    Endpoint("POST", "/api/deliveries/replay", "webhooks:write", 200, MAILS),
     Endpoint("GET", "/api/analytics", "analytics:read"),
     Endpoint("GET", "/api/me", ANY_SECRET),
     Endpoint("GET", "/api/keys", ADMIN),
