@@ -1,13 +1,43 @@
-"""Health checks. `/healthz`: the process responds. `/readyz`: it can store submissions."""
+"""
+Health checks. `/healthz`: the process responds. `/readyz`: it can store submissions.
 
+`/readyz` also names the problems of other roles, which a load balancer cannot help: they leave it at 200.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
 from functools import cache
+from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
+from django.utils import translation
+from django.utils.translation import gettext_lazy
 
+from config.nudge import is_redis_reachable
+from config.outage import why_not_storing
+
+CHECK_SECONDS = 5.0  # between two writes, and two searches for problems, of a process
+WAIT_SECONDS = 1.0  # for such a search: a service that hangs must not keep a load balancer waiting
+NO_REDIS = gettext_lazy("Redis is unreachable: workers get no hints, and each process counts limits by itself.")
+
+logger = logging.getLogger(__name__)
 _seen_complete = False  # once every migration is applied, a probe is one SELECT
+
+
+class Problem(NamedTuple):
+    """A cause to act on. `message`: a translated text, without values of customers: /readyz is public."""
+
+    code: str
+    message: Any
+
+
+Finder = Callable[[], Iterable[Problem]]
 
 
 def healthz(_request: HttpRequest) -> JsonResponse:
@@ -17,20 +47,27 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 
 def readyz(_request: HttpRequest) -> JsonResponse:
     """
-    Return 200 if the database responds and has every migration, else 503. Redis is not needed.
+    Return 200 if the database has every migration and stores, else 503. Redis is not needed.
 
     An unavailable database is UnavailableMiddleware's.
     """
     missing = missing_migrations()
     if missing:
         plural = "migrations are" if missing > 1 else "migration is"
-        message = f"{missing} {plural} not applied. Run `manage.py migrate`."
-        return JsonResponse(
-            {"status": "migrations_missing", "message": message}, status=503, headers={"Retry-After": 2}
-        )
+        return _not_ready("migrations_missing", f"{missing} {plural} not applied. Run `manage.py migrate`.")
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-    return JsonResponse({"status": "ready"})
+    with translation.override("en"):
+        if reason := STORING.reason():
+            return _not_ready("cannot_store", str(reason))
+        found = [{"code": problem.code, "message": str(problem.message)} for problem in PROBLEMS.now()]
+    return JsonResponse({"status": "ready", "problems": found})
+
+
+def _not_ready(status: str, message: str) -> JsonResponse:
+    answer = JsonResponse({"status": status, "message": message}, status=503, headers={"Retry-After": 2})
+    answer._has_been_logged = True  # type: ignore[attr-defined]  # read by Django: no line for each probe
+    return answer
 
 
 def missing_migrations() -> int:
@@ -47,3 +84,69 @@ def missing_migrations() -> int:
 def _migrations_on_disk() -> frozenset[tuple[str, str]]:
     """Return `(app, name)` of every migration of this code."""
     return frozenset(MigrationLoader(None).disk_migrations)
+
+
+class Storing:
+    """Whether the database stores: a write of this process at most each CHECK_SECONDS."""
+
+    def __init__(self) -> None:
+        self._reason: Any = ""
+        self._next = 0.0
+
+    def reason(self) -> Any:
+        """Return why it does not; "" if it does. Raises Error if it does not answer."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + CHECK_SECONDS  # first: other threads need not wait for this write
+            try:
+                self._reason = why_not_storing()
+            except BaseException:
+                self._next = 0.0
+                raise
+        return self._reason
+
+
+class Problems:
+    """The problems that the registered finders see, searched in a thread at most each CHECK_SECONDS."""
+
+    def __init__(self) -> None:
+        self._finders: list[Finder] = []
+        self._found: dict[Finder, list[Problem]] = {}
+        self._lock = threading.Lock()
+        self._search: threading.Thread | None = None
+        self._next = 0.0
+
+    def register(self, *finders: Finder) -> None:
+        """Add finders; slow ones last."""
+        self._finders.extend(finder for finder in finders if finder not in self._finders)
+
+    def now(self) -> list[Problem]:
+        """Return the problems; those of a finder that takes longer than WAIT_SECONDS as they were before."""
+        with self._lock:
+            is_searching = self._search is not None and self._search.is_alive()
+            if not is_searching and time.monotonic() >= self._next:
+                self._next = time.monotonic() + CHECK_SECONDS
+                self._search = threading.Thread(target=self._find, name="problems", daemon=True)
+                self._search.start()
+        if self._search is not None:
+            self._search.join(WAIT_SECONDS)
+        return [problem for finder in self._finders for problem in self._found.get(finder, ())]
+
+    def _find(self) -> None:
+        try:
+            for finder in self._finders:
+                try:
+                    self._found[finder] = list(finder())
+                except Exception:
+                    logger.exception("searching for problems failed")
+        finally:
+            connection.close()
+
+
+def problems_of_services() -> list[Problem]:
+    """Return the problem of Redis, if it is used and does not answer."""
+    return [Problem("redis", NO_REDIS)] if settings.REDIS_URL and not is_redis_reachable() else []
+
+
+STORING = Storing()
+PROBLEMS = Problems()
+PROBLEMS.register(problems_of_services)

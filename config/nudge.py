@@ -38,6 +38,16 @@ def _client(url: str) -> "redis.Redis":
     return redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
 
 
+def is_redis_reachable() -> bool:
+    """Return whether the Redis of REDIS_URL answers within REDIS_TIMEOUT_SECONDS."""
+    import redis
+
+    try:
+        return bool(_client(settings.REDIS_URL).ping())
+    except (redis.RedisError, OSError):
+        return False
+
+
 class _Sender:
     """Sends the requested hints from a thread, which the first request of each process starts."""
 

@@ -9,13 +9,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.db import Error, connection, transaction
+from django.utils.translation import gettext_lazy
 
 from config.database import is_away, is_busy, sqlstate
 
 POLL_SECONDS = 1.0
 QUIET_SECONDS = 3.0
+FULL = "53100"  # PostgreSQL's code
+DISK_FULL = gettext_lazy("The disk of the database is full.")
+READ_ONLY = gettext_lazy("The database is read-only, as a standby is.")
 logger = logging.getLogger(__name__)
 
 
@@ -28,6 +33,7 @@ class Outage:
         self._since: float | None = None  # monotonic, as `_last`
         self._last = 0.0
         self._refused = 0
+        self.is_full = False  # whether it is a full disk
 
     def note(self, error: BaseException, *, refused: int = 0, request: Mapping[str, str] | None = None) -> None:
         """
@@ -41,6 +47,7 @@ class Outage:
         with self._lock:
             self._last = time.monotonic()
             self._refused += refused
+            self.is_full = self.is_full or is_full(error)
             if self._since is not None:
                 return
             self._since = self._last
@@ -61,7 +68,7 @@ class Outage:
             if self._last != seen or self._since is None:  # failed again during the test
                 return False
             numbers = {"seconds": round(seen - self._since, 1), "refused": self._refused}
-            self._since, self._refused = None, 0
+            self._since, self._refused, self.is_full = None, 0, False
         logger.warning("database available again", extra=numbers)
         return True
 
@@ -77,22 +84,29 @@ def _reason(error: BaseException) -> str:
     return str(error).partition("\n")[0]
 
 
-def can_store() -> bool:
-    """
-    Return whether the database commits a write now. The write changes nothing.
+class _ReadOnly(Exception):
+    """The database refuses writes, as a standby does."""
 
-    Raises errors that no outage causes, such as a missing permission.
-    """
+
+def _write() -> None:
+    """Commit a write that changes nothing."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT current_setting('transaction_read_only'), pg_is_in_recovery()")
+            if cursor.fetchone() != ("off", False):
+                raise _ReadOnly
+            cursor.execute("SELECT pg_logical_emit_message(true, 'fieldpost', '')")
+        else:
+            cursor.execute("PRAGMA user_version")
+            cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
+
+
+def can_store() -> bool:
+    """Return whether the database commits a write now. Raises errors that no outage causes, as a missing permission."""
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
-                cursor.execute("SELECT current_setting('transaction_read_only'), pg_is_in_recovery()")
-                if cursor.fetchone() != ("off", False):
-                    return False
-                cursor.execute("SELECT pg_logical_emit_message(true, 'fieldpost', '')")
-            else:
-                cursor.execute("PRAGMA user_version")
-                cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
+        _write()
+    except _ReadOnly:
+        return False
     except Error as error:
         if not is_away(error):
             raise
@@ -100,6 +114,30 @@ def can_store() -> bool:
     finally:
         connection.close()
     return True
+
+
+def why_not_storing() -> Any:
+    """
+    Return why the database answers and stores nothing now, as a translated text; "" if it stores, or is only busy.
+
+    Raises Error for one that does not answer. Requests notice a full disk before this write does: PostgreSQL finds
+    room for a small one.
+    """
+    try:
+        _write()
+    except _ReadOnly:
+        return READ_ONLY
+    except Error as error:
+        if is_full(error):
+            return DISK_FULL
+        if not is_busy(error):
+            raise
+    return DISK_FULL if OUTAGE.is_full else ""
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error is that of a full disk."""
+    return sqlstate(error) == FULL or "disk is full" in str(error)
 
 
 OUTAGE = Outage(can_store)

@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import Now
 
+from config.health import PROBLEMS
 from config.times import now
 from forms_app.models import FormReport
 from keys.models import Organization
@@ -27,6 +29,7 @@ READ = 1_000  # of the oldest due deliveries; and of the newest refusals
 ATTEMPTS_READ = 5_000  # the newest ones, by class
 BUSIEST = 10  # organizations
 LATE = dt.timedelta(minutes=5)  # after this a due delivery is late (docs/running.md, "Health")
+DELIVERING = (DelivererSlots.Role.WORKER, DelivererSlots.Role.DELIVER)
 UNDISPATCHED_LATE = dt.timedelta(minutes=1)
 
 
@@ -46,7 +49,10 @@ class Backlog:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Queue:
-    """`at_endpoints`: those among the oldest 1,000 due deliveries that only wait for an endpoint that is down."""
+    """
+    `at_endpoints`: those among the oldest 1,000 due deliveries that only wait for an endpoint that is down.
+    `deliverers`: living workers and `deliver` processes. `slots`: of those with deliveries in flight.
+    """
 
     due: Backlog
     undispatched: Backlog
@@ -55,11 +61,6 @@ class Queue:
     held: int
     deliverers: int
     slots: int
-
-    @property
-    def is_stopped(self) -> bool:
-        """Return whether deliveries wait and no process sends them."""
-        return bool(self.due.count) and not self.deliverers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,8 +105,8 @@ def queue() -> Queue:
     waiting = [at for at, failures in oldest if (failures or 0) < OPEN_AFTER_FAILURES]
     undispatched = Submission.objects.dispatchable()
     first = undispatched.order_by("id").values_list("created_at", flat=True).first()
-    alive = DelivererSlots.objects.filter(alive_until__gt=moment).aggregate(
-        count=Count("pk"), slots=Sum("slots"), mails=Sum("mail_slots")
+    alive = living().aggregate(
+        count=Count("pk", filter=Q(role__in=DELIVERING)), slots=Sum("slots"), mails=Sum("mail_slots")
     )
     return Queue(
         due=_backlog(due[:COUNTED_TO].count(), waiting[0] if waiting else None, moment - LATE),
@@ -116,6 +117,11 @@ def queue() -> Queue:
         deliverers=alive["count"],
         slots=(alive["slots"] or 0) + (alive["mails"] or 0),
     )
+
+
+def living() -> QuerySet[DelivererSlots]:
+    """Return the processes whose heartbeat is recent, by the database's clock."""
+    return DelivererSlots.objects.filter(alive_until__gt=Now())
 
 
 def _backlog(count: int, oldest: dt.datetime | None, late_before: dt.datetime) -> Backlog:
@@ -179,6 +185,7 @@ def overview() -> dict[str, Any]:
     """Return every figure, as the page's template reads them."""
     return {
         "moment": now(),
+        "problems": PROBLEMS.now(),
         "queue": queue(),
         "failures": failures(),
         "refusals": refusals(),

@@ -50,7 +50,8 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "webhooks": {
         **dict.fromkeys(WEBHOOK_GROUND, WEBHOOK_GROUND),
         "channels": WEBHOOK_GROUND,
-        "outbox": WEBHOOK_GROUND | {"channels", "mails"},
+        "outbox": WEBHOOK_GROUND | {"channels", "mails", "processes"},
+        "processes": WEBHOOK_GROUND,
         "mails": WEBHOOK_GROUND,
     },
 }

@@ -314,12 +314,19 @@ class DelivererSlots(models.Model):
     A process that delivers, and how many requests it may have in flight: webhooks, and mails apart.
 
     Its heartbeat moves `alive_until`. The shares of organizations and hosts are parts of the sum of living processes.
+    A worker, beat and `deliver` also have a row with their `role` and no slots, whether they are busy or not.
     """
+
+    class Role(models.TextChoices):
+        WORKER = "worker"
+        BEAT = "beat"
+        DELIVER = "deliver"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=200, help_text="Host and process id.")
     slots = models.PositiveIntegerField()
     mail_slots = models.PositiveIntegerField()
+    role = models.CharField(max_length=20, choices=Role, blank=True, default="", db_default="")
     alive_until = models.DateTimeField()
 
     class Meta:

@@ -21,9 +21,9 @@ from django.db.models.functions import Now
 from config.outage import OUTAGE
 from webhooks.models import DelivererSlots, Delivery
 from webhooks.outbox.shares import Slots
+from webhooks.processes.presence import forget_dead
 
 BEATS = 4  # in the time of a lease
-FORGET_AFTER = dt.timedelta(hours=1)  # a process that was killed
 
 
 class Heartbeat:
@@ -89,7 +89,7 @@ class Heartbeat:
             self._sign_on(until)
 
     def _sign_on(self, until: CombinedExpression) -> None:
-        DelivererSlots.objects.filter(alive_until__lt=Now() - FORGET_AFTER).delete()
+        forget_dead()
         name = f"{socket.gethostname()}:{os.getpid()}"
         slots = {"slots": self._slots.others, "mail_slots": self._slots.mails}
         row = DelivererSlots(pk=self._id, name=name, alive_until=until, **slots)

@@ -133,7 +133,8 @@ def test_schema__texts_with_a_pattern__have_an_example_that_fits(api: Client) ->
 @pytest.mark.parametrize(("path", "body"), [("/healthz", {"status": "ok"}), ("/readyz", {"status": "ready"})])
 def test_health__running__is_200_with_its_body(api: Client, path: str, body: dict[str, str]) -> None:
     answer = api.get(path)
-    assert (answer.status, answer.headers["Content-Type"], answer.json()) == (200, "application/json", body)
+    found = {name: value for name, value in answer.json().items() if name != "problems"}
+    assert (answer.status, answer.headers["Content-Type"], found) == (200, "application/json", body)
 
 
 PATHS = ["/api/forms", "/api/schema", "/api/docs", "/api/nothing", "/healthz", "/readyz", "/dashboard/", "/nothing"]

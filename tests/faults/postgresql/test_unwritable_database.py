@@ -126,8 +126,10 @@ def test_database__that_stores_nothing__costs_503_two_lines_and_one_report(
         with fail(application, postgresql):
             answers = list(pool.map(submit, range(REQUESTS)))
             answers += [client.post("/api/forms", key, json={"name": "Form"})]
+            eventually(lambda: client.get("/readyz").status == 503)
         assert {(answer.status, answer.headers["Retry-After"]) for answer in answers} == {(503, "2")}
         eventually(lambda: submit().status == 201)
+        eventually(lambda: client.get("/readyz").status == 200)
     began, ended = eventually(lambda: len(lines := logged(application, before)) > 1 and lines)
     assert str(began["event"]).startswith("database unavailable: ")
     assert (ended["event"], began["logger"], ended["logger"]) == ("database available again", *["config.outage"] * 2)

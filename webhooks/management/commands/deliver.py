@@ -10,8 +10,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from config.clean_up import clean_up
+from webhooks.models import DelivererSlots
 from webhooks.outbox.alone import AloneDeliverer
 from webhooks.outbox.loop import Deliverer
+from webhooks.processes.presence import leave_heartbeat
 
 FIRST_CLEAN_UP = 60.0  # seconds after the start
 CLEAN_UP_EVERY = 3600.0  # seconds
@@ -38,6 +40,7 @@ class Command(BaseCommand):
             sys.exit(AloneDeliverer(stop, parent=options["parent"]).run())
         deliverer = Deliverer(stop=stop)
         if not options["once"]:
+            leave_heartbeat(DelivererSlots.Role.DELIVER)
             threading.Thread(target=clean_up_hourly, args=(deliverer.stop,), daemon=True).start()
         deliverer.run(until_idle=options["once"])
 
