@@ -123,7 +123,7 @@ def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
 
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
-    return Attempt.objects.filter(delivery__in=deliveries).order_by("-id")
+    return Attempt.objects.filter(delivery__in=deliveries).defer("request").order_by("-id")
 
 
 def _beginning(submission: Submission) -> Iterator[Moment]:

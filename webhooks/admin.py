@@ -3,19 +3,26 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from config.ids import Prefix
 from keys.admin import FoundById, ReadOnly
-from webhooks.models import Attempt, Delivery
+from webhooks.models import ATTEMPTS_KEPT, Attempt, Delivery
 
 
 class AttemptInline(ReadOnly, admin.TabularInline):
     model = Attempt
     fields = ("started_at", "status", "duration_ms", "error", "response")
     extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
+        """Return the newest attempts of each delivery, without their requests."""
+        number = Window(RowNumber(), partition_by="delivery", order_by="-id")
+        rows: QuerySet[Attempt] = super().get_queryset(request).defer("request")
+        return rows.annotate(number=number).filter(number__lte=ATTEMPTS_KEPT)
 
 
 @admin.register(Delivery)

@@ -2,19 +2,22 @@
 
 import dataclasses
 import datetime as dt
+from collections.abc import Collection
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Prefetch, Q, QuerySet, Sum
 
 from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, SubmissionQuerySet, Tally
 from webhooks.enqueue import WEBHOOK
-from webhooks.models import Attempt, Delivery, Destination, Webhook
+from webhooks.models import ATTEMPTS_KEPT, Attempt, Delivery, Destination, Webhook
 
 MAILS_OF_NEWEST = 5_000  # submissions of a form whose mails and deliveries to webhooks of all forms are found
 COUNTED_TO = 1_000  # deliveries waiting for a retry; a larger number is not counted further
 NEWEST = 100  # deliveries of a target whose results are summed up
+ANSWERS_SHOWN = 1 << 20  # characters of receivers' answers in one page of a log; older ones are left out
+ANSWERS_READ = 100  # in one query: each has up to 4,096 characters
 STATUS = Delivery.Status
 
 UNDELIVERED = Q(status__in=[STATUS.FAILED, STATUS.CANCELED, STATUS.HELD]) | Q(
@@ -26,6 +29,26 @@ def undelivered_submissions(rows: SubmissionQuerySet) -> SubmissionQuerySet:
     """Return the submissions with an undelivered delivery: failed, canceled, held, or waiting for a retry."""
     undelivered = Delivery.objects.filter(UNDELIVERED, submission__isnull=False)
     return rows.filter(spam=False, pk__in=undelivered.values("submission"))
+
+
+def newest_attempts() -> "Prefetch[str]":
+    """Return the prefetch of deliveries' `newest_attempts`, without requests and answers, which can be large."""
+    newest = Attempt.objects.defer("request", "response").order_by("-id")
+    return Prefetch("attempts", newest[:ATTEMPTS_KEPT], to_attr="newest_attempts")
+
+
+def load_answers(deliveries: Collection[Delivery]) -> None:
+    """Load the receivers' answers to the prefetched attempts of a page: the newest ones, up to ANSWERS_SHOWN."""
+    attempts = sorted((one for each in deliveries for one in each.newest_attempts), key=lambda one: -one.pk)
+    room = ANSWERS_SHOWN
+    for start in range(0, len(attempts), ANSWERS_READ):
+        batch = attempts[start : start + ANSWERS_READ]
+        wanted = Attempt.objects.filter(pk__in=[one.pk for one in batch]).values_list("pk", "response")
+        answers = dict(wanted) if room > 0 else {}
+        for one in batch:
+            answer = answers.get(one.pk, "")
+            room -= len(answer)
+            one.response = answer if room >= 0 else ""
 
 
 def by_channel(rows: QuerySet[Delivery], *, form: Form | None, channel: str = "") -> list[QuerySet[Delivery]]:

@@ -238,7 +238,7 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
         "nextAttemptAt": "When it is tried next; null if it is not.",
         "createdAt": "When it was queued.",
         "finishedAt": "When it was delivered or given up; null before.",
-        "attempts": "Every attempt, the first one first.",
+        "attempts": "The newest 50 attempts, the first one first.",
     }
     id = PublicIdField(Prefix.DELIVERY)
     channel = serializers.CharField(source="shown_channel")
@@ -249,7 +249,7 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
     nextAttemptAt = TimeField(source="expected_at", allow_null=True)
     createdAt = TimeField(source="created_at")
     finishedAt = TimeField(source="finished_at", allow_null=True)
-    attempts = AttemptRecord(many=True)
+    attempts = AttemptRecord(many=True, source="shown_attempts")
 
     class Meta:
         model = Delivery
@@ -267,5 +267,4 @@ class SentDeliveryRecord(DeliveryRecord):
     """One delivery with the requests of its newest attempts."""
 
     schema_name = "DeliveryDetails"
-    texts = {**DeliveryRecord.texts, "attempts": "The newest 50 attempts, the first one first."}
-    attempts = SentAttemptRecord(many=True, source="newest_attempts")  # loaded by the view
+    attempts = SentAttemptRecord(many=True, source="shown_attempts")

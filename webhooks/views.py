@@ -21,6 +21,7 @@ from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
 from webhooks.events import secret_events
+from webhooks.log_queries import load_answers, newest_attempts
 from webhooks.models import Delivery, Webhook
 from webhooks.registration import (
     change_webhook,
@@ -44,7 +45,6 @@ from webhooks.serializers import (
 )
 
 WRITE = Permission.WEBHOOKS_WRITE
-ATTEMPTS_SHOWN = 50  # with their requests, each of which can be 256 KiB
 
 
 def answer_to_replay(view: Repeatable, resend: Callable[..., tuple[int, int]], values: dict[str, Any]) -> Response:
@@ -167,7 +167,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     queryset = (
         Delivery.objects.select_related("webhook", "destination", "message")
         .defer("message__body", "destination__config")
-        .prefetch_related("attempts")
+        .prefetch_related(newest_attempts())
         .order_by("-id")
     )
     record_serializer_class = DeliveryRecord
@@ -185,9 +185,15 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
 
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """Return the page's deliveries, with their attempts."""
+        page = super().paginate_queryset(queryset)
+        load_answers(page or [])
+        return page
+
     @extend_schema(operation_id="listDeliveries", tags=["Deliveries"])
     def of_webhook(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Return a page of a webhook's deliveries with every attempt, newest first."""
+        """Return a page of a webhook's deliveries with their newest attempts, newest first."""
         return self.list(request)
 
     @extend_schema(responses=enveloped(SentDeliveryRecord))
@@ -197,7 +203,6 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         shown = Delivery.objects.select_related("webhook", "destination", "message").exclude(event__in=secret_events())
         pk = path_id(Prefix.DELIVERY, id)
         found = find_owned(shown.filter(organization__isnull=False), pk, self.organization_id)
-        found.newest_attempts = found.attempts.order_by("-id")[:ATTEMPTS_SHOWN][::-1]
         return success(SentDeliveryRecord(found).data, "Found.")
 
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))

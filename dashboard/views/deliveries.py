@@ -21,7 +21,7 @@ from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.webhooks import DeliveriesFilterForm
 from keys.models import Role
 from submissions.models import Submission
-from webhooks.log_queries import MAILS_OF_NEWEST
+from webhooks.log_queries import MAILS_OF_NEWEST, load_answers, newest_attempts
 from webhooks.models import Delivery
 from webhooks.replays import retry_delivery
 
@@ -61,12 +61,14 @@ class LogPage(NumberedPage):
 
 
 def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
-    """Return a page of a log, merged from these parts, with every attempt; page 1 if `page` is not a number."""
+    """Return a page of a log, merged from these parts, with their newest attempts; page 1 if `page` is not a number."""
     number = page_number(page, farthest=FARTHEST_PAGE)
     ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
     rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "destination", "submission__form")
-    rows = rows.defer("submission__search_text", "submission__data").prefetch_related("attempts")
-    return LogPage(list(rows.order_by("-id")), number, len(ids) > PAGE_SIZE)
+    rows = rows.defer("submission__search_text", "submission__data").prefetch_related(newest_attempts())
+    shown = list(rows.order_by("-id"))
+    load_answers(shown)
+    return LogPage(shown, number, len(ids) > PAGE_SIZE)
 
 
 def _newest_ids(parts: Sequence[QuerySet[Delivery]], start: int, count: int) -> list[uuid.UUID]:

@@ -18,6 +18,7 @@ from forms_app.outsiders.recipients import mailable, standings
 from keys.models import Role
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST
+from webhooks.log_queries import newest_attempts
 from webhooks.mails.recipients import ask, save_recipients
 from webhooks.models import Delivery, Webhook
 from webhooks.test_mail import send_test_mail
@@ -77,7 +78,7 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
             messages.success(request, _saved(asked))
             return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
     tests = Delivery.objects.filter(organization=request.member.organization, event=TEST.name, channel=MAIL)
-    tests = tests.filter(target__in=form.notification_recipients).prefetch_related("attempts").order_by("-id")
+    tests = tests.filter(target__in=form.notification_recipients).prefetch_related(newest_attempts()).order_by("-id")
     context = {
         "form": form,
         "entered": entered,

@@ -111,14 +111,19 @@ def member_of(organization: Organization, role: str) -> User:
 
 def logged_in(api: Client, user: User, *, seconds_ago: float = 0) -> Browser:
     """Return a browser in which this person has logged in, without the page that takes passwords."""
+    browser = Browser(api)
+    browser.cookies[settings.SESSION_COOKIE_NAME] = session_of(user, seconds_ago=seconds_ago)
+    return browser
+
+
+def session_of(user: User, *, seconds_ago: float = 0) -> str:
+    """Return the key of a session in which this person has logged in."""
     session = SessionStore()
     session[SESSION_KEY], session[HASH_SESSION_KEY] = str(user.pk), user.get_session_auth_hash()
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[LOGGED_IN_AT] = time.time() - seconds_ago
     session.create()
-    browser = Browser(api)
-    browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
-    return browser
+    return str(session.session_key)
 
 
 def make_stale(session_key: str) -> None:

@@ -118,7 +118,7 @@ class DestinationLog(DeliveryViewSet):
 
     @extend_schema(operation_id="listDestinationDeliveries", tags=["Deliveries"])
     def of_destination(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Return a page of a destination's deliveries with every attempt, newest first."""
+        """Return a page of a destination's deliveries with their newest attempts, newest first."""
         return self.list(request)
 
 

@@ -1,5 +1,6 @@
 """The models of `webhooks`, and the constants of their columns."""
 
+from webhooks.models.deliveries import ATTEMPTS_KEPT as ATTEMPTS_KEPT
 from webhooks.models.deliveries import MESSAGE_PREFIX as MESSAGE_PREFIX
 from webhooks.models.deliveries import UNTIL_RESUMED as UNTIL_RESUMED
 from webhooks.models.deliveries import Attempt as Attempt

@@ -5,6 +5,7 @@ import uuid
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy
 
 from config.ids import Prefix, encode_id, new_id
@@ -16,6 +17,7 @@ from webhooks.events import label_of
 from webhooks.models.receivers import Destination, Webhook
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
+ATTEMPTS_KEPT = 50  # of a delivery, the newest
 MESSAGE_PREFIX = "msg"  # of `webhook-id`, the id that Standard Webhooks gives a message
 
 
@@ -281,6 +283,16 @@ class Delivery(models.Model):
     def expected_at(self) -> dt.datetime | None:
         """The time of its next attempt; while it waits for its endpoint, the earliest one."""
         return self.webhook.probe_at if self.webhook is not None and self.waits_for_endpoint else self.next_attempt_at
+
+    @cached_property
+    def newest_attempts(self) -> "list[Attempt]":
+        """Its newest attempts, the newest first. `newest_attempts` of the log's queries loads those of a page."""
+        return list(self.attempts.order_by("-id")[:ATTEMPTS_KEPT])
+
+    @property
+    def shown_attempts(self) -> "list[Attempt]":
+        """Its newest attempts, the first one first."""
+        return self.newest_attempts[::-1]
 
     @property
     def event_label(self) -> str:
