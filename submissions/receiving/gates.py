@@ -8,7 +8,7 @@ gate is a function and a line in `GATES`, or in `FORM_GATES` if a retry of a sto
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django.db import IntegrityError
@@ -361,21 +361,17 @@ def accept(candidate: Candidate) -> Stored:
 
     A retry with the same Idempotency-Key and body gets the first response, even if the form would refuse it now.
     """
-    post, form = candidate.post, candidate.own_form()
+    form = candidate.own_form()
     try:
         for gate in FORM_GATES:
             candidate = gate(candidate)
+        reasons = find_spam(candidate)
     except ApiError:
         earlier = _earlier(candidate)
         if earlier is None:
             raise
         return earlier
     post = candidate.post  # its files have their names now
-    declared = [field["name"] for field in form.fields]
-    reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)
-    reasons += candidate.doubts
-    if reasons and candidate.is_from_page:
-        limit_spam(post.request)
     intake = post.intake
     if candidate.is_human:
         intake = dataclasses.replace(intake, controls=intake.controls | {Submission.HUMAN: "passed"})
@@ -400,6 +396,17 @@ def accept(candidate: Candidate) -> Stored:
         if candidate.files and (stored is None or stored.replayed):
             candidate.files.give_up()
     return stored
+
+
+def find_spam(candidate: Candidate) -> Sequence[str]:
+    """Return why it is spam. Raises RateLimited for spam from a page, over its address's hour."""
+    post, form = candidate.post, candidate.own_form()
+    declared = [field["name"] for field in form.fields]
+    reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)
+    reasons += candidate.doubts
+    if reasons and candidate.is_from_page:
+        limit_spam(post.request)
+    return reasons
 
 
 def _not_stored(candidate: Candidate, error: Exception) -> Exception:

@@ -4,9 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.services.client import Client
+from config.api.ratelimit import ANONYMOUS_LIMIT
+from tests.services.application import Application
+from tests.services.client import Answer, Client
+from tests.support.rate_windows import lasting_client
 from tests.support.replies import failure, invalid
-from tests.support.submitting import records, stored_data, submit_raw
+from tests.support.submitting import records, stored_data, submit, submit_raw
 from tests.support.tenants import make_tenant, text_field
 
 BODY = b'{"a": "1"}'
@@ -127,6 +130,24 @@ def test_idempotency_key__of_spam__is_remembered_as_any_other(api: Client) -> No
 
     assert (again.status, again.json()) == (201, first.json())
     assert [row["spam"] for row in records(api, tenant, form_id)] == [True]
+
+
+def test_idempotency_key__of_spam__is_remembered_over_the_hour_of_its_address(service: Application) -> None:
+    tenant, client = make_tenant(), lasting_client(service.port)
+    form_id = tenant.form()
+
+    def send(key: str) -> Answer:
+        return submit(client, tenant.publishable, form_id, {"a": "1", "_gotcha": "x"}, Idempotency_Key=key)
+
+    first = send("k")
+    for _ in range(ANONYMOUS_LIMIT):
+        client.get("/api/forms")
+
+    again, other = send("k"), send("another")
+
+    assert (again.status, again.json(), again.headers["Idempotent-Replayed"]) == (201, first.json(), "true")
+    assert other.status == 429
+    assert len(records(client, tenant, form_id)) == 1
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "caf\u00e9", "tab\there"])
