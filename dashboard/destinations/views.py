@@ -1,7 +1,6 @@
 """Destinations: their list, a new one of a kind, their pages, and the actions on them."""
 
 import json
-import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from config.api.errors import ApiError, Detail
 from config.ids import Prefix
 from dashboard.access import SAFE, MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, is_fresh
+from dashboard.changes.sent_once import open_page, sent_once
 from dashboard.changes.traffic import log_size
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.destinations.inputs import PREFIX, ConfigForm, DestinationForm, NameForm
@@ -47,7 +47,6 @@ from webhooks.models import Destination
 
 STATUS = Destination.Status
 ONCE = "destination_forms"  # session key: tokens of the pages that may make one destination each
-OPEN_PAGES = 5  # of a browser, of which each can still be saved
 _Context = dict[str, Any]
 
 
@@ -95,8 +94,7 @@ def new_destination(request: MemberRequest, kind: str) -> HttpResponse:
     context = {"kind": found, "entered": entered, "config": settings, **shown}
     if request.htmx:
         return render(request, "dashboard/parts/destination_preview.html", context)
-    context["once"] = secrets.token_urlsafe(12)
-    request.session[ONCE] = [*request.session.get(ONCE, []), context["once"]][-OPEN_PAGES:]
+    context["once"] = open_page(request, ONCE)
     refused = request.method == "POST" and not previewing
     return render(request, "dashboard/destination_new.html", context, status=400 if refused else 200)
 
@@ -111,18 +109,17 @@ def _create(request: MemberRequest, kind: Kind, entered: DestinationForm, settin
         except ApiError as error:
             settings.show(error)
         return None
-    pages = request.session.get(ONCE, [])
-    if request.POST.get("once") not in pages:
-        messages.warning(request, gettext("The destination was created already and is in the list."))
-        return redirect("dashboard:destinations", organization.slug)
     form, name = entered.cleaned_data["form"], entered.cleaned_data["name"]
-    try:
-        config = check_new_destination(form, kind.name, typed)
-        made = add_destination(organization=organization, form=form, kind=kind.name, name=name, config=config)
-    except ApiError as error:
-        settings.show(error)
-        return None
-    request.session[ONCE] = [each for each in pages if each != request.POST["once"]]
+    with sent_once(request, ONCE) as is_first:
+        if not is_first:
+            messages.warning(request, gettext("The destination was created already and is in the list."))
+            return redirect("dashboard:destinations", organization.slug)
+        try:
+            config = check_new_destination(form, kind.name, typed)
+            made = add_destination(organization=organization, form=form, kind=kind.name, name=name, config=config)
+        except ApiError as error:
+            settings.show(error)
+            return None
     said = gettext("The destination is created. Send a test to see that it arrives.")
     messages.success(request, said)
     return _to(request, made)

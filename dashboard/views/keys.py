@@ -1,7 +1,6 @@
 """Settings, Access Keys: generate, regenerate, revoke. A secret is only in the response that created it."""
 
 import datetime as dt
-import secrets
 import uuid
 from collections.abc import Collection
 
@@ -17,13 +16,14 @@ from config.ids import Prefix
 from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
+from dashboard.changes.sent_once import open_page, sent_once
 from dashboard.html_forms.keys import NewKeyForm
 from forms_app.snippets import environment_line
 from keys.access_keys import exposed_keys, issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey, Role
 
 ROTATE_AFTER = dt.timedelta(days=90)  # recommended in docs/contract.md 3
-ONCE = "key_form"  # session key; holds the token that lets a page create one key
+ONCE = "key_form"  # session key: tokens of the pages that may make one key each
 FORM_FIELDS = ("name", "kind", "permissions", "admin", "expires_on")
 
 
@@ -59,21 +59,19 @@ def new_key(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
     form = NewKeyForm(request.POST or None, terms=organization.terms)
     if request.method == "POST" and form.is_valid():
-        if request.session.get(ONCE) != request.POST.get("once"):
-            messages.warning(
-                request, gettext("That form was already sent. The key is in the list; its secret is not shown again.")
-            )
-            return redirect("dashboard:keys", organization.slug)
-        values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
-        try:
-            key, token = issue_key(organization=organization, by=request.member.user, **values)
-        except ApiError as error:
-            form.add_error(None, error.message)
-        else:
-            request.session.pop(ONCE, None)
-            return _show_secret(request, key, token, gettext("Access key generated"))
-    request.session[ONCE] = secrets.token_urlsafe(12)  # reloading the response must not create another key
-    context = {"form": form, "once": request.session[ONCE], "terms": organization.terms}
+        with sent_once(request, ONCE) as is_first:
+            if not is_first:
+                said = gettext("That form was already sent. The key is in the list; its secret is not shown again.")
+                messages.warning(request, said)
+                return redirect("dashboard:keys", organization.slug)
+            values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
+            try:
+                key, token = issue_key(organization=organization, by=request.member.user, **values)
+            except ApiError as error:
+                form.add_error(None, error.message)
+            else:
+                return _show_secret(request, key, token, gettext("Access key generated"))
+    context = {"form": form, "once": open_page(request, ONCE), "terms": organization.terms}
     return render(request, "dashboard/key_new.html", context, status=400 if form.errors else 200)
 
 

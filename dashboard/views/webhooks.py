@@ -1,7 +1,6 @@
 """Webhooks: their list, their pages, and the actions on them."""
 
 import datetime as dt
-import secrets
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.accounts.time_zones import current_zone, own_day
+from dashboard.changes.sent_once import open_page, sent_once
 from dashboard.changes.traffic import log_size
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
@@ -44,7 +44,7 @@ from webhooks.replays import replay
 from webhooks.serializers import REPLAYABLE, UNDELIVERED
 
 STATUS = Webhook.Status
-ONCE = "webhook_form"  # session key: the token of the form that may make one webhook
+ONCE = "webhook_form"  # session key: tokens of the pages that may make one webhook each
 
 
 @in_organization()
@@ -85,27 +85,24 @@ def new_webhook(request: MemberRequest) -> HttpResponse:
         request.POST or None, organization=organization, initial={"form": request.GET.get("form", "")}
     )
     if request.method == "POST" and entered.is_valid():
-        if request.session.get(ONCE) != request.POST.get("once"):
-            messages.warning(
-                request,
-                gettext("The webhook was created already and is in the list. Rotate its secret to see a secret."),
-            )
-            return redirect("dashboard:webhooks", organization.slug)
-        form = entered.cleaned_data["form"]
-        try:
-            made = register_webhook(
-                form=form,
-                all_forms_of=None if form else organization,
-                url=entered.cleaned_data["url"],
-                events=entered.chosen_events(),
-            )
-        except ApiError as error:
-            entered.add_error("url", error.field_message)
-        else:
-            request.session.pop(ONCE, None)
-            return _show_secret(request, made, gettext("Webhook created"))
-    request.session[ONCE] = secrets.token_urlsafe(12)
-    context = {"form": entered, "once": request.session[ONCE]}
+        with sent_once(request, ONCE) as is_first:
+            if not is_first:
+                said = gettext("The webhook was created already and is in the list. Rotate its secret to see a secret.")
+                messages.warning(request, said)
+                return redirect("dashboard:webhooks", organization.slug)
+            form = entered.cleaned_data["form"]
+            try:
+                made = register_webhook(
+                    form=form,
+                    all_forms_of=None if form else organization,
+                    url=entered.cleaned_data["url"],
+                    events=entered.chosen_events(),
+                )
+            except ApiError as error:
+                entered.add_error("url", error.field_message)
+            else:
+                return _show_secret(request, made, gettext("Webhook created"))
+    context = {"form": entered, "once": open_page(request, ONCE)}
     return render(request, "dashboard/webhook_new.html", context, status=400 if entered.errors else 200)
 
 
