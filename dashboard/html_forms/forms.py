@@ -1,7 +1,7 @@
 """HTML forms for forms. The API's serializers validate; this module shows their errors at the inputs."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from django import forms
 from django.utils.text import format_lazy
@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy
 from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
 from dashboard.html_forms.stamped import StampedForm
-from forms_app.actions import MAX_RECIPIENTS, StaleForm, change_form
+from forms_app.actions import MAX_RECIPIENTS, FormValues, StaleForm, change_form
 from forms_app.models import Form
 from forms_app.serializers import FormChanges
 
@@ -91,10 +91,15 @@ class EnteredChanges(Protocol):
         """Show that the form was saved meanwhile."""
 
 
-def save(form: Form, entered: EnteredChanges) -> bool:
-    """Change a form as it was entered. Return whether that was right; if not, the errors are shown at the inputs."""
+def save(form: Form, entered: EnteredChanges, **further: Unpack[FormValues]) -> bool:
+    """
+    Change a form as it was entered, and by `further`, in one save. Return whether that was right.
+
+    If not, the errors are shown at the inputs.
+    """
     try:
-        change_form(form, seen=entered.seen_version, **entered.values())
+        values: dict[str, Any] = {**entered.values(), **further}
+        change_form(form, seen=entered.seen_version, **values)
     except ValidationFailed as failure:
         entered.show(failure)
     except StaleForm as failure:

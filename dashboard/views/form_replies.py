@@ -20,6 +20,7 @@ from dashboard.access import MemberRequest, find_form, in_organization, reportin
 from dashboard.accounts.ended_sessions import SHOW, keeps_typed
 from dashboard.html_forms.forms import save
 from dashboard.html_forms.replies import RepliesForm
+from forms_app.actions import FormValues
 from forms_app.models import Form, OptOut
 from forms_app.outsiders.opt_outs import remove_opt_out
 from forms_app.snippets import test_values
@@ -33,6 +34,7 @@ from forms_app.texts.replies import (
     email_fields,
     has_human_check,
     name_for_submitters,
+    refuse_texts,
 )
 from keys.models import Role
 from submissions.models import Submission
@@ -59,20 +61,25 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     form = find_form(request, form_id)
     entered = RepliesForm(request.POST) if request.method == "POST" else RepliesForm.showing(form)
     is_preview = request.POST.get("do") in ("preview", SHOW)
-    if request.method == "POST" and entered.is_valid() and not is_preview and save(form, entered):
+    protection = SpamProtection.of(form.spam_protection)
+    further: FormValues = {}
+    if request.POST.get("do") == "protect":  # the answers need a human check, which the error offers to turn on
+        further["spam_protection"] = dataclasses.replace(protection, proof_of_work=True).stored()
+    if request.method == "POST" and entered.is_valid() and not is_preview and save(form, entered, **further):
         messages.success(request, gettext("Saved. It applies from the next submission on."))
         return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
     typed, confirms = Reply.of(form.reply), form.confirmation
     if request.method == "POST" and entered.is_valid():
         typed, confirms = entered.reply(), bool(entered.cleaned_data["confirmation"])
     if is_preview and entered.is_valid():
-        _check_typed(entered)
+        _check_typed(entered, form)
     context = {
         "form": form,
         "entered": entered,
         "placeholders": _placeholders(form),
         "has_email_field": bool(email_fields(form.fields)),
-        "has_human_check": has_human_check(SpamProtection.of(form.spam_protection)),
+        "has_human_check": has_human_check(protection),
+        "lacks_check": bool(entered.errors) and not has_human_check(protection) and bool(email_fields(form.fields)),
         "me": request.member.user.email,
         "stored": Reply.of(form.reply),
         "confirms": confirms,
@@ -81,10 +88,11 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     return render(request, "dashboard/form_replies.html", context, status=entered.status if entered.errors else 200)
 
 
-def _check_typed(entered: RepliesForm) -> None:
+def _check_typed(entered: RepliesForm, form: Form) -> None:
     """Show what is wrong with the typed texts, as saving would."""
     try:
         entered.values()
+        refuse_texts(entered.reply(), [field["name"] for field in form.fields])
     except ValidationFailed as failure:
         entered.show(failure)
 

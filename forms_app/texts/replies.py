@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from django.utils.translation import gettext
 
-from config.api.errors import ApiError, invalid
+from config.api.errors import ApiError, Detail, ValidationFailed, invalid
 from config.text import SHOWN_OF_A_NAME, holds_web_address, name_for_strangers
 from forms_app.field_kinds import FieldType
 from forms_app.spam_protection import SpamProtection
@@ -76,8 +76,11 @@ def refuse_answers(
     Raises ValidationFailed.
     """
     found = Reply.of(reply)
-    if "reply" in changed or (found.enabled and "fields" in changed):
-        _refuse_texts(found, [field["name"] for field in fields], at_fields="reply" not in changed)
+    names = [field["name"] for field in fields]
+    if "reply" in changed:
+        refuse_texts(found, names)
+    elif found.enabled and "fields" in changed:
+        _refuse_removed_fields(found, names)
     if not (found.enabled or confirmation):
         return
     if not email_fields(fields):
@@ -114,22 +117,34 @@ def _lacking(changed: Collection[str], column: str, reply: Reply, code: str, mes
     return invalid(at, code, message, has_subject=True)
 
 
-def _refuse_texts(reply: Reply, declared: Collection[str], *, at_fields: bool) -> None:
-    count = 0
-    for name, text in ((SUBJECT, reply.subject), (TEXT, reply.text)):
+def refuse_texts(reply: Reply, declared: Collection[str]) -> None:
+    """Refuse texts with a wrong placeholder, in the subject and in the text, or too many. Raises ValidationFailed."""
+    names: list[str] = []
+    wrong: list[Detail] = []
+    for place, text in ((SUBJECT, reply.subject), (TEXT, reply.text)):
         try:
-            names = list(placeholders_in(text))
+            found = list(placeholders_in(text, declared))
             # A form without fields takes any values, but none of them can be trusted in a mail.
-            refuse_undeclared_names(names, declared or {""})
+            refuse_undeclared_names(found, declared or {""})
         except TemplateRefused as refusal:
-            if at_fields:
-                text = gettext("%(problem)s The form's reply uses it. Change the reply first.")
-                raise invalid("fields", refusal.code, text % {"problem": refusal}, has_subject=True) from None
-            raise invalid(name, refusal.code, str(refusal), has_subject=True) from None
-        count += len(names)
-    if count > MAX_PLACEHOLDERS:
+            wrong.append(Detail(place, refusal.code, str(refusal), has_subject=True))
+        else:
+            names += found
+    if wrong:
+        raise ValidationFailed(wrong)
+    if len(names) > MAX_PLACEHOLDERS:
         message = gettext("At most %(most)s placeholders.") % {"most": MAX_PLACEHOLDERS}
         raise invalid(TEXT, "too_many", message, has_subject=True)
+
+
+def _refuse_removed_fields(reply: Reply, declared: Collection[str]) -> None:
+    """Refuse fields that lack one which the stored reply uses. Raises ValidationFailed."""
+    try:
+        refuse_texts(reply, declared)
+    except ValidationFailed as failure:
+        first = failure.details[0]
+        text = gettext("%(problem)s The form's reply uses it. Change the reply first.") % {"problem": first.message}
+        raise invalid("fields", first.code, text, has_subject=True) from None
 
 
 def fill_reply(

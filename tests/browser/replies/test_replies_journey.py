@@ -108,7 +108,11 @@ def test_contact_form__with_a_reply__is_set_up_by_its_texts(
         page.get_by_label("Subject", exact=True).fill("Thank you")
         page.get_by_label("Text", exact=True).fill("Dear {{ data.nmae }}")
         press(page, "Save")
-        expect(page.get_by_text("The form has no field “nmae”.")).to_be_visible()
+        advice = page.get_by_text("The form has no field “nmae”. Did you mean {{ data.name }}?")
+        expect(advice).to_have_count(2)  # at the input, and in the preview
+        page.get_by_label("Text", exact=True).fill("Dear ")
+        page.get_by_role("group", name="Insert a value").get_by_role("button", name="Name").click()
+        expect(page.get_by_label("Text", exact=True)).to_have_value("Dear {{ data.name }}")
         page.get_by_label("Text", exact=True).fill('Dear {{ data.name | default: "reader" }}, we answer soon.')
         press(page, "Preview")
         expect(page.get_by_role("group", name="The reply")).to_contain_text("Dear reader, we answer soon.")

@@ -72,6 +72,40 @@ def test_unknown_placeholder__is_shown_at_its_input(api: Client) -> None:
     assert (refused.status, "The form has no field “nobody”." in text_of(refused)) == (400, True)
 
 
+@pytest.mark.on_sqlite
+def test_wrong_placeholders__are_shown_at_each_input_and_in_the_preview_with_advice(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = answering_form(tenant, reply=None)
+    owner, path = opened(api, tenant, form_id)
+    texts = {"subject": "Hi {{ Name }}", "text": 'About {{ data.topik | default: "it" }}'}
+    advice = (
+        "“Name” is no placeholder. Did you mean {{ data.name }}?",
+        "The form has no field “topik”. Did you mean {{ data.topic }}?",
+    )
+    for do in ("save", "preview"):
+        shown = text_of(owner.send(path, do=do, enabled="on", **texts))
+        assert [shown.count(text) for text in advice] == [2, 2]  # at the input, and where the preview would be
+        assert "Write a reply to see it here." not in shown
+    unlike = text_of(owner.send(path, do="preview", subject="Hi", text="{{ xyz }}"))
+    assert "“xyz” is no placeholder. Use data.<name>" in unlike
+
+
+@pytest.mark.on_sqlite
+def test_form__without_a_check__gets_one_with_the_reply_by_one_button(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=FIELDS)
+    owner, path = opened(api, tenant, form_id)
+    offer = "Turn on proof of work and save"
+    assert offer not in text_of(owner.get(path))
+    refused = owner.send(path, enabled="on", **TEXTS)
+    assert (refused.status, offer in text_of(refused), TEXTS["subject"] in refused.text) == (400, True, True)
+    assert stored(form_id).spam_protection == {}
+    saved = owner.send(path, do="protect", enabled="on", **TEXTS)
+    assert saved.status == 302
+    assert stored(form_id).reply == {"enabled": True, **TEXTS}
+    assert stored(form_id).spam_protection["proof_of_work"] is True
+
+
 def test_spam_page__turning_the_check_off__is_refused_while_a_reply_needs_it(api: Client) -> None:
     tenant = make_tenant()
     form_id = answering_form(tenant)
