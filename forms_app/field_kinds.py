@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from django.db import models
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from forms_app.formats import is_date, is_email, is_number, is_web_address
+from forms_app.formats import is_date, is_email, is_number, is_url
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -74,9 +74,7 @@ class FieldKind:
 
 _EMAIL = Check("invalid_email", gettext_lazy("%(label)s must be an email address."), is_email)
 _NUMBER = Check("invalid_number", gettext_lazy("%(label)s must be a number."), is_number)
-_URL = Check(
-    "invalid_url", gettext_lazy("%(label)s must be a URL that begins with http:// or https://."), is_web_address
-)
+_URL = Check("invalid_url", gettext_lazy("%(label)s must be a URL that begins with http:// or https://."), is_url)
 _DATE = Check("invalid_date", gettext_lazy("%(label)s must be a date in the form YYYY-MM-DD."), is_date)
 _ADDRESS, _SITE, _DAY = "ada@example.com", "https://example.com", "2026-01-31"
 _ROWS = [

@@ -31,7 +31,7 @@ from config.logs import without_detail
 from config.text import clean_name, clean_text
 from config.times import now, parse_date
 from forms_app.field_kinds import KINDS, FieldType
-from forms_app.formats import is_email, is_number, is_web_address
+from forms_app.formats import is_email, is_number, is_url, is_web_address
 from forms_app.origins import is_allowed, origin_of
 from forms_app.serializers import FormChanges
 from forms_app.spam_protection import SpamProtection
@@ -253,6 +253,7 @@ PARSERS: dict[str, Row] = {
     "webhook URLs": Row(parse_url, PROSE, texts(*URL_PIECES)),
     "emails": Row(is_email, PROSE, texts("a@", "a.", "@b.", '"', "-")),
     "mail addresses": Row(validate_email, PROSE, texts("a@", "a.", "@b.", '"', "-")),
+    "URLs": Row(is_url, PROSE, texts(*URL_PIECES)),
     "web addresses": Row(is_web_address, PROSE, texts(*URL_PIECES)),
     "numbers": Row(is_number, fill("1"), texts("1", ".", "e", "+", "1.", "٣")),
     "dates": Row(parse_date, PROSE, texts("2026-", "01-", "9")),

@@ -95,6 +95,8 @@ PATTERNS = {
     "dashboard.html_forms.file_inputs._BETWEEN": Row("split", (",", ";", " ,", "a,"), WORDS),
     "forms_app.actions._COPY": Row("sub", (" copy", " copy 1", " copy 12345"), "Contact copy 2 "),
     "forms_app.file_fields.entries._ENTRY": Row("fullmatch", ("a/", "/*", ".a", "a.", "+", "a-"), "application/pdf"),
+    "forms_app.formats._EMAIL": Row("fullmatch", ("a@", "a.", "a-", "@b.", "-", ".a"), "ada@example.com"),
+    "forms_app.formats._HTTP_URL": Row("fullmatch", ("https://", "http:", "/"), "https://example.com/"),
     "forms_app.formats._NUMBER": Row("fullmatch", ("1.", "e+", "5e", "+-"), "1"),
     "forms_app.origins._ORIGIN": Row("fullmatch", ("https://", "a.", "[::", ":1", "*."), "https://example.com"),
     "forms_app.react_snippet._PLAIN": Row("fullmatch", ("a{", "…", "%"), WORDS),
