@@ -41,7 +41,7 @@ ONLY_DATA = ROW_HEAD + COLUMN_HEAD  # bytes before the value of a single column
 FIRSTS = frozenset(
     one for one in map(chr, [*range(0x3001), *range(0xFE00, 0x10000)]) if safe_cell(f"{one}=") != f"{one}="
 )
-SPLITTERS = (";", "|", "\t")
+SPLITTERS = (";", "|", "\t", "\r", "\n")
 QUOTED = (",", '"', "\r", "\n")  # cells that contain one of these are quoted, as Python's csv does
 EMPTY = '""'
 MILLISECONDS = [f"{number:03d}Z" for number in range(1000)]

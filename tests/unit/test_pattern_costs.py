@@ -108,7 +108,7 @@ PATTERNS = {
     "keys.tokens._SHAPE": Row("fullmatch", ("pub_", "aB3"), "abc"),
     "submissions.exporting.csv_lines._FORMULA": Row("match", ("' ", "=", "\u200b", "\ufeff"), WORDS),
     "submissions.exporting.csv_lines._SPLIT_FORMULA": Row(
-        "sub", (";", ";   ", "; ;'", "\t\u200b", ";=", "|"), "a; b; "
+        "sub", (";", ";   ", "; ;'", "\t\u200b", ";=", "|", "\r\n", "\n   "), "a; b; "
     ),
     "submissions.files.text_content._ELEMENT": Row("match", ("<a", "<a:", "a-.", ":b"), "<note>"),
     "submissions.files.text_content._ENCODING": Row("search", ("encoding", "= ", '"', "encoding = '", "a"), WORDS),

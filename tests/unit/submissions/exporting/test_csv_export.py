@@ -1,8 +1,15 @@
 """Cells that a spreadsheet would run (docs/contract.md 5)."""
 
-import pytest
+import csv
+import io
+import re
 
-from submissions.exporting.csv_lines import safe_cell
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from submissions.exporting.copied_csv import written
+from submissions.exporting.csv_lines import LineWriter, safe_cell
 
 STARTS = ["=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20"]  # four of full width
 BEFORE = {
@@ -31,7 +38,7 @@ def test_safe_cell__formula_after_anything_skipped__gets_an_apostrophe(before: s
     assert safe_cell(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("separator", [";", "\t", "|"], ids=ascii)
+@pytest.mark.parametrize("separator", [";", "\t", "|", "\n", "\r\n", "\r"], ids=ascii)
 @pytest.mark.parametrize("before", ["", " ", "\u00a0", '"'], ids=ascii)
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\uff1d"], ids=ascii)
 def test_safe_cell__formula_after_a_separator__gets_an_apostrophe_there(
@@ -54,7 +61,7 @@ def test_safe_cell__formula_at_both_places__gets_two() -> None:
         "020 7946 0000, +1 555 0100",
         "x,=1",
         "a | b",
-        "one\n- two",
+        "one\ntwo - three",
         " ",
         "plain",
         "1+1",
@@ -70,3 +77,21 @@ def test_safe_cell__formula_at_both_places__gets_two() -> None:
 )
 def test_safe_cell__text_that_is_no_formula__stays(text: str) -> None:
     assert safe_cell(text) == text
+
+
+def test_safe_cell__formula_in_a_later_line__is_none_whatever_the_line_break() -> None:
+    assert safe_cell("Hello\n=1+1;x") == "Hello\n'=1+1;x"
+    assert safe_cell("\n=5+5;x") == "'\n'=5+5;x"
+    assert safe_cell("a\r\n\n - b") == "a\r\n\n' - b"
+
+
+@given(st.lists(st.text(alphabet="=+-@;\t|\r\n ,\"x1'\u200b", max_size=12), min_size=1, max_size=3))
+def test_line__read_with_any_separator__begins_no_cell_with_a_formula(cells: list[str]) -> None:
+    """As LibreOffice reads: where no cell begins with a quote, each line break is a new row and quotes are text."""
+    line = LineWriter().write(["id", *cells])
+    for separators in (";", "\t", "|", ";\t|"):
+        found = re.split(f"[{re.escape(separators)}\r\n]", line)
+        assert not [cell for cell in found if cell.lstrip(' "\u200b')[:1] in tuple("=+-@")]
+    (read,) = csv.reader(io.StringIO(line, newline=""))
+    assert not [cell for cell in read if cell.lstrip(' "\u200b')[:1] in tuple("=+-@")]
+    assert ",".join(["id", *written(cells)]) + "\r\n" == line
