@@ -11,9 +11,9 @@ from django.core.validators import validate_email
 from django.utils.encoding import punycode
 
 MAX_ADDRESS = 254  # characters as they are sent, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
-# Of what is valid: separators; brackets of a host's number, which is a second address of the same mailbox; and encoded
-# words (RFC 2047), which the mail library decodes: `=?utf-8?q?=61da?=@example.com` would be mailed to ada@example.com.
-_UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()\[\]"\\]|=\?')
+# Of valid addresses: separators; quotes, in which mail programs may see two addresses; brackets of a host's number,
+# which is a second address of the same mailbox.
+_UNFIT_FOR_ADDRESS = re.compile(r'[\s\x00-\x1f\x7f-\x9f,;:<>()\[\]"\\]')
 _QUOTED_PAIR = re.compile(r"\\(.)")
 # Mailboxes of programs: an answer to them starts a loop, or reaches nobody (RFC 3834, section 2; RFC 2142).
 _PROGRAMS = frozenset(
@@ -28,7 +28,7 @@ _LIST_BEGINNINGS = ("owner-", "bounce-", "bounces-")
 
 def is_single_address(address: str) -> bool:
     """Accept a plain `name@host` only: a quoted local part is valid, but may hold control characters and commas."""
-    if len(address) > MAX_ADDRESS or _UNFIT_FOR_ADDRESS.search(address):
+    if len(address) > MAX_ADDRESS or _UNFIT_FOR_ADDRESS.search(address) or _has_encoded_word(address):
         return False
     try:
         validate_email(address)
@@ -37,6 +37,15 @@ def is_single_address(address: str) -> bool:
     name, _, host = address.rpartition("@")
     # The validator ignores case, and so takes some letters beyond ASCII, such as the long s.
     return name.isascii() and len(f"{name}@{_host_as_sent(host)}") <= MAX_ADDRESS
+
+
+def _has_encoded_word(address: str) -> bool:
+    """
+    Return whether the mail library decodes a part of an address (RFC 2047).
+
+    `=?utf-8?q?=61da?=@example.com` would be mailed to ada@example.com.
+    """
+    return "?=" in address.partition("=?")[2]
 
 
 def mailbox_of(address: str) -> str:

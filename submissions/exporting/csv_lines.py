@@ -30,8 +30,8 @@ _SKIPPED = " \u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff\u00
 _START = "=+\\-@\uff1d\uff0b\uff0d\uff20\u2212"
 _FORMULA = re.compile(f"[{_SKIPPED}]*[{_START}\t\r\n\0]")
 # Excel splits at `;` where a comma is the decimal separator, and quotes inside of a cell do not stop it. Some imports
-# split at tabs or bars. For all of these a line break inside of a cell ends the row. Nothing splits a quoted cell at its
-# commas.
+# split at tabs or bars. For all of these a line break inside of a cell ends the row. Nothing splits a quoted cell at
+# its commas.
 _SPLIT_FORMULA = re.compile(f"(?<=[;\t|\r\n])(?=[{_SKIPPED}]*[{_START}])")
 
 

@@ -166,4 +166,5 @@ def _reply_to(submission: Submission) -> str:
     declared = [field["name"] for field in submission.form.fields if field["type"] == FieldType.EMAIL]
     candidates = [submission.controls.get("_replyto")]
     candidates += [submission.data.get(name) for name in ("replyto", "replyTo", *declared, "email")]
-    return next((address for address in candidates if address), "")
+    stripped = (address.strip() for address in candidates if address)  # as the check of an Email field does
+    return next(filter(None, stripped), "")

@@ -5,6 +5,7 @@ Everything that a submitter typed is made harmless before it reaches a header. A
 permanent failure: a header with a line break is a poison message, and retrying it cannot help.
 """
 
+import ipaddress
 import logging
 import queue
 import re
@@ -71,9 +72,11 @@ class Mail:
 
 
 def message_id_for(delivery_id: str) -> str:
-    """Return the Message-ID of a delivery, at the host of PUBLIC_URL (RFC 5322, section 3.6.4)."""
+    """Return the Message-ID of a delivery, at the host of PUBLIC_URL: an address in brackets (RFC 5322, 3.6.4)."""
     host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
-    return f"<{delivery_id}@[{host}]>" if ":" in host else f"<{delivery_id}@{host}>"
+    with suppress(ValueError):
+        host = f"[{ipaddress.ip_address(host)}]"
+    return f"<{delivery_id}@{host}>"
 
 
 def send(mail: Mail) -> Outcome:

@@ -46,7 +46,7 @@ def test_submission__form_with_a_recipient__is_mailed_as_text_and_html(api: Clie
         "To": address(tenant),
         "Reply-To": "ana@example.org",
         "Subject": "New submission: Contact",
-        "Message-ID": f"<{delivery_id}@127.0.0.1>",
+        "Message-ID": f"<{delivery_id}@[127.0.0.1]>",
         "Auto-Submitted": "auto-generated",
     }
     assert {name: mail.message[name] for name in wanted} == wanted
@@ -115,7 +115,11 @@ def test_subject__given_by_the_page__is_used_on_one_line(
             ({"replyto": "ana@example.org"}, "ana@example.org"),
             ({"contact": "ana@example.org"}, "ana@example.org"),  # the form's Email field, whatever its name
             ({"email": "ana@example.org"}, "ana@example.org"),
+            ({"email": " ana@example.org\r\n"}, "ana@example.org"),
+            ({"_replyto": " ", "email": "ana@example.org\u00a0"}, "ana@example.org"),
+            ({"email": "!#$%&'*+-/=?^_`{}|~@example.org"}, "!#$%&'*+-/=?^_`{}|~@example.org"),
             ({"email": "ana@example.org, eve@example.com"}, None),
+            ({"email": '"ana, eve@example.com"@example.org'}, None),
             ({"email": "not an address"}, None),
         ],
         3,
@@ -143,7 +147,7 @@ def test_mail__refused_for_now__is_tried_again_with_the_same_message_id(api: Cli
     assert (delivery.status, attempts) == ("pending", [(451, "mail_failed", "come back later")])
     del smtp.refusals[address(tenant)]
     (mail,) = smtp.wait_for(address(tenant))  # by itself, after about 5 seconds
-    assert mail.message["Message-ID"] == f"<{encode_id(Prefix.DELIVERY, delivery.pk)}@127.0.0.1>"
+    assert mail.message["Message-ID"] == f"<{encode_id(Prefix.DELIVERY, delivery.pk)}@[127.0.0.1]>"
 
 
 def test_mail__refused_for_good__has_failed_at_once(api: Client, smtp: MailReceiver) -> None:

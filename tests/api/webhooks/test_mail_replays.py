@@ -60,7 +60,7 @@ def test_replay__of_failed_mails__sends_them_with_their_message_id(api: Client, 
         submit_and_get_id(api, tenant, form_id, {"n": str(number)})
     failed = Delivery.objects.filter(target=ana(tenant), status="failed")
     eventually(lambda: failed.count() == 2)
-    ids = {f"<{one.public_id}@127.0.0.1>" for one in failed}
+    ids = {f"<{one.public_id}@[127.0.0.1]>" for one in failed}
     del smtp.rejections[ana(tenant)]
     counted = api.post(PATH, tenant.key, json=today(dryRun=True)).json()
     assert counted["data"] == {"matched": 2, "replayed": 0, "dryRun": True}

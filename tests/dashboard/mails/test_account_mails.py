@@ -57,7 +57,7 @@ def test_code__mailed__is_no_longer_stored_and_has_our_message_id(
     sign_up(Browser(api), email)
     code = mailed_code(smtp, email)
     delivery = Delivery.objects.select_related("message").get(target=email)
-    assert smtp.to(email)[0].message["Message-ID"] == f"<{delivery.public_id}@127.0.0.1>"
+    assert smtp.to(email)[0].message["Message-ID"] == f"<{delivery.public_id}@[127.0.0.1]>"
     assert (delivery.organization_id, delivery.account.email if delivery.account else None) == (None, email)
     assert not Message.objects.filter(pk=delivery.message_id, body__contains=code).exists()
     assert code not in "".join(service.logs().values())

@@ -88,6 +88,7 @@ def test_subject__stays_on_one_line() -> None:
         ("ada@b\u00fccher.example", True),
         ("ada@[192.0.2.1]", False),
         ("\u017fue@example.com", False),
+        ("a=?b@example.com", True),
         ("=?utf-8?q?=61da?=@example.com", False),
         ("=?utf-8?q?a=2cb=40example.com=3e=20?=@example.com", False),
         ("", False),

@@ -353,3 +353,5 @@ def test_message_id_for__public_url__is_stable_and_at_its_host(settings: Setting
     assert message_id_for("dlv_1") == message_id_for("dlv_1") == "<dlv_1@forms.example.com>"
     settings.PUBLIC_URL = "http://[::1]:8000"
     assert message_id_for("dlv_1") == "<dlv_1@[::1]>"
+    settings.PUBLIC_URL = "http://127.0.0.1:8000"
+    assert message_id_for("dlv_1") == "<dlv_1@[127.0.0.1]>"
