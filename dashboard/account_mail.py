@@ -6,20 +6,27 @@ crash loses none (docs/adr/0034).
 """
 
 import datetime as dt
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from allauth.account import app_settings
 from django.core.mail import EmailMessage
+from django.http import HttpRequest
 
+from config.api.ratelimit import count_burst
 from config.times import now
+from forms_app.outsiders.addresses import mailbox_of
 from keys.branding.mail_html import html_of
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL
 from webhooks.payloads import RenderedMail
 
 ANSWER_SECONDS = 3600  # "no account with this address": of no use a day later
+MOST_ASKED = "20/d"  # mails that anybody can ask for, to one mailbox
 ANSWERS = ("account/email/unknown_account", "account/email/account_already_exists")
+
+logger = logging.getLogger(__name__)
 
 
 def queue_account_mail(rendered: EmailMessage, template_prefix: str, to: str, context: Mapping[str, Any]) -> None:
@@ -27,9 +34,14 @@ def queue_account_mail(rendered: EmailMessage, template_prefix: str, to: str, co
     Queue a mail that allauth has rendered, in the language that is active.
 
     `context`: has its `user`, None if no account has the address. One with a code is canceled when that is out of date.
+    A mailbox gets 20 codes and answers to requests that anybody can send in a day; further ones are dropped.
     """
     seconds = lifetime_seconds(template_prefix, context)
     user = context["user"]
+    # News have no lifetime, and are always sent. The page says the same in any case.
+    if seconds is not None and count_burst(HttpRequest(), "asked-mails", mailbox_of(to), MOST_ASKED).is_over:
+        logger.info("a mail about an account is not sent: its mailbox got too many today")
+        return
     enqueue_mail(
         ACCOUNT_CODE if "code" in context else ACCOUNT_MAIL,
         RenderedMail(

@@ -64,8 +64,13 @@ def has_proof(values: Mapping[str, str], email: str) -> bool:
         if is_right:
             cache.delete(_name(email))
         return is_right
+    return has_work(values, PURPOSE)
+
+
+def has_work(values: Mapping[str, str], purpose: str) -> bool:
+    """Return whether a form's values have a solved challenge for this purpose. It is used up then."""
     try:
-        require_proof({FIELD: values.get(FIELD, "")}, purposes=(PURPOSE,), used_by="")
+        require_proof({FIELD: values.get(FIELD, "")}, purposes=(purpose,), used_by="")
     except ApiError:
         return False
     return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from allauth.account import forms as account
 from allauth.account.models import EmailAddress
+from allauth.core import context
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as second_step
 from allauth.mfa.models import Authenticator
@@ -21,6 +22,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
 
 from config.text import refuse_web_address
+from dashboard.accounts.asking_proof import needs_proof as needs_proof_of_work
+from dashboard.accounts.asking_proof import require_proof_of_work
+from dashboard.accounts.hashing import place_to_hash
 from dashboard.accounts.login_proof import MAIL_CODE, has_proof, mail_code, needs_proof
 from dashboard.accounts.password_strength import refuse_weak
 from dashboard.accounts.second_steps import use_code
@@ -92,7 +96,24 @@ class LoginForm(Labeled, account.LoginForm):
             )
 
 
-class SignupForm(Labeled, account.SignupForm):
+class AsksForAMail:
+    """Asks for a proof of work, besides the values, after a few requests from the same address."""
+
+    needs_proof: bool
+    data: Any
+    errors: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.needs_proof = needs_proof_of_work(context.request)
+
+    def require_proof(self) -> None:
+        """Require the proof once everything else is right, as it is good for one request. Raises ValidationError."""
+        if not self.errors:
+            require_proof_of_work(context.request, self.data)
+
+
+class SignupForm(AsksForAMail, Labeled, account.SignupForm):
     """Inherits the organization from `html_forms.sign_up`, by the setting ACCOUNT_SIGNUP_FORM_CLASS."""
 
     help_texts = {"password1": PASSWORD_HELP}
@@ -105,13 +126,15 @@ class SignupForm(Labeled, account.SignupForm):
                 refuse_weak(values["password1"], [values.get("organization", ""), values.get("email", "")])
             except ValidationError as error:
                 self.add_error("password1", error)
+        self.require_proof()
         return values
 
     def try_save(self, request: HttpRequest) -> Any:
         """Save. A known address, which gets a mail instead, takes as long as an unknown one: hashing takes longest."""
-        if self.account_already_exists:
-            make_password(self.cleaned_data["password1"])
-        return super().try_save(request)
+        with place_to_hash(request):
+            if self.account_already_exists:
+                make_password(self.cleaned_data["password1"])
+            return super().try_save(request)
 
 
 class JoinForm(forms.Form):
@@ -152,7 +175,7 @@ class JoinForm(forms.Form):
         return values
 
 
-class ResetPasswordForm(account.ResetPasswordForm):
+class ResetPasswordForm(AsksForAMail, account.ResetPasswordForm):
     """Requests a code by mail."""
 
     def clean_email(self) -> str:
@@ -161,6 +184,12 @@ class ResetPasswordForm(account.ResetPasswordForm):
         for user in self.users:
             EmailAddress.objects.get_or_create(user=user, email=user.email)  # becomes primary once verified
         return email
+
+    def clean(self) -> dict[str, Any]:
+        """Require a proof, where one is needed."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        self.require_proof()
+        return values
 
 
 class AddEmailForm(Labeled, account.AddEmailForm):
@@ -188,6 +217,11 @@ class ResetPasswordKeyForm(Labeled, account.ResetPasswordKeyForm):
 
     labels = {"password1": gettext_lazy("New password"), "password2": gettext_lazy("New password, again")}
     help_texts = {"password1": PASSWORD_HELP}
+
+    def save(self) -> None:
+        """Save, when there is a place to hash."""
+        with place_to_hash(context.request):
+            super().save()
 
 
 class WorksOnce:

@@ -1,4 +1,4 @@
-"""Logging in after many wrong passwords: the browser works for a moment, without scripts a code is mailed."""
+"""Logging in after many wrong passwords, and many sign-ups: the browser works for a moment."""
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -7,7 +7,7 @@ from keys.models import User
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver
-from tests.support.accounts import mailed_code
+from tests.support.accounts import mailed_code, new_email, sign_up
 from tests.support.browser import LOGIN, PASSWORD, person_of
 from tests.support.browser import Browser as PlainBrowser
 from tests.support.chromium.accessibility import violations
@@ -50,4 +50,21 @@ def test_log_in__after_many_guesses_without_scripts__works_with_a_mailed_code(
         page.get_by_label("Password").fill(PASSWORD)
         press(page, "Log in")
         expect(page.get_by_role("heading", name="First steps")).to_be_visible()
+        assert complaints == []
+
+
+def test_sign_up__after_many_from_the_address__works_in_a_browser_that_proves_itself(
+    browser: Browser, service: Application
+) -> None:
+    with Client(service.port, address="127.0.0.1") as client:
+        for _ in range(3):
+            sign_up(PlainBrowser(client), new_email())
+    with at_the_dashboard(browser, service.base_url) as (page, complaints):
+        page.goto("/account/signup/")
+        assert violations(page) == []
+        page.get_by_label("Organization").fill("Acme")
+        page.get_by_label("Email").fill(new_email())
+        page.get_by_label("Password").fill(PASSWORD)
+        press(page, "Create an account")
+        expect(page.get_by_role("heading", name="Verify your email")).to_be_visible()
         assert complaints == []

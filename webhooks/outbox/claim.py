@@ -128,7 +128,8 @@ class Claimer:
             in_flight = InFlight()
             for row in live:
                 if row.is_mail is is_mail:
-                    in_flight.add(row.owner, row.place, row.host, limits.get(row.place, NO_LIMIT), row.number)
+                    limit = limits.get(row.place, NO_LIMIT)
+                    in_flight.add(row.owner, row.place, row.host, limit, row.number, is_asked=row.is_asked)
             number, free = (slots.mails, room.mails) if is_mail else (slots.others, room.others)
             shares = Shares(slots=number, room=free, in_flight=in_flight, limits=limits)
             chosen += shares.choose(each for each in candidates if each.is_mail is is_mail)
@@ -155,6 +156,10 @@ class _Live(NamedTuple):
     @property
     def is_mail(self) -> bool:
         return self.place[0] == MAIL
+
+    @property
+    def is_asked(self) -> bool:
+        return isinstance(self.owner, str)
 
 
 def _live_and_limits(places: Collection[Place]) -> tuple[list[_Live], dict[Place, Limit]]:

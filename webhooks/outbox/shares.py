@@ -4,7 +4,8 @@ Fair shares of the slots (docs/adr/0045): which of the waiting deliveries start 
 A slot is one request in flight. Slots are counted over all hosts, and mails have separate ones. While others wait, an
 organization and a receiving host hold at most a quarter of them. A tenth is kept for organizations that hold none.
 While nobody else waits, an organization may use the rest. Targets that have not shown that they answer quickly hold at
-most half of what their organization may hold.
+most half of what their organization may hold. Mails that belong to no organization, which anybody can ask for, hold at
+most a quarter together, in any case: they are urgent, and would take every slot.
 """
 
 import dataclasses
@@ -34,13 +35,18 @@ class Slots(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate:
-    """A due delivery. `host`: the receiving host, "" for none. Urgent ones have no shares and go before all others."""
+    """
+    A due delivery. `host`: the receiving host, "" for none. Urgent ones have no shares and go before all others.
+
+    `is_asked`: it belongs to no organization: a code, or another mail about an account.
+    """
 
     pk: uuid.UUID
     owner: Owner
     place: Place
     host: str
     is_urgent: bool = False
+    is_asked: bool = False
 
     @property
     def is_mail(self) -> bool:
@@ -68,10 +74,14 @@ class InFlight:
     hosts: Counter[str] = dataclasses.field(default_factory=Counter)
     places: Counter[Place] = dataclasses.field(default_factory=Counter)
     total: int = 0
+    asked: int = 0  # of no organization
 
-    def add(self, owner: Owner, place: Place, host: str, limit: Limit, count: int = 1) -> None:
+    def add(
+        self, owner: Owner, place: Place, host: str, limit: Limit, count: int = 1, *, is_asked: bool = False
+    ) -> None:
         """Count deliveries to one target."""
         self.total += count
+        self.asked += count if is_asked else 0
         self.owners[owner] += count
         self.places[place] += count
         if host:
@@ -144,12 +154,14 @@ class Shares:
         if self._room <= 0 or not self._can_start(each):
             return False
         limit, in_flight = self._limits.get(each.place, NO_LIMIT), self._in_flight
+        if each.is_asked and in_flight.asked >= self._share:
+            return False
         has_share = in_flight.owners[each.owner] < of_owner and (not each.host or in_flight.hosts[each.host] < of_host)
         if not has_share or (
             not limit.is_proven and in_flight.doubted[each.owner] >= max(1, of_owner // DOUBTED_SHARE)
         ):
             return False
-        in_flight.add(each.owner, each.place, each.host, limit)
+        in_flight.add(each.owner, each.place, each.host, limit, is_asked=each.is_asked)
         self._room -= 1
         return True
 

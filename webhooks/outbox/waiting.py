@@ -137,8 +137,11 @@ class Waiting:
         # Two queries, because each has its index; one order by both would sort all that is due. Those with a priority
         # come first, so each is also the first of its target.
         urgent = due.filter(priority__gt=0).order_by("-priority", "next_attempt_at", "id")
+        first = _read(urgent)
+        if len(first) == OLDEST:  # codes, which anybody can ask for, would hide those of organizations
+            first = list({row[0]: row for row in [*first, *_read(urgent.filter(organization__isnull=False))]}.values())
         rows = _read(due.filter(priority__lte=0).order_by("next_attempt_at", "id"))
-        found = [*self._candidates(_read(urgent)), *self._candidates(rows)]
+        found = [*self._candidates(first), *self._candidates(rows)]
         if len(rows) < OLDEST or alone:
             return found
         known = {each.pk for each in found}
@@ -149,7 +152,8 @@ class Waiting:
             if suspended_at is not None:
                 self.suspended.add(owner)
             else:
-                yield Candidate(pk, owner or target, (channel, target), host, priority >= URGENT)
+                is_asked = owner is None
+                yield Candidate(pk, owner or target, (channel, target), host, priority >= URGENT, is_asked)
 
     def _of_queues(self, room: Slots) -> list[Candidate]:
         queues = self._next_queues(room)

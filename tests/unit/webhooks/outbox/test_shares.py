@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhooks.enqueue import WEBHOOK
+from webhooks.enqueue import MAIL, WEBHOOK
 from webhooks.outbox.shares import NO_LIMIT, Candidate, InFlight, Limit, Place, Shares
 
 SLOTS = 40  # a share is 10, the reserve is 4
@@ -270,3 +270,15 @@ def check_shares(now: Situation, after: InFlight, chosen: Sequence[Candidate], l
         extra = after.hosts[host] - max(share, now.in_flight.hosts[host] + urgent_ones)
         others = [each for each in left if each.host != host]
         assert extra <= 0 or not any(could_start(now, after, each, after.total - extra) for each in others)
+
+
+def test_mails_of_no_organization__hold_a_quarter_together__whoever_waits() -> None:
+    asked = [
+        Candidate(uuid.uuid4(), f"eve{number}@example.com", (MAIL, f"eve{number}@example.com"), "", True, True)
+        for number in range(SLOTS)
+    ]
+    chosen = choose(asked + candidates("a", 5, is_urgent=True))
+    assert Counter(each.is_asked for each in chosen) == {True: SHARE, False: 5}
+    busy = InFlight()
+    busy.add("bob@example.com", (MAIL, "bob@example.com"), "", NO_LIMIT, SHARE, is_asked=True)
+    assert choose(asked, in_flight=busy) == []

@@ -14,8 +14,11 @@ from config.ids import made_at, new_id
 from config.times import now
 from keys.suspension import suspend_organization
 from submissions.models import Submission
+from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.outbox.backlogs import AN_HOUR, make_backlog
-from tests.unit.webhooks.rows import OK, claim_due, make_form, make_webhook, result
+from tests.unit.webhooks.rows import OK, claim_due, make_form, make_submission, make_webhook, result
+from webhooks.enqueue import enqueue_mail
+from webhooks.events import ACCOUNT_MAIL, INVITATION
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox import waiting as module
 from webhooks.outbox.claim import Claim, Claimer
@@ -23,6 +26,7 @@ from webhooks.outbox.dispatch import dispatch_batch
 from webhooks.outbox.record import record
 from webhooks.outbox.shares import Candidate, Slots
 from webhooks.outbox.waiting import OLDEST, Waiting
+from webhooks.payloads import RenderedMail
 
 pytestmark = pytest.mark.django_db
 ROOM = Slots(100, 100)
@@ -261,3 +265,14 @@ def test_plan__of_looking_for_work_after_a_backlog__reads_no_table() -> None:
         plan = plan_of(sql, [])
         assert "submission_undispatched" in plan, plan
         assert "Seq Scan on submissions_submission" not in plan, plan
+
+
+def test_claim__while_many_mails_wait_that_anybody_asked_for__takes_those_of_organizations() -> None:
+    for number in range(2 * OLDEST):
+        enqueue_mail(ACCOUNT_MAIL, RenderedMail("No account", "Text", ""), f"eve{number}@example.com")
+    form = make_form(notification_recipients=["ada@example.com"])
+    make_submission(form)
+    dispatch_all()
+    enqueue_mail(INVITATION, RenderedMail("Join", "Text", ""), "bob@example.com", organization_id=form.organization_id)
+    claimed = [claim.delivery.event for claim in Claimer(Slots(8, 8)).claim(Slots(8, 8))]
+    assert Counter(claimed) == {"account.mail": 2, "invitation": 1, "submission.created": 1}
