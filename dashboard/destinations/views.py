@@ -155,10 +155,11 @@ def destination(request: MemberRequest, destination_id: str) -> HttpResponse:
         "here": deliveries.query_of(request, "status", "page"),
         "log_url": reverse("dashboard:destination", args=[request.member.organization.slug, found.public_id]),
         "log_of": "destination",
+        "results": recent_results(found),
     }
     if request.headers.get("HX-Request"):
         return render(request, "dashboard/parts/destination_log.html", context)
-    context |= {"results": recent_results(found), "preview": preview_of_stored(found), "facts": list(_facts(found))}
+    context |= {"preview": preview_of_stored(found), "facts": list(_facts(found))}
     return render(request, "dashboard/destination.html", context)
 
 
@@ -269,7 +270,7 @@ def disable(request: MemberRequest, destination_id: str) -> HttpResponse:
 def test(request: MemberRequest, destination_id: str) -> HttpResponse:
     """Send an example submission, marked as a test."""
     found = _find(request, destination_id)
-    with reporting(request, gettext("The test is queued. Its result is the first entry of the log.")):
+    with reporting(request, gettext("The first entry of the log shows the result of the test.")):
         send_test_to(found)
     return _to(request, found)
 

@@ -65,13 +65,14 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     further: FormValues = {}
     if request.POST.get("do") == "protect":  # the answers need a human check, which the error offers to turn on
         further["spam_protection"] = dataclasses.replace(protection, proof_of_work=True).stored()
-    if request.method == "POST" and entered.is_valid() and not is_preview and save(form, entered, **further):
+    typed, confirms = Reply.of(form.reply), form.confirmation
+    is_readable = request.method == "POST" and entered.is_valid()
+    if is_readable:
+        typed, confirms = entered.reply(), bool(entered.cleaned_data["confirmation"])
+    if is_readable and not is_preview and save(form, entered, **further):
         messages.success(request, gettext("Saved. It applies from the next submission on."))
         return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
-    typed, confirms = Reply.of(form.reply), form.confirmation
-    if request.method == "POST" and entered.is_valid():
-        typed, confirms = entered.reply(), bool(entered.cleaned_data["confirmation"])
-    if is_preview and entered.is_valid():
+    if is_readable and is_preview:
         _check_typed(entered, form)
     context = {
         "form": form,

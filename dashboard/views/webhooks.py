@@ -129,9 +129,9 @@ def _show(request: MemberRequest, found: Webhook, url_form: UrlForm) -> HttpResp
         "log_of": "webhook",
         "url_form": url_form,
     }
+    context["results"] = recent_results(found)  # after the log, so that its last poll shows what the log shows
     if request.headers.get("HX-Request"):
-        return render(request, "dashboard/parts/log_rows.html", context)
-    context["results"] = recent_results(found)
+        return render(request, "dashboard/parts/webhook_log.html", context)
     return render(request, "dashboard/webhook.html", context, status=400 if url_form.errors else 200)
 
 
@@ -231,7 +231,7 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send an example submission, marked as a test."""
     found = _find(request, webhook_id)
-    with reporting(request, gettext("The test event is queued. Its result is the first entry of the log.")):
+    with reporting(request, gettext("The first entry of the log shows the result of the test event.")):
         send_test(found)
     return _to(request, found)
 

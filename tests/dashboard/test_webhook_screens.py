@@ -179,7 +179,7 @@ def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
     page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
     sent = owner.post(f"{page}/test", form=page)
     waiting = owner.follow(sent)
-    assert "The test event is queued" in text_of(waiting)
+    assert "shows the result of the test event." in text_of(waiting)
     assert f'hx-get="{page}"' in waiting.text
     piece = eventually(
         lambda: "Delivered" in (seen := owner.get(page, HX_Request="true")).text and seen, 10, "the result is fetched"
@@ -187,6 +187,10 @@ def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
     assert "<h1" not in piece.text
     assert "Test event" in text_of(piece)
     assert "1 attempt" in text_of(piece)
+    assert re.search(r'id="results"[^>]*hx-swap-oob="true"', piece.text)
+    assert all(
+        figure in text_of(piece) for figure in ("100 % Of 1 delivery", "Last response 200", "Everything is sent")
+    )
     assert "hx-get" not in piece.text  # nothing more to wait for
     assert json.loads(receiver.wait_for(1)[0].body)["data"]["test"] is True
 

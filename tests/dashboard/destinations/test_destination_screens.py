@@ -249,7 +249,7 @@ def test_test__result__comes_into_the_log_with_the_new_status(
     page = page_of(tenant)
     receiver.replies.append(Reply(401))
     waiting = owner.follow(owner.post(f"{page}/test", form=page))
-    assert "The test is queued." in text_of(waiting)
+    assert "shows the result of the test." in text_of(waiting)
     assert f'hx-get="{page}"' in waiting.text
 
     def piece(word: str) -> str:
@@ -264,6 +264,8 @@ def test_test__result__comes_into_the_log_with_the_new_status(
     owner.post(f"{page}/test", form=page)
     released = eventually(lambda: piece("Delivered"), because="the second test succeeds")
     assert "refused the topic" not in text_of(released)
+    assert re.search(r'id="results"[^>]*hx-swap-oob="true"', released)
+    assert "50 % Of the last 2 deliveries" in text_of(released)
     assert only_destination(tenant).status == "active"
 
 
