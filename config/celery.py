@@ -23,6 +23,19 @@ def schedule(sender: Celery, **_kwargs: object) -> None:
 
 
 @celeryd_init.connect
+def forget_hints_of_lost_redis(**_kwargs: object) -> None:
+    """
+    Let no worker put back the messages that it holds when a connection closes.
+
+    kombu does so over a connection that it has taken apart already: an AttributeError, which ends the worker. The
+    messages are hints, and a lost one costs one sweep.
+    """
+    from kombu.transport.redis import Channel
+
+    Channel.do_restore = False
+
+
+@celeryd_init.connect
 @beat_init.connect
 def refuse(**_kwargs: object) -> None:
     """End a worker, or beat, with the hints of wrong settings: Celery runs Django's checks and ignores their result."""

@@ -120,8 +120,8 @@ def why_not_storing() -> Any:
     """
     Return why the database answers and stores nothing now, as a translated text; "" if it stores, or is only busy.
 
-    Raises Error for one that does not answer. Requests notice a full disk before this write does: PostgreSQL finds
-    room for a small one.
+    Raises Error for one that does not answer. One that forbids this write says nothing about others. Requests notice a
+    full disk before it does: PostgreSQL finds room for a small write.
     """
     try:
         _write()
@@ -130,7 +130,7 @@ def why_not_storing() -> Any:
     except Error as error:
         if is_full(error):
             return DISK_FULL
-        if not is_busy(error):
+        if is_away(error) and not is_busy(error):
             raise
     return DISK_FULL if OUTAGE.is_full else ""
 

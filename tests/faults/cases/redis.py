@@ -1,4 +1,4 @@
-"""Redis killed, down and frozen (F3, F4): submissions go on, and deliveries resume."""
+"""Redis killed, down and frozen (F3, F4, F31): submissions go on, deliveries resume, and workers live on."""
 
 import signal
 import statistics
@@ -13,6 +13,7 @@ from tests.services.waiting import let_pass
 # That a submit may take longer while Redis is known to be down: half of the time-out that it does not wait for.
 EXTRA_SECONDS = 0.25
 RATE = 10.0  # submissions a second
+SLOW_SECONDS = 1.0  # of a receiver
 
 
 @fault("F3", "Redis is killed and restarted empty", on=[POSTGRESQL], quick=True)
@@ -58,6 +59,28 @@ def redis_unreachable(run: Run) -> None:
         run.expect(extra <= EXTRA_SECONDS, f"a submit took {extra:.2f} s longer while Redis was {title}")
         run.judge(world, tenant, poster)
         run.forget(world, tenant)
+
+
+@fault("F31", "a worker's Redis is killed ten times while hints wait in its hands", on=[POSTGRESQL], quick=True)
+def worker_outlives_redis(run: Run) -> None:
+    world = run.world
+    tenant = run.tenant(world, [["/slow/a"], ["/b"]])
+    world.receivers.behave(f"{tenant.prefix}/slow", seconds=SLOW_SECONDS)  # so both children are busy, and hints wait
+    ends = world.ends
+    poster = run.poster(world, tenant)
+    poster.start(rate=RATE)
+    for _ in range(run.pick(quick=3, full=10)):
+        let_pass(run.rng.uniform(0.5, 1.5))
+        with run.outage():
+            world.redis.stop(signal.SIGKILL)
+            let_pass(run.rng.uniform(0, 1))
+            world.redis.start()
+        run.result.kills += 1
+    let_pass(1)
+    poster.stop()
+    run.judge(world, tenant, poster)
+    run.expect(world.ends == ends, f"{world.ends - ends} roles ended")
+    run.forget(world, tenant)
 
 
 def hurt(world: World, title: str) -> None:

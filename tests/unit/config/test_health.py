@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import RequestFactory
 from psycopg import errors
@@ -61,13 +61,15 @@ def test_readyz__once_every_migration_is_there__asks_no_more(
         (sqlite3.OperationalError("database or disk is full"), "The disk of the database is full."),
         (sqlite3.OperationalError("database is locked"), ""),
         (errors.LockNotAvailable("canceling statement"), ""),
+        (errors.InsufficientPrivilege("permission denied for function pg_logical_emit_message"), ""),
     ],
 )
 def test_storing__of_a_failed_write__is_the_reason_that_the_driver_gives(
     monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     def fail() -> None:
-        raise OperationalError(str(error)) from error
+        of_django = ProgrammingError if isinstance(error, errors.InsufficientPrivilege) else OperationalError
+        raise of_django(str(error)) from error
 
     monkeypatch.setattr(outage, "_write", fail)
     answer = health.readyz(READYZ)
