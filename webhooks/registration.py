@@ -19,9 +19,10 @@ from forms_app.models import Form
 from keys.audit import record_event
 from keys.models import Organization
 from keys.notices import notify_owners
+from keys.plans import Plan
 from keys.trail.changes import changes, values_of
 from submissions.models import Submission
-from webhooks.channels.connections.address_guard import UrlRefused, check_url
+from webhooks.channels.connections.address_guard import UrlRefused, canonical_host, check_url
 from webhooks.channels.webhook_health import disable
 from webhooks.enqueue import enqueue, host_of, webhook_target
 from webhooks.events import TEST
@@ -29,6 +30,7 @@ from webhooks.models import IN_FLIGHT, Delivery, Webhook
 from webhooks.signing import new_secret
 
 MAX_WEBHOOKS = 100  # of one form, those of all forms counted; each of them receives every submission
+MAX_OF_HOST = 5  # of an organization on Free: a host that never agreed gets few copies of a submission
 ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign until then
 DISABLED_BY_HAND = gettext_noop("Disabled by hand.")
 RECORDED = ("url", "events", "status", "form_id")  # in the audit trail; the secret is not
@@ -53,6 +55,7 @@ def register_webhook(
             _wait_for_others(made)
             _refuse_same_url(made)
             _refuse_too_many(made)
+            _refuse_too_many_of_host(made)
             _record(made, "webhook.created", {}, values_of(made, *RECORDED))
             _tell_owners(made)
             return made
@@ -107,6 +110,22 @@ def _refuse_too_many(webhook: Webhook) -> None:
         )
 
 
+def _refuse_too_many_of_host(webhook: Webhook) -> None:
+    """Raise Conflict if an organization on Free has more than MAX_OF_HOST webhooks of its host now."""
+    if webhook.organization.plan != Plan.FREE:
+        return
+    counted = Webhook.objects.of_organization(webhook.organization_id).exclude(status=PENDING)
+    host = canonical_host(webhook.url)
+    if sum(canonical_host(url) == host for url in counted.values_list("url", flat=True)) > MAX_OF_HOST:
+        raise Conflict(
+            gettext(
+                "An organization on the Free plan has at most %(most)s webhooks of one host, %(host)s. Delete one "
+                "first, or send to it from one webhook of all forms."
+            )
+            % {"most": MAX_OF_HOST, "host": host}
+        )
+
+
 def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
     """Change `url`, `events` or `status`. Raises what `register_webhook` raises; NotFound for one that was deleted."""
     if "url" in values:
@@ -119,6 +138,7 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
             before = values_of(webhook, *RECORDED)
             is_activated = webhook.status == PENDING and values.get("status") == ACTIVE
             is_new = is_activated or values.get("url", webhook.url) != webhook.url
+            old_host = "" if is_activated else canonical_host(webhook.url)
             for name in values.keys() & {"url", "events"}:
                 setattr(webhook, name, values[name])
             webhook.save(update_fields=["url", "events"])
@@ -131,6 +151,8 @@ def change_webhook(webhook: Webhook, values: dict[str, Any]) -> Webhook:
             if is_new:
                 _wait_for_others(webhook)
                 _refuse_same_url(webhook)
+                if canonical_host(webhook.url) != old_host:
+                    _refuse_too_many_of_host(webhook)
                 _tell_owners(webhook)
             if is_activated:
                 _refuse_too_many(webhook)

@@ -313,9 +313,25 @@ class Attempt(models.Model):
     request = models.TextField(
         blank=True, default="", db_default="", help_text="JSON of the request, without signatures and secrets."
     )
+    receiver = models.UUIDField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Its webhook or destination while it has a request or an answer; empty before 0.3.0.",
+    )
+    recorded = models.PositiveIntegerField(
+        null=True, blank=True, editable=False, help_text="Bytes of its request and answer."
+    )
 
     class Meta:
         ordering = ["id"]
+        indexes = [
+            models.Index(
+                fields=["receiver", "-id", "recorded"],
+                condition=models.Q(receiver__isnull=False),
+                name="attempt_recorded_of_receiver",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.started_at:%Y-%m-%d %H:%M:%S} {self.error or self.status}"

@@ -24,6 +24,7 @@ from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
 from webhooks.models import Attempt, Delivery, Destination, ErrorClass, Message, Webhook
+from webhooks.models.log_bounds import drop_old_attempts, drop_old_recordings
 from webhooks.outbox.failures_log import log_failed
 from webhooks.outbox.retry_schedule import delay_after
 from webhooks.outbox.send import Result
@@ -59,12 +60,14 @@ def _record_made(made: Sequence[Result]) -> None:
         there = sorted((r for r in made if r.claim.delivery.pk in tokens), key=lambda each: each.started_at)
         valid = [r for r in there if tokens[r.claim.delivery.pk] == r.claim.token]
         after = _end_claims(valid, locked)
-        Attempt.objects.bulk_create([_attempt(result) for result in _unwritten(there, valid)])
+        attempts = Attempt.objects.bulk_create([_attempt(result) for result in _unwritten(there, valid)])
+        drop_old_attempts({attempt.delivery_id for attempt in attempts})
         for name, own in _by_channel(valid).items():
             CHANNELS[name].note(_noted(own), locked[name])
         _drop_secrets(there)
         _count(after)
         note_usage(mails=_mails_of(valid))
+    drop_old_recordings(attempts)
     failed = (r for r, each in zip(valid, after, strict=True) if each.status == FAILED)
     log_failed({result.claim.delivery.pk: result.outcome.error for result in failed})
 
@@ -244,13 +247,16 @@ def _lock_submissions(results: Sequence[Result]) -> set[uuid.UUID]:
 
 
 def _attempt(result: Result) -> Attempt:
-    outcome = result.outcome
+    outcome, delivery = result.outcome, result.claim.delivery
+    recorded = len(outcome.response_excerpt.encode()) + len(result.request.encode())
     return Attempt(
-        delivery_id=result.claim.delivery.pk,
+        delivery_id=delivery.pk,
         started_at=result.started_at,
         status=outcome.status,
         duration_ms=outcome.duration_ms,
         error=outcome.error,
         response=outcome.response_excerpt,
         request=result.request,
+        receiver=(delivery.webhook_id or delivery.destination_id) if recorded else None,
+        recorded=recorded,
     )

@@ -250,6 +250,25 @@ def check_url(url: str) -> None:
         raise UrlRefused("port_not_allowed", message % {"port": destination.port, "ports": ports})
 
 
+def canonical_host(url: str) -> str:
+    """
+    Return the host of a webhook's URL in one spelling, "" for a refused URL.
+
+    Inside of opened networks with its port: different services of one machine.
+    """
+    try:
+        destination = parse_url(url)
+    except UrlRefused:
+        return ""
+    host = destination.host.rstrip(".")
+    literal = _literal(host)
+    if literal is None:
+        return host
+    address = _unwrap(literal)
+    is_open = _is_inside(address, _allowed_networks(tuple(settings.WEBHOOK_ALLOWED_NETWORKS)))
+    return f"{address}:{destination.port}" if is_open else str(address)
+
+
 def _literal(host: str) -> Address | None:
     """Return the address that a host is, in any spelling that the system's resolver reads; None for a name."""
     if ":" in host:
