@@ -306,3 +306,26 @@ def test_service_unavailable__database_away__says_when_to_come_back(service: App
     assert (unkeyed.status, unkeyed.json()) == (401, INVALID_ACCESS_KEY)
     for answer in (submitted, managed, created):
         assert_headers(answer, Retry_After=submitted.headers["Retry-After"])
+
+
+OUTSIDE: dict[str, tuple[str, str, dict[str, str], int]] = {
+    "unknown path of the API": ("GET", "/api/nothing", {}, 404),
+    "unknown host": ("GET", "/api/forms", {"Host": "unknown.example"}, 400),
+    "unknown host of a page": ("GET", "/account/login/", {"Host": "unknown.example"}, 400),
+}
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize(("method", "path", "headers", "status"), OUTSIDE.values(), ids=OUTSIDE)
+def test_error__that_no_view_of_the_api_answers__is_not_cached(
+    api: Client, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    answer = api.request(method, path, headers=headers)
+    assert (answer.status, answer.headers["Cache-Control"]) == (status, "no-store"), answer.text
+
+
+@pytest.mark.on_sqlite
+def test_readyz__without_a_database__is_not_cached(service: Application, tmp_path: Path) -> None:
+    with service_without_database(service, tmp_path) as away, Client(away.port) as client:
+        answer = client.get("/readyz")
+    assert (answer.status, answer.headers["Cache-Control"]) == (503, "no-store")

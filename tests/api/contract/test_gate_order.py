@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from config.api.ratelimit import ANONYMOUS_LIMIT
 from config.ids import Prefix
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.models import Organization
 from keys.plans import Plan
+from tests.services.application import Application
 from tests.services.client import Client
+from tests.support.rate_windows import lasting_client
 from tests.support.replies import unknown_id
 from tests.support.tenants import Tenant, make_tenant, text_field
 
@@ -202,3 +205,14 @@ def test_gates__over_the_limit__answers_before_every_gate_but_the_key(api: Clien
     answer = api.request(method, path, key, data=body, headers=headers)
 
     assert (answer.status, answer.json()["error"]) == (429, "rate_limited"), answer.text
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_gates__suspended_over_the_hour_of_its_address__is_suspended(service: Application, method: str) -> None:
+    tenant, client = make_tenant(), lasting_client(service.port)
+    for _ in range(ANONYMOUS_LIMIT):
+        client.get("/api/forms")
+    assert client.get("/api/forms").status == 429
+    Organization.objects.filter(pk=tenant.organization.pk).update(suspended_at=dt.datetime.now(dt.UTC))
+    answer = client.request(method, "/api/forms" if method == "GET" else "/api/submit", tenant.key, json={"a": "1"})
+    assert (answer.status, answer.json()["error"]) == (403, "suspended")

@@ -284,3 +284,14 @@ def test_submit__request_id__is_kept_with_the_row_and_never_shown(api: Client, d
     (row,) = Submission.objects.filter(organization=tenant.organization)
     assert row.controls == {"request_id": "trace-42"}
     assert "trace-42" not in str(records(api, tenant, form_id))
+
+
+@pytest.mark.parametrize("longer", [0, 1, 5])
+def test_submit__metadata__is_kept_up_to_its_length(api: Client, longer: int) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form()
+    kept = {"userAgent": "u" * 512, "origin": "https://" + "o" * 292, "referer": "https://" + "r" * 2040}
+    sent = {name: text + "x" * longer for name, text in kept.items()}
+    headers = {"User-Agent": sent["userAgent"], "Origin": sent["origin"], "Referer": sent["referer"]}
+    assert api.post(f"/api/submit?formId={form_id}", tenant.key, json={"a": "1"}, headers=headers).status == 201
+    assert records(api, tenant, form_id)[0]["meta"] == {"ip": api.address, **kept}

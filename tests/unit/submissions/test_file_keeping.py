@@ -130,6 +130,19 @@ def test_room__is_not_taken_by_used_files__nor_by_those_of_plain_posts() -> None
     assert posted.removed_at is None
 
 
+def test_room__is_not_made_of_a_file_that_is_being_stored() -> None:
+    form = make_form()
+    limit_unused(form, 2 * KIB)
+    [arriving], [older] = send(form), send(form)
+    StoredFile.objects.filter(pk=arriving.pk).update(stored_at=None)
+
+    [new] = send(form)
+
+    assert kept_rows() == [arriving.pk, new.pk]
+    older.refresh_from_db()
+    assert older.removed_at
+
+
 @pytest.mark.django_db(transaction=True)
 def test_room__at_the_same_moment__is_exceeded_by_one_file_a_request_at_most(tmp_path: Path) -> None:
     with shared_database(tmp_path):

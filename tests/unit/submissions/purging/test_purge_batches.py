@@ -11,6 +11,7 @@ from django.db import connection
 from config.clean_up import delete_in_batches
 from config.times import now
 from forms_app.models import Form
+from keys.suspension import resume_organization, suspend_organization
 from submissions.lifecycle import erasure, retention
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission
@@ -114,3 +115,14 @@ def test_idempotency_keys__outdated_ones__go_in_batches_with_a_commit_each(tenan
     words = [sql.split()[0] for sql, _ in seen if sql in reads or sql.startswith("DELETE")]
     assert words == ["SELECT", "DELETE"] * 3 + ["SELECT"]  # the reads are in no transaction: each delete has its own
     assert [one.key for one in IdempotencyKey.objects.all()] == [str(ROWS)]
+
+
+def test_retention__of_a_suspended_organization__deletes_nothing_until_it_is_resumed(tenant: Tenant) -> None:
+    form_id = tenant.form(retention_days=30)
+    old = put(tenant, form_id, {"n": "old"}, now() - LONG_AGO)
+    suspend_organization(tenant.organization, by=None)
+    assert retention.purge_submissions() == 0
+    assert [row.public_id for row in Submission.objects.all()] == [old]
+    resume_organization(tenant.organization, by=None)
+    assert retention.purge_submissions() == 1
+    assert not Submission.objects.exists()

@@ -1,6 +1,7 @@
 """Mails over the hour of an organization or an account wait, lose nothing, and delay no other delivery."""
 
 import datetime as dt
+import uuid
 
 import pytest
 from django.db.models.functions import Now
@@ -14,6 +15,7 @@ from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import claim_due, make_form, make_submission, make_webhook, owner_of
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL
+from webhooks.mails import allowance
 from webhooks.models import Delivery
 from webhooks.outbox.notices import dispatch_notices
 from webhooks.payloads import RenderedMail
@@ -65,6 +67,17 @@ def test_mails__over_the_hour__stand_in_front_of_nobody() -> None:
     dispatch_all()
     claims = claim_due(2) + claim_due(2) + claim_due(2)
     assert [claim.delivery.webhook_id for claim in claims].count(webhook.pk) == 1
+    assert Delivery.objects.due().count() == 0
+
+
+def test_mails__over_the_hour__all_wait_however_many_a_batch_takes(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(allowance, "ROWS_A_BATCH", 2)
+    settings.MAILS_PER_ORGANIZATION = 0
+    mailed_form(7)
+    first = Delivery.objects.due().earliest("pk")
+    assert allowance.split_by_allowance([first], uuid.uuid4()) == []
     assert Delivery.objects.due().count() == 0
 
 
