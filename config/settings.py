@@ -107,6 +107,7 @@ MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: confi
     "allauth.account.middleware.AccountMiddleware",
     "dashboard.accounts.session_list.SessionWatch",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.limits.middleware.AccountLimits",
     "csp.middleware.CSPMiddleware",
 ]
 

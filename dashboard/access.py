@@ -24,6 +24,8 @@ from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.ended_sessions import after_login
 from dashboard.accounts.time_zones import in_own_time
+from dashboard.limits.page import too_many
+from dashboard.limits.places import AtOnce, Replaced, place_for
 from forms_app.models import Form
 from keys.choices import within_sentence
 from keys.models import Organization, Role, User
@@ -95,9 +97,14 @@ def in_organization(
             if request.member.organization.is_suspended and request.method not in SAFE and not while_suspended:
                 return render(request, "dashboard/suspended.html", status=403)
             try:
-                return view(request, *args, **kwargs)
+                with place_for(request, view, request.member.organization.pk):
+                    return view(request, *args, **kwargs)
             except NotFound:  # it was deleted after the view had found it
                 raise Http404 from None
+            except AtOnce as refusal:
+                return too_many(request, refusal)
+            except Replaced:
+                return HttpResponse(status=204)
 
         guarded.needed_role = role  # type: ignore[attr-defined]  # read by tests of the table of all addresses
         return guarded

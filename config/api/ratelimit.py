@@ -28,6 +28,7 @@ HOUR = 3600  # seconds
 KEPT_LONGER = 60  # seconds that a counter outlives its hour, so that clocks of several hosts may differ
 COUNTED_TO = 2**31  # no plan allows more
 ANONYMOUS_LIMIT = 100  # requests an hour per address without a valid key, as in the Free plan
+PUBLIC_PAGES = "30/m"  # of an address: pages that cost more than others and need no key
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 MARKS = (80, 90, 100)  # percent of the plan's hour; from 90 on, browser submissions wait
 PAGES_PERCENT = 90
@@ -220,8 +221,8 @@ def _count(request: HttpRequest, group: str, value: str, rate: str, *, kind: str
     if usage is None or usage["time_left"] < 0:
         # The counter vanished between two calls of the limiter, whose failures must not fail a request.
         return Usage(int(rate.partition("/")[0]), 0, now + HOUR, is_over=False, kind=kind)
-    limit = usage["limit"]
-    return Usage(limit, usage["count"], now + usage["time_left"], is_over=usage["count"] > limit, kind=kind)
+    limit, reset = usage["limit"], now + usage["time_left"] + 1  # its last second is still in the window
+    return Usage(limit, usage["count"], reset, is_over=usage["count"] > limit, kind=kind)
 
 
 Report = Callable[[Usage, Sequence[int]], object]

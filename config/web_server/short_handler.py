@@ -16,6 +16,7 @@ SESSION_MIDDLEWARE = {
     "allauth.account.middleware.AccountMiddleware",
     "dashboard.accounts.session_list.SessionWatch",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.limits.middleware.AccountLimits",
 }
 
 

@@ -8,7 +8,7 @@ from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import F
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext, ngettext
@@ -24,6 +24,7 @@ from dashboard.changes.traffic import log_size
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.destinations.inputs import PREFIX, ConfigForm, DestinationForm, NameForm
 from dashboard.html_forms.webhooks import LogFilterForm
+from dashboard.limits.costs import by_script, expensive, while_typing
 from dashboard.views import deliveries
 from forms_app.models import Form
 from keys.models import Role
@@ -50,6 +51,11 @@ ONCE = "destination_forms"  # session key: tokens of the pages that may make one
 _Context = dict[str, Any]
 
 
+def is_typed_preview(request: HttpRequest) -> bool:
+    """Return whether a script of the page asks for a preview."""
+    return by_script(request) and _is_preview(request)
+
+
 @in_organization()
 @require_safe
 def destinations(request: MemberRequest) -> HttpResponse:
@@ -72,6 +78,7 @@ def choose_kind(request: MemberRequest) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @sensitive_post_parameters()
+@while_typing("preview", is_typed_preview)
 def new_destination(request: MemberRequest, kind: str) -> HttpResponse:
     """Ask for form, name and settings; show a preview; create the destination."""
     found = _kind_named(kind)
@@ -165,6 +172,7 @@ def destination(request: MemberRequest, destination_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @sensitive_post_parameters()
+@while_typing("preview", is_typed_preview)
 def edit(request: MemberRequest, destination_id: str) -> HttpResponse:
     """Change the name, or the settings as a whole, which releases held deliveries."""
     found = _find(request, destination_id)
@@ -267,6 +275,7 @@ def disable(request: MemberRequest, destination_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
+@expensive()
 def test(request: MemberRequest, destination_id: str) -> HttpResponse:
     """Send an example submission, marked as a test."""
     found = _find(request, destination_id)
@@ -287,7 +296,7 @@ def delete(request: MemberRequest, destination_id: str) -> HttpResponse:
     return redirect("dashboard:destinations", request.member.organization.slug)
 
 
-def _is_preview(request: MemberRequest) -> bool:
+def _is_preview(request: HttpRequest) -> bool:
     return request.method == "POST" and request.POST.get("do") == "preview"
 
 

@@ -10,12 +10,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from config.api.compression import compress
+from config.api.ratelimit import PUBLIC_PAGES, refuse_bursts
+from config.client_address import client_network
 from config.pages.documents import public_document
 from dashboard.guides.library import GROUPS, NAMES, page_of
-from dashboard.guides.search import MAX_QUERY, search
+from dashboard.guides.search import search, words_of
 
 MARKDOWN = "text/markdown; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
+MAX_SEARCHES = 200  # pages of results that a process keeps, of some 30 KB
 FRESH = "no-cache"  # browsers ask with the ETag, so that an upgrade shows immediately
 
 
@@ -53,9 +56,14 @@ def llms_txt(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def find(request: HttpRequest) -> HttpResponse:
-    """Show the sections that have every word of `q`."""
-    query = request.GET.get("q", "")[:MAX_QUERY].strip()
-    response = HttpResponse(_html("search", query=query, hits=search(query)))
+    """Show the sections that have every word of `q`. A limit of the address bounds the new words."""
+    words = words_of(request.GET.get("q", ""))
+    refusal = refuse_bursts(request, [("guides-search", client_network(request), PUBLIC_PAGES)])
+    if refusal:
+        page = _html("search", query=" ".join(words), refusal=refusal)
+        return HttpResponse(page, status=refusal.status, headers=refusal.headers)
+    found = _found_html.__wrapped__ if settings.DEBUG else _found_html
+    response = HttpResponse(found(*words))
     compress(request, response)
     return response
 
@@ -78,6 +86,12 @@ def _once(make: Callable[..., str], *arguments: str) -> str:
 def _html(template: str, **context: object) -> str:
     """Return a page. Without the request, so that it is the same for everybody and uses no session."""
     return render_to_string(f"guides/{template}.html", {"groups": GROUPS, **context})
+
+
+@functools.lru_cache(MAX_SEARCHES)
+def _found_html(*words: str) -> str:
+    query = " ".join(words)
+    return _html("search", query=query, hits=search(query))
 
 
 def _contents_html() -> str:

@@ -15,6 +15,7 @@ from config.api.errors import ApiError
 from config.ids import Prefix, encode_id
 from dashboard.access import MemberRequest, find_form, find_own, in_organization
 from dashboard.delivery_story import is_settled, tell_story
+from dashboard.limits.costs import expensive
 from dashboard.overview.activity import activity_of
 from dashboard.overview.connect import connection_of
 from forms_app.models import Form
@@ -86,6 +87,7 @@ def _find_test(request: MemberRequest, form: Form, submission_id: str) -> Submis
 
 @in_organization()
 @require_POST
+@expensive()
 def test(request: MemberRequest, form_id: str) -> HttpResponse:
     """Send a test submission, and show its activity."""
     found = find_form(request, form_id)

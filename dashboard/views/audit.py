@@ -16,7 +16,8 @@ from config.api.errors import RateLimited
 from config.database import snapshot
 from dashboard.access import MemberRequest, in_organization
 from dashboard.html_forms.audit import AuditFilterForm
-from dashboard.views.exports import too_many
+from dashboard.limits.costs import expensive
+from dashboard.limits.page import too_many
 from keys.audit import record_event
 from keys.models import AuditEvent, Role
 from keys.trail.changes import changes, shown
@@ -66,6 +67,7 @@ def _described(event: AuditEvent) -> dict[str, Any]:
 
 @in_organization(Role.ADMIN)
 @require_POST
+@expensive()
 def export(request: MemberRequest) -> HttpResponseBase:
     """Stream the filtered trail, oldest first, as CSV or NDJSON."""
     chosen, organization = request.POST.get("format", ""), request.member.organization

@@ -17,6 +17,7 @@ from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.ended_sessions import keeps_typed, only_shows
 from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
 from dashboard.html_forms.forms import save
+from dashboard.limits.costs import always, while_typing
 from forms_app.models import Form
 from keys.branding.brand import brand_of
 from keys.branding.changes import remove_logo, set_accent, set_logo
@@ -45,6 +46,7 @@ def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
 @in_organization()
 @require_safe
 @xframe_options_sameorigin
+@while_typing("preview", always)
 def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show a form's page as visitors see it, with texts and an accent of the query that are not saved yet."""
     form = find_form(request, form_id)

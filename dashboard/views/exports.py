@@ -16,6 +16,8 @@ from config.paging import whole_number
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.accounts.time_zones import current_zone
 from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
+from dashboard.limits.costs import expensive, searches
+from dashboard.limits.page import too_many
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.plans import show_bytes
@@ -42,6 +44,7 @@ REMEMBERED = 3600  # seconds that the progress of an export is kept after its la
 
 @in_organization()
 @require_safe
+@expensive(searches)
 def exports(request: MemberRequest) -> HttpResponse:
     """Show the number of submissions that pass the filters, and ask for the format."""
     organization = request.member.organization
@@ -71,6 +74,7 @@ def exports(request: MemberRequest) -> HttpResponse:
 
 @in_organization(while_suspended=True)
 @require_POST
+@expensive()
 def run_export(request: MemberRequest) -> HttpResponseBase:
     """Stream the export. The page polls its progress under the name that it sent as `run`."""
     organization = request.member.organization
@@ -80,6 +84,7 @@ def run_export(request: MemberRequest) -> HttpResponseBase:
 
 @in_organization(while_suspended=True)
 @require_POST
+@expensive()
 def export_files(request: MemberRequest) -> HttpResponseBase:
     """Stream the files of the submissions that pass the filters, as a ZIP."""
     member = request.member
@@ -130,14 +135,6 @@ def _record(request: MemberRequest, chosen: str) -> None:
     record_event(
         organization=member.organization, by=member.user, action="submissions.exported", subject=chosen, changes=found
     )
-
-
-def too_many(request: MemberRequest, error: RateLimited) -> HttpResponse:
-    """Return the page for an export beyond those that may run at the same time."""
-    response = render(request, "429.html", {"reason": error.message}, status=429)
-    for name, value in error.headers.items():
-        response.headers[name] = value
-    return response
 
 
 def _progress_key(request: HttpRequest, run: str) -> str:

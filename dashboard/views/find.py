@@ -21,6 +21,7 @@ from config.ids import Prefix
 from dashboard.access import Member, MemberRequest, in_organization
 from dashboard.accounts.time_zones import exact
 from dashboard.design.menu import pages_for
+from dashboard.limits.costs import expensive, is_typed_search, searches, while_typing
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import Submission
@@ -47,6 +48,8 @@ class FindForm(forms.Form):
 
 @in_organization()
 @require_safe
+@while_typing("search", is_typed_search)
+@expensive(searches)
 def find(request: MemberRequest) -> HttpResponse:
     """Show the results for `q`, as a page or, for the palette, as the options of its list."""
     form = FindForm(request.GET)

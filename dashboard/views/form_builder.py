@@ -16,6 +16,7 @@ from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.ended_sessions import keeps_typed
 from dashboard.html_forms.fields import FieldRow, change_rows, definitions, kept, rows_entered, rows_of
 from dashboard.html_forms.row_form import NewFieldForm
+from dashboard.limits.costs import while_typing
 from forms_app.actions import StaleForm, change_form, publish_form
 from forms_app.field_definitions import GENERAL_FIELDS, fill_in_names
 from forms_app.models import Form
@@ -100,6 +101,7 @@ def preview_controls(rows: list[FieldRow]) -> list[Control]:
 
 @in_organization()
 @require_POST
+@while_typing("preview")
 def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show a preview of the entered fields, as a fragment of the page."""
     form = find_form(request, form_id)

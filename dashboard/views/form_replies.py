@@ -20,6 +20,7 @@ from dashboard.access import MemberRequest, find_form, in_organization, reportin
 from dashboard.accounts.ended_sessions import SHOW, keeps_typed
 from dashboard.html_forms.forms import save
 from dashboard.html_forms.replies import RepliesForm
+from dashboard.limits.costs import expensive
 from forms_app.actions import FormValues
 from forms_app.models import Form, OptOut
 from forms_app.outsiders.opt_outs import remove_opt_out
@@ -124,6 +125,7 @@ def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:
 
 @in_organization()
 @require_POST
+@expensive()
 def test_reply(request: MemberRequest, form_id: str) -> HttpResponse:
     """Mail the stored reply, filled with examples, to the current user."""
     form = find_form(request, form_id)

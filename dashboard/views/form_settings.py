@@ -13,6 +13,7 @@ from dashboard.accounts.ended_sessions import keeps_typed, only_shows
 from dashboard.accounts.fresh_login import fresh_to_change
 from dashboard.html_forms.forms import RecipientsForm, SettingsForm, save
 from dashboard.html_forms.spam_protection import SpamProtectionForm
+from dashboard.limits.costs import expensive
 from forms_app.actions import StaleForm, change_spam_protection
 from forms_app.outsiders.recipients import mailable, standings
 from keys.models import Role
@@ -119,6 +120,7 @@ def ask_recipient(request: MemberRequest, form_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
+@expensive()
 def test_mail(request: MemberRequest, form_id: str) -> HttpResponse:
     """Send a test mail to one recipient."""
     form = find_form(request, form_id)

@@ -26,6 +26,7 @@ from dashboard.changes.sent_once import open_page, sent_once
 from dashboard.changes.traffic import log_size
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.webhooks import LogFilterForm, ReplayForm, UrlForm, WebhookForm
+from dashboard.limits.costs import expensive
 from dashboard.views import deliveries
 from keys.models import Role
 from webhooks.log_queries import recent_results
@@ -228,6 +229,7 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 @require_POST
+@expensive()
 def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send an example submission, marked as a test."""
     found = _find(request, webhook_id)

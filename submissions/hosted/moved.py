@@ -17,7 +17,8 @@ from django.views.generic import RedirectView
 
 from config.api.errors import ApiError, InvalidAccessKey, NotFound, ValidationFailed
 from config.api.parsing import read_body
-from config.api.ratelimit import Usage
+from config.api.ratelimit import PUBLIC_PAGES, Usage, refuse_bursts
+from config.client_address import client_network
 from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from keys import tokens
@@ -114,13 +115,19 @@ class Root(RedirectView):
     pattern_name = "dashboard:home"
 
     def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponse:
-        """Say that no form is here, and what to put into the page."""
+        """Say that no form is here, and what to put into the page. The body is not read: parsing it takes time."""
         return _lost(request, example=f"{settings.PUBLIC_URL}/f/frm_…", has_mail_address=False)
 
 
 def _lost(request: HttpRequest, *, example: str, has_mail_address: bool) -> HttpResponse:
     raw_body, typed = b"", dict[str, Any]()
     if request.method == "POST":
+        refusal = refuse_bursts(request, [("lost-posts", client_network(request), PUBLIC_PAGES)])
+        if refusal:
+            if wants_json(request):
+                return error_json(refusal)
+            return pages.problem(request, None, refusal, typed={}, action="")
+    if request.method == "POST" and has_mail_address:  # the root has none: it gets whatever robots post
         try:
             raw_body = read_body(request)
             body = parse_form_body(request, raw_body)

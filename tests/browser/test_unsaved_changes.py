@@ -97,3 +97,20 @@ def test_row__after_the_session__opens_again_after_the_login(
         enter(page, tenant)
         expect(page.locator("#side")).to_contain_text("Ada")
         expect(page.get_by_role("main")).to_have_count(1)
+
+
+def test_button__over_a_limit__says_so_above_its_part_and_stays(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, _):
+        page.goto(place(tenant, f"forms/{tenant.default_form_id}"))
+        searches = "async (path) => { while ((await fetch(path)).ok); }"
+        note = page.get_by_role("alert").filter(has_text="The limit of 20 requests is used up.")
+        for _ in range(3):  # the minute may turn between
+            page.evaluate(searches, place(tenant, "submissions?q=hello"))
+            with page.expect_response("**/tests") as answered:
+                page.locator("#send-test").click()
+            if answered.value.status == 429:
+                break
+        expect(note.first).to_be_visible()
+        expect(page.locator("#send-test")).to_be_enabled()

@@ -97,6 +97,11 @@ function showTimes(root) {
   }
 }
 
+// Too many requests: a note above the fragment says so. Other errors replace nothing.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.xhr.status === 429) event.detail.shouldSwap = true;
+});
+
 showTimes(document);
 setInterval(() => showTimes(document), 20000);
 document.addEventListener("htmx:load", (event) => showTimes(event.detail.elt));

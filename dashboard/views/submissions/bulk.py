@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -21,6 +21,7 @@ from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
 from dashboard.inbox.everything import take_step
 from dashboard.inbox.table import Table
+from dashboard.limits.costs import expensive, searches
 from dashboard.views.exports import export_chosen
 from submissions.exporting.files_zip import count_files
 from submissions.files.records import load_files
@@ -103,8 +104,14 @@ ACTIONS = {
 QUIET = {"read", "unread"}  # shown by the list itself
 
 
+def is_long(request: HttpRequest) -> bool:
+    """Return whether an action is an export, or the first step of one on everything that a search finds."""
+    return request.POST.get("do") == "export" or (searches(request) and "seen" not in request.POST)
+
+
 @in_organization()
 @require_POST
+@expensive(is_long)
 def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     """Apply one action: mark, release, delete (after a confirmation), export."""
     filters = SubmissionsFilterForm(request.POST, organization=request.member.organization)

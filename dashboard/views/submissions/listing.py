@@ -19,6 +19,7 @@ from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
 from dashboard.inbox.columns import chosen_columns
 from dashboard.inbox.table import Table
+from dashboard.limits.costs import expensive, is_typed_search, searches, while_typing
 from dashboard.views.submissions.one import find_opened, shown
 from submissions.live.tokens import live_token
 from submissions.models import Submission
@@ -34,6 +35,8 @@ MAX_NEW_ROWS = 25  # that a live list asks for with one request
 
 @in_organization()
 @require_safe
+@while_typing("search", is_typed_search)
+@expensive(searches)
 def submissions(request: MemberRequest) -> HttpResponse:
     """Show one page of the list."""
     organization = request.member.organization

@@ -200,8 +200,9 @@ def test_post_where_no_form_is__says_what_to_put_there__and_keeps_the_text(api: 
 
     example = "/f/frm_…" if path == "/" else "/frm_…"
     assert (page.status, as_json.status, as_json.json()["error"]) == (404, 404, "not_found")
-    for text in (CONTACT["message"], f"http://127.0.0.1:{api.port}{example}", "Is this your site?"):
+    for text in (f"http://127.0.0.1:{api.port}{example}", "Is this your site?"):
         assert text in page.text
+    assert (CONTACT["message"] in page.text) == (path != "/")  # which reads no body
     assert example in as_json.json()["message"]
     assert "CSRF" not in page.text
 
@@ -215,3 +216,17 @@ def test_address__opened_in_a_browser__leads_to_the_form(api: Client) -> None:
         assert (answer.status, answer.headers["Location"]) == (302, f"http://127.0.0.1:{api.port}/f/{form_id}")
     assert api.get(f"/{unknown_id('frm')}", headers=HTML).status == 404
     assert api.get("/submit", headers=HTML).status == 404
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize("path", ["/", "/you@example.com"])
+def test_post_where_no_form_is__more_than_an_address_may_send__is_429(api: Client, path: str) -> None:
+    pages = [api.post(path, data="a=1", headers=URLENCODED | HTML) for _ in range(70)]  # the minute may turn once
+    refused = [page for page in pages if page.status == 429]
+    assert {page.status for page in pages} == {404, 429}
+    assert 10 <= len(refused) <= 40
+    assert 1 <= int(refused[0].headers["Retry-After"]) <= 61
+    assert "This was not sent" in refused[0].text
+    bodies = [api.post(path, json=CONTACT, headers=WANTS_JSON).json() for _ in range(70)]
+    assert "rate_limited" in {body["error"] for body in bodies}
+    assert api.get("/", headers=HTML).status == 302

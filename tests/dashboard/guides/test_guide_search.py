@@ -69,3 +69,14 @@ def test_search__bytes_that_are_no_text__are_answered(api: Client) -> None:
 def test_search__marks_its_words__and_keeps_markup_as_text(api: Client) -> None:
     answer = search(api, "<form")
     assert "<mark>&lt;form</mark>" in markup_of(answer)
+
+
+def test_search__more_than_an_address_may_ask__is_429_and_keeps_the_words(api: Client) -> None:
+    answers = [api.get(f"/docs/search?q=nginx+word{number}") for number in range(70)]  # the minute may turn once
+    refused = [answer for answer in answers if answer.status == 429]
+    assert 10 <= len(refused) <= 40
+    assert {answer.status for answer in answers} == {200, 429}
+    assert 1 <= int(refused[0].headers["Retry-After"]) <= 61
+    assert "Try again in" in refused[0].text
+    assert 'value="nginx word' in refused[0].text
+    assert api.get("/docs/running").status == 200

@@ -3,10 +3,12 @@
 import re
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from config.api import middleware
+from dashboard.guides import views
 from dashboard.guides.rendering import Section, render
+from dashboard.guides.search import Hit
 
 NAMES = frozenset({"api", "running"})
 
@@ -68,3 +70,16 @@ def test_guide__while_the_database_hangs__is_there(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(middleware, "WATCH", Frozen())
     assert Client().get(path).status_code == 200
     assert Client().get("/dashboard/").status_code == 503
+
+
+def test_search__of_the_same_words__is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+
+    def search(query: str) -> list[Hit]:
+        searched.append(query)
+        return []
+
+    monkeypatch.setattr(views, "search", search)
+    for query in ("xylophone Nginx", "xylophone nginx", " XYLOPHONE  nginx ", "xylophone"):
+        assert views.find(RequestFactory().get("/docs/search", {"q": query})).status_code == 200
+    assert searched == ["xylophone nginx", "xylophone"]
