@@ -28,8 +28,9 @@ from submissions.receiving.parse_body import MAX_VALUE, Post, read_keyed_json
 from submissions.serializers import SubmittedRecord
 
 # With `not` instead of `type` or `anyOf`: some generators make a wrapper class of a choice of types.
-_SCALAR = {"maxLength": MAX_VALUE, "not": {"type": ["array", "object"], "items": {}}}
-_ANY_VALUE = {"maxLength": MAX_VALUE, "not": {"type": "object"}, "items": _SCALAR}
+# The bound of values is in the description: `maxLength` without a type is a warning of linters.
+_SCALAR = {"not": {"type": ["array", "object"], "items": {}}}
+_ANY_VALUE = {"not": {"type": "object"}, "items": _SCALAR}
 FORM_ID_SCHEMA = id_schema(Prefix.FORM, may_be_empty=True)
 
 
@@ -39,10 +40,11 @@ class SubmissionValues(WrittenSchema):
     written = {
         "type": "object",
         "description": (
-            "Field names and their values. Numbers and booleans are stored as JSON text, lists joined with a comma. "
+            "Field names and their values. Numbers and booleans are stored as JSON text, lists joined with a comma; a "
+            f"value has at most {MAX_VALUE:,} characters then. "
             f"These names control the submission and are not data: {', '.join(sorted(CONTROL_FIELDS))}."
         ),
-        "propertyNames": {"minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
+        "propertyNames": {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
         "minProperties": 1,
         "additionalProperties": _ANY_VALUE,
         "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},
