@@ -21,6 +21,7 @@ from submissions.files.storage import away_on_failure, temporary_file
 from submissions.parsing.part_heads import BrokenHead, Head, read_head
 
 CHUNK_BYTES = 64 * 1024  # of a body, in one read
+MOST_DELIMITERS = 10_000  # lines that begin with the boundary; more than the parts that a body may have
 
 
 class Readable(Protocol):
@@ -98,7 +99,9 @@ def read_parts(stream: Readable, boundary: str) -> list[Part]:
                 "on_end": parts.end_body,
             },
         )
+        watch = _Delimiters(boundary)
         while chunk := stream.read(CHUNK_BYTES):
+            watch.refuse_costly(chunk)
             parser.write(chunk)
         if not parts.is_whole:
             raise malformed()
@@ -119,6 +122,22 @@ def malformed() -> Exception:
 def too_many_fields() -> Exception:
     """Return the error of too many texts."""
     return invalid("", "too_many", f"A submission has at most {MAX_FIELDS} fields.")
+
+
+class _Delimiters:
+    """Refuses bodies for which the parser goes from byte to byte: 256 MiB would take minutes."""
+
+    def __init__(self, boundary: str) -> None:
+        self._delimiter = f"\r\n--{boundary}".encode()
+        self._end, self._lines = b"", 0
+
+    def refuse_costly(self, chunk: bytes) -> None:
+        """Raise ValidationFailed for blanks after a delimiter, which no browser sends, or too many like it in data."""
+        seen = self._end + chunk
+        self._lines += seen.count(self._delimiter)
+        if self._lines > MOST_DELIMITERS or any(self._delimiter + blank in seen for blank in (b" ", b"\t")):
+            raise malformed()
+        self._end = seen[-len(self._delimiter) :]
 
 
 class _Parts:

@@ -172,6 +172,9 @@ MULTIPART_SHAPES = bodies(
     around("", f"{HEAD}\r\n\r\n1\r\n", END),
     around("", f'{HEAD}; filename=""\r\n\r\n\r\n', END),
     *(around(f"{HEAD}\r\n\r\n", piece, END) for piece in ("\r\n--", f"--{BOUNDARY[:-1]}", "\r", "\n", "-")),
+    *(around(f"{HEAD}\r\n\r\n1\r\n--{BOUNDARY}", piece, END) for piece in (" ", "\t ", "-", "\r", "x")),
+    *(around(f"{HEAD}\r\n\r\n", f"\r\n--{BOUNDARY}{end}", END) for end in ("x", "-", "\r", " ")),
+    *(around(f"{start}\r\n", piece, f"\r\n--{BOUNDARY}--") for start in ("", END) for piece in ("\r\n", "x", "-")),
     *(around(HEAD, piece, f"\r\n\r\nx{END}") for piece in ("; a=b", ";", '"', "\\", " ", "%", "\r\n ", "''")),
     *(around(f"{HEAD}\r\n", piece, f"\r\n\r\nx{END}") for piece in ("a: b\r\n", ":", "a:")),
     *(
