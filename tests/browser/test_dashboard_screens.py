@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
+from forms_app.models import Form
 from tests.services.application import Application
 from tests.support.chromium.accessibility import COLOR_RULES, violations
 from tests.support.chromium.dashboard_page import at_the_dashboard
@@ -67,6 +68,23 @@ def test_screens__on_a_phone__never_scroll_sideways_and_have_a_low_bar_and_nothi
             high += [(name, top)] if top > MAX_BAR and name != "not-found" else []
             out_of_sight += [(name, hidden)] if hidden else []
         assert (wide, high, out_of_sight) == ([], [], [])
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_long_name_and_fingers__stretch_no_screen(
+    browser: Browser, service: Application, furnished: Furnished, width: int
+) -> None:
+    owner, paths = furnished.tenant.owner, dict(furnished.paths())
+    Form.objects.filter(pk=furnished.draft.pk).update(name="Request " * 25)
+    size: ViewportSize = {"width": width, "height": 740}
+    with at_the_dashboard(browser, service.base_url, owner, viewport=size, has_touch=True, locale="ar") as (page, _):
+        for name in ("form", "form-draft", "forms", "deliveries", "refused", "submissions-form"):
+            page.goto(paths[name])
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        page.goto(paths["forms"])
+        box = page.get_by_role("link", name="Request").first.locator("strong").bounding_box()
+        assert box
+        assert box["height"] < 60  # two lines
 
 
 BROKEN_WORDS = """() => [...document.querySelectorAll("td")].flatMap((cell) => {

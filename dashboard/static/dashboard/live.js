@@ -87,7 +87,8 @@ async function fetchRows(live) {
   if (form.hidden) {
     waiting.clear();
     // Its columns are not known yet.
-    htmx.ajax("GET", location.href, { target: "#list", select: "#list", swap: "outerHTML" });
+    await htmx.ajax("GET", location.href, { target: "#list", select: "#list", swap: "outerHTML" });
+    showUnread(document.querySelectorAll("#list tr.unread").length); // the list was empty: these are all
     return;
   }
   const address = new URL(live.dataset.rows, location);
@@ -135,14 +136,17 @@ function count(live, form, id) {
   form.elements.total.value = total;
   const values = { total: written(total), page: "1", pages: written(last) };
   where.textContent = words.where.replace(/\{(\w+)\}/g, (_, name) => values[name]);
-  const unread = document.querySelector("[data-unread]");
-  const more = Number(unread.textContent) + 1;
-  if (more) unread.textContent = more > MOST_UNREAD ? `${MOST_UNREAD}+` : more; // NaN: it is "99+"
-  unread.hidden = false;
+  showUnread(Number(document.querySelector("[data-unread]").textContent) + 1);
   if (last < 2) return;
   for (const link of pages.querySelectorAll("a")) link.hidden = false;
   const oldest = pages.querySelector(".oldest");
   oldest.href = oldest.getAttribute("href").replace(/page=\d+$/, `page=${last}`);
+}
+
+function showUnread(count) {
+  const unread = document.querySelector("[data-unread]");
+  if (count >= 0) unread.textContent = count > MOST_UNREAD ? `${MOST_UNREAD}+` : count; // NaN: it is "99+"
+  unread.hidden = count === 0;
 }
 
 // As the service writes it.

@@ -117,6 +117,19 @@ def test_whole_list__from_the_selection_of_a_page__is_marked_in_steps(
         assert complaints == []
 
 
+def test_first_submissions__of_an_empty_list__are_counted_with_their_rows(
+    browser: Browser, service: Application, tenant: Tenant
+) -> None:
+    with at_the_dashboard(browser, service.base_url, person_of(tenant), viewport=WIDE) as (page, complaints):
+        page.goto(place(tenant, "submissions"))
+        expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+        for count in (1, 2):
+            put(tenant, tenant.default_form_id, {"n": str(count)})
+            expect(page.locator("#list tbody tr")).to_have_count(count)
+            expect(page.locator("[data-unread]")).to_have_text(str(count))
+        assert complaints == []
+
+
 def test_first_visit__sends_the_time_zone_of_the_browser(
     browser: Browser, service: Application, tenant: Tenant
 ) -> None:
