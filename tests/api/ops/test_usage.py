@@ -9,6 +9,7 @@ from django.db.models import F
 
 from config.times import now
 from keys.models import Organization, User
+from keys.plans import Plan
 from keys.suspension import request_deletion, resume_organization
 from submissions.lifecycle.closing import DELETION_DELAY, finish_all_deleting
 from submissions.models import Submission, UsageDay
@@ -26,6 +27,10 @@ from tests.support.tenants import Tenant, make_tenant
 def usage(service: Application, tenant: Tenant) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(output(service, "organization_usage", tenant.organization.slug, "--json"))
     return found
+
+
+def lines_of(lines: list[str], slug: str) -> list[str]:
+    return [line for line in lines if line.startswith(f"{slug},")]
 
 
 def test_usage__of_a_day__counts_submissions_mails_and_refusals_even_after_deleting(
@@ -59,6 +64,30 @@ def test_usage__bytes_of_days_without_a_change__are_those_of_the_last_change(ser
     table = output(service, "organization_usage", tenant.organization.slug).splitlines()
     assert (len(table), table[-1].split()) == (31, [today.isoformat(), "0", "0", "0", "700"])
     assert "nobody" in complaint(service, "organization_usage", "nobody")
+
+
+def test_usage__of_all_organizations__is_csv_with_their_plans(service: Application) -> None:
+    first, second = make_tenant(plan=Plan.FREE), make_tenant()
+    today = now().date()
+    days = [today.fromordinal(today.toordinal() - ago).isoformat() for ago in (1, 0)]
+    UsageDay.objects.create(organization=first.organization, day=today, submissions=7, mails=3, stored_bytes=90)
+    lines = output(service, "organization_usage", "--all", "--csv", "--days", "2").splitlines()
+    assert lines[0] == "organization,plan,day,submissions,mails,refusals,storedBytes"
+    slugs = [tenant.organization.slug for tenant in (first, second)]
+    assert lines_of(lines, slugs[0]) == [
+        f"{slugs[0]},free,{days[0]},0,0,0,",
+        f"{slugs[0]},free,{days[1]},7,3,0,90",
+    ]
+    assert lines_of(lines, slugs[1]) == [f"{slugs[1]},enterprise,{day},0,0,0,0" for day in days]
+    assert output(service, "organization_usage", slugs[0], "--csv").splitlines()[-1] == lines_of(lines, slugs[0])[-1]
+
+
+@pytest.mark.on_sqlite
+def test_usage__of_wrong_arguments__says_what_to_give(service: Application) -> None:
+    assert "Name an organization" in complaint(service, "organization_usage")
+    assert "Name an organization" in complaint(service, "organization_usage", "some", "--all")
+    assert "add --csv" in complaint(service, "organization_usage", "--all")
+    assert "1 to 90 days" in complaint(service, "organization_usage", "--all", "--csv", "--days", "91")
 
 
 def test_usage__in_the_admin__is_listed_and_read_only(api: Client) -> None:
