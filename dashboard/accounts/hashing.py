@@ -21,9 +21,9 @@ _places = threading.BoundedSemaphore(PLACES)
 
 @contextmanager
 def place_to_hash(request: HttpRequest) -> Iterator[None]:
-    """Hold one of the places. Raises ImmediateHttpResponse, a page with status 503, if none is free in a second."""
+    """Hold one of the places. Raises ImmediateHttpResponse, a page with status 429, if none is free in a second."""
     if not _places.acquire(timeout=WAITS):
-        response = render(request, "account/busy.html", status=503)
+        response = render(request, "account/busy.html", status=429)  # a 503 is logged as an error of ours, and reported
         response.headers["Retry-After"] = str(RETRY_AFTER)
         raise ImmediateHttpResponse(response)
     try:

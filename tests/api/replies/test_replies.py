@@ -99,7 +99,7 @@ def test_spam__gets_no_reply__not_even_after_it_is_marked_as_not_spam(api: Clien
     ("address", "refusal"),
     [
         ("", "no_address"),
-        ('"a,b"@example.net', "bad_address"),
+        ("=?utf-8?q?=61da?=@example.net", "bad_address"),
         ("mailer-daemon@example.net", "program"),
         ("list-request@example.net", "program"),
     ],
@@ -247,6 +247,19 @@ def test_reply__with_links_on_free__to_a_confirmed_address__has_them(api: Client
 
     assert smtp.wait_for(address, 2)[1].message["Subject"] == LINKS["subject"]
     assert not Notice.objects.filter(organization=tenant.organization).exists()
+
+
+def test_reply__with_links_on_free__to_an_address_that_a_member_confirmed__lacks_them(
+    api: Client, smtp: MailReceiver
+) -> None:
+    tenant, address = make_tenant(Plan.FREE), new_address()
+    form_id = answering_form(tenant, reply=LINKS, confirmation=True)
+    made = send(api, tenant, form_id, email=address, topic="Sales")
+    smtp.wait_for(address)
+
+    assert api.patch(f"/api/submissions/{made}", tenant.key, json={"held": None}).status == 200
+
+    assert smtp.wait_for(address, 2)[1].message["Subject"] == "Suspended, see"
 
 
 def body_of(smtp: MailReceiver, address: str) -> str:

@@ -22,7 +22,7 @@ def short_wait(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_sign_up__while_two_hash__is_503_for_known_and_unknown_addresses_and_works_again() -> None:
+def test_sign_up__while_two_hash__is_429_for_known_and_unknown_addresses_and_works_again() -> None:
     known, unknown = User.objects.create_user("known@example.com").email, f"{secrets.token_hex(6)}@example.com"
     values = {"password1": "a long and quiet password", "organization": "Acme"}
     with ExitStack() as places:
@@ -30,7 +30,7 @@ def test_sign_up__while_two_hash__is_503_for_known_and_unknown_addresses_and_wor
             places.enter_context(place_to_hash(RequestFactory().get("/")))
         for email in (known, unknown):
             answer = Client(REMOTE_ADDR="192.0.2.41").post("/account/signup/", {**values, "email": email})
-            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+            assert (answer.status_code, answer.headers["Retry-After"]) == (429, "5")
             assert "Nothing was saved. Go back, wait 5 seconds and send it again." in answer.content.decode()
     assert not User.objects.filter(email=unknown).exists()
     assert Client(REMOTE_ADDR="192.0.2.41").post("/account/signup/", {**values, "email": unknown}).status_code == 302
