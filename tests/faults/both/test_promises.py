@@ -39,3 +39,7 @@ def test_f28__keys_are_revoked_while_in_use__no_later_request_is_accepted(holds:
 
 def test_f30__a_relay_answers_5xx_and_heals__every_mail_arrives_once(holds: Holds) -> None:
     holds("F30")
+
+
+def test_f32__retention_runs_while_suspended__deletes_nothing_until_the_resume(holds: Holds) -> None:
+    holds("F32")

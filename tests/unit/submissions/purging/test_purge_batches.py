@@ -15,7 +15,7 @@ from keys.suspension import resume_organization, suspend_organization
 from submissions.lifecycle import erasure, retention
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission
-from tests.support.rows import put
+from tests.support.rows import put, put_many
 from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -126,3 +126,19 @@ def test_retention__of_a_suspended_organization__deletes_nothing_until_it_is_res
     resume_organization(tenant.organization, by=None)
     assert retention.purge_submissions() == 1
     assert not Submission.objects.exists()
+
+
+def test_retention__while_the_organization_is_suspended__ends_with_the_present_batch(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "ROWS_A_BATCH", 2)
+    form_id = tenant.form(retention_days=30)
+    put_many(tenant, form_id, [{"n": "old"}] * ROWS, now() - LONG_AGO)
+
+    def delete(ids: list[Any]) -> int:
+        suspend_organization(tenant.organization, by=None)
+        return delete_submissions(ids)
+
+    monkeypatch.setattr(retention, "delete_submissions", delete)
+    assert retention.purge_submissions() == 2
+    assert Submission.objects.count() == ROWS - 2
