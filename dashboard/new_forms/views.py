@@ -31,18 +31,19 @@ from webhooks.models import Destination, Webhook
 @in_organization()
 def new_form(request: MemberRequest) -> HttpResponse:
     """Show the starter forms; create one as a draft, and continue with its fields."""
-    entered = NewFormForm(request.POST or None)
+    entered, refused = NewFormForm(request.POST or None), 400
     if request.method == "POST" and entered.is_valid():
         try:
             form = create_form(organization=request.member.organization, language=language_now(), **entered.values())
         except ApiError as error:
             entered.add_error("name", error.field_message)
+            refused = error.status
         else:
             messages.success(request, gettext("The form is created, as a draft. Review its fields, then publish it."))
             return _to_builder(request, form)
     starters = [(key, one, _controls(key, one.fields)) for key, one in STARTER_FORMS.items()]
     context = {"entered": entered, "starters": starters}
-    return render(request, "dashboard/form_new.html", context, status=400 if entered.errors else 200)
+    return render(request, "dashboard/form_new.html", context, status=refused if entered.errors else 200)
 
 
 def _controls(prefix: str, fields: Any) -> list[Control]:
@@ -65,7 +66,7 @@ def new_from_html(request: MemberRequest) -> HttpResponse:
         form = create_form(organization=request.member.organization, language=language_now(), **values)
     except ApiError as error:
         entered.add_error(None, error.field_message)
-        return _show(request, None, entered, pasted)
+        return _show(request, None, entered, pasted, refused=error.status)
     messages.success(request, gettext("The form is created, as a draft. Review its fields, then publish it."))
     return _to_builder(request, form)
 
@@ -117,7 +118,12 @@ def _read(request: MemberRequest, entered: PastedHtmlForm, form: Form | None = N
 
 
 def _show(
-    request: MemberRequest, form: Form | None, entered: PastedHtmlForm, pasted: _Pasted | None = None
+    request: MemberRequest,
+    form: Form | None,
+    entered: PastedHtmlForm,
+    pasted: _Pasted | None = None,
+    *,
+    refused: int = 400,
 ) -> HttpResponse:
     context = {
         "form": form,
@@ -130,7 +136,7 @@ def _show(
     if pasted and pasted.found.fields:
         entered.fields["html"].widget.attrs["rows"] = 6  # its fields are what the page is about now
     template = "dashboard/form_html.html" if form else "dashboard/form_new_html.html"
-    return render(request, template, context, status=400 if entered.errors else 200)
+    return render(request, template, context, status=refused if entered.errors else 200)
 
 
 @in_organization()

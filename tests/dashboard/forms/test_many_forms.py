@@ -56,7 +56,7 @@ def test_new_form__at_the_limit__says_so_and_makes_none(api: Client) -> None:
         if path.endswith("html"):
             shown = dict(re.findall(r'name="(shown|seen)" value="([^"]*)"', page.text))
             page = member.send(place(tenant, path), do="add", **values, **shown)
-        assert page.status == 400
+        assert page.status == 409
         assert FULL in text_of(page)
         assert "One more" in page.text
     member.post(place(tenant, f"forms/{tenant.default_form_id}/duplicate"), form=place(tenant, "forms"))
