@@ -5,6 +5,7 @@ Health checks. `/healthz`: the process responds. `/readyz`: it can store submiss
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -21,10 +22,15 @@ from django.utils.translation import gettext_lazy
 
 from config.nudge import is_redis_reachable
 from config.outage import why_not_storing
+from config.secrets.rotation import are_unreadable
 
 CHECK_SECONDS = 5.0  # between two writes, and two searches for problems, of a process
 WAIT_SECONDS = 1.0  # for such a search: a service that hangs must not keep a load balancer waiting
 NO_REDIS = gettext_lazy("Redis is unreachable: workers get no hints, and each process counts limits by itself.")
+WRONG_KEYS = gettext_lazy(
+    "No stored secret can be read: ENCRYPTION_KEYS and SECRET_KEY are not those that encrypted them. Set these, and "
+    "run `manage.py reencrypt_secrets`."
+)
 
 logger = logging.getLogger(__name__)
 _seen_complete = False  # once every migration is applied, a probe is one SELECT
@@ -47,7 +53,7 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 
 def readyz(_request: HttpRequest) -> JsonResponse:
     """
-    Return 200 if the database has every migration and stores, else 503. Redis is not needed.
+    Return 200 if the database has every migration, stores, and has secrets that our keys read, else 503.
 
     An unavailable database is UnavailableMiddleware's.
     """
@@ -60,6 +66,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     with translation.override("en"):
         if reason := STORING.reason():
             return _not_ready("cannot_store", str(reason))
+        if reason := KEYS.reason():
+            return _not_ready("wrong_keys", str(reason))
         found = [{"code": problem.code, "message": str(problem.message)} for problem in PROBLEMS.now()]
     return JsonResponse({"status": "ready", "problems": found})
 
@@ -86,23 +94,31 @@ def _migrations_on_disk() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-class Storing:
-    """Whether the database stores: a write of this process at most each CHECK_SECONDS."""
+class Checked:
+    """The result of a check of this process, which runs at most each CHECK_SECONDS; `once`: until it finds nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[], Any], *, once: bool = False) -> None:
+        self._check, self._once = check, once
         self._reason: Any = ""
         self._next = 0.0
 
     def reason(self) -> Any:
-        """Return why it does not; "" if it does. Raises Error if it does not answer."""
+        """Return what it finds, "" for nothing. Raises Error if the database does not answer."""
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + CHECK_SECONDS  # first: other threads need not wait for this write
+            self._next = time.monotonic() + CHECK_SECONDS  # first: other threads need not wait for it
             try:
-                self._reason = why_not_storing()
+                self._reason = self._check()
             except BaseException:
                 self._next = 0.0
                 raise
+            if self._once and not self._reason:
+                self._next = math.inf
         return self._reason
+
+
+def wrong_keys() -> Any:
+    """Return that the stored secrets cannot be read, or an empty string."""
+    return WRONG_KEYS if are_unreadable() else ""
 
 
 class Problems:
@@ -147,6 +163,7 @@ def problems_of_services() -> list[Problem]:
     return [Problem("redis", NO_REDIS)] if settings.REDIS_URL and not is_redis_reachable() else []
 
 
-STORING = Storing()
+STORING = Checked(why_not_storing)
+KEYS = Checked(wrong_keys, once=True)  # keys change with a restart
 PROBLEMS = Problems()
 PROBLEMS.register(problems_of_services)

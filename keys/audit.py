@@ -2,15 +2,19 @@
 
 import enum
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from config.api.current_request import current_request
 from config.client_address import client_address
 from keys.models import AccessKey, AuditEvent, Organization, User
-from keys.trail.actions import ITSELF, VISITOR
+from keys.trail.actions import ITSELF, SYSTEM_USER, VISITOR
 from keys.trail.changes import Changes
 
 Actor = User | AccessKey | None  # None: a management command, run by an operator
+_operator: ContextVar[User | str] = ContextVar("operator", default="")  # of the command that runs
 
 
 class _Caller(enum.Enum):
@@ -20,6 +24,16 @@ class _Caller(enum.Enum):
 
 CALLER: Final = _Caller.CALLER
 SERVICE: Final = _Caller.SERVICE
+
+
+@contextmanager
+def acting(operator: User | str) -> Iterator[None]:
+    """Let the events of a command name its operator: a user, or the name of the system's user."""
+    token = _operator.set(operator)
+    try:
+        yield
+    finally:
+        _operator.reset(token)
 
 
 def record_event(
@@ -34,11 +48,13 @@ def record_event(
     Record an action from `keys/trail/actions.py`; `subject` names its object, such as a key with its hint.
 
     `organization`: None for a person's own account. `by`: by default the key or the user of the request, outside of one
-    an operator; SERVICE for a change without anyone's request. `changes`: old and new values, from `changes()`. The
-    client's address is that of the request.
+    an operator, see `acting`; SERVICE for a change without anyone's request. `changes`: old and new values, from
+    `changes()`. The client's address is that of the request.
     """
     request = current_request()
     actor = None if by is SERVICE else caller() if by is CALLER else by
+    if actor is None and by is not SERVICE and request is None and isinstance(operator := _operator.get(), User):
+        actor = operator
     if isinstance(organization, uuid.UUID):
         organization = Organization.objects.get(pk=organization)
     return AuditEvent.objects.create(
@@ -57,10 +73,13 @@ def record_event(
 
 
 def _nameless(by: Actor | _Caller, *, is_in_request: bool) -> str:
-    """Return the name of an actor who is neither a user nor a key; "" is an operator's command."""
+    """Return the name of an actor who is neither a user nor a key; "" is a command whose operator is not known."""
     if by is SERVICE:
         return ITSELF
-    return VISITOR if by is CALLER and is_in_request else ""
+    if is_in_request:
+        return VISITOR if by is CALLER else ""
+    name = _operator.get()
+    return f"{SYSTEM_USER}{name}" if name else ""
 
 
 def caller() -> Actor:

@@ -17,6 +17,7 @@ from django.db.models.functions import Cast
 from config.secrets.encryption import PREFIX, CannotDecrypt, EncryptedTextField, decrypt, encrypt, is_current
 
 BATCH = 500  # rows read by one query
+ROWS_SAMPLED, SAMPLE = 1_000, 20  # of each place: the newest rows, and secrets in them
 logger = logging.getLogger(__name__)
 
 
@@ -86,6 +87,26 @@ def encrypt_plain_secrets() -> Outcome:
 def reencrypt_secrets() -> Outcome:
     """Encrypt every secret with the first key, for example before an earlier key is removed."""
     return _rewrite(places(), Place.rows)
+
+
+def are_unreadable() -> bool:
+    """
+    Return whether secrets are stored, and no key reads any of the newest: the keys are another installation's.
+
+    A few unreadable ones among others, left by a rotation, are `reencrypt_secrets`' to report.
+    """
+    has_some = False
+    for place in places():
+        newest = place.model._base_manager.order_by("-pk").values("pk")[:ROWS_SAMPLED]  # some tables are large
+        some = place.rows().filter(pk__in=newest, raw__startswith=PREFIX).values_list("raw", flat=True)
+        for raw in some[:SAMPLE]:
+            try:
+                decrypt(raw)
+            except CannotDecrypt:
+                has_some = True
+            else:
+                return False
+    return has_some
 
 
 def _rewrite(chosen: list[Place], rows_of: Callable[[Place], "models.QuerySet[Any]"]) -> Outcome:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy, pgettext
 from dashboard.html_forms.day_input import DayInput
 from keys.models import AuditEvent, Organization
 from keys.trail.actions import ITSELF, VISITOR, Kind
-from keys.trail.reading import OPERATOR, events_of, narrow
+from keys.trail.reading import COMMANDS, OPERATOR, events_of, narrow
 
 MAX_ACTORS = 500  # in the list to choose from
 
@@ -23,7 +23,8 @@ class AuditFilterForm(forms.Form):
     def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.events = events_of(organization)
-        actors = self.events.exclude(actor="").order_by("actor").values_list("actor", flat=True).distinct()[:MAX_ACTORS]
+        named = self.events.exclude(COMMANDS).order_by("actor")
+        actors = named.values_list("actor", flat=True).distinct()[:MAX_ACTORS]
         people = [
             ("", gettext("Everybody")),
             (OPERATOR, gettext("Operators")),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 ITSELF = gettext_noop("The service")  # the actor of what happens by itself, such as retention
+SYSTEM_USER = "system user "  # before the name of an actor who ran a command; customers see an operator
 VISITOR = gettext_noop("A visitor")  # the actor who is not logged in, such as a recipient with a link
 
 

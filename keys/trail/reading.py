@@ -9,12 +9,13 @@ from django.utils.translation import gettext
 from config.ids import Prefix, encode_id
 from config.times import day_start, format_time
 from keys.models import AuditEvent, Membership, Organization, User
-from keys.trail.actions import BY_NAME, ITSELF, VISITOR, names_of, words_of
+from keys.trail.actions import BY_NAME, ITSELF, SYSTEM_USER, VISITOR, names_of, words_of
 
 PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization
 COLUMNS = ("createdAt", "actor", "actorKind", "action", "kind", "subject", "changes", "address")
 FIXED_SUBJECTS = ("account.login_failed", "account.second_step_")  # whose subjects are marked for translation
 OPERATOR = "operator"  # in filters and files: an operator's command
+COMMANDS = Q(actor="") | Q(actor__startswith=SYSTEM_USER)
 
 
 def events_of(organization: Organization) -> QuerySet[AuditEvent]:
@@ -40,7 +41,7 @@ def narrow(
     if until and until < dt.date.max:
         events = events.filter(created_at__lt=day_start(until + dt.timedelta(days=1)))
     if actor:
-        events = events.filter(actor="" if actor == OPERATOR else actor)
+        events = events.filter(COMMANDS if actor == OPERATOR else Q(actor=actor))
     if kind:
         events = events.filter(action__in=names_of(kind))
     return events
@@ -48,7 +49,9 @@ def narrow(
 
 def who(event: AuditEvent) -> str:
     """Return the person or the key, by its name of now, or of then if it is deleted; "" for an operator's command."""
-    return event.user.email if event.user else event.actor
+    if event.user:
+        return event.user.email
+    return "" if event.actor.startswith(SYSTEM_USER) else event.actor
 
 
 def shown_actor(event: AuditEvent) -> str:
@@ -73,7 +76,7 @@ def record(event: AuditEvent) -> dict[str, Any]:
     """Return an event as files have it, its members in the order of COLUMNS."""
     action = BY_NAME.get(event.action)
     nameless = {"visitor": event.actor == VISITOR, "service": event.actor == ITSELF}
-    kinds = {"key": event.access_key_id, **nameless, "person": event.user_id or event.actor}
+    kinds = {"key": event.access_key_id, **nameless, "person": event.user_id or who(event)}
     return {
         "createdAt": format_time(event.created_at),
         "actor": encode_id(Prefix.ACCESS_KEY, event.access_key_id) if event.access_key_id else who(event),

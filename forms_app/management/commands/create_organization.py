@@ -3,15 +3,16 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.core.validators import validate_email
 from django.db import transaction
 
 from forms_app.organizations import create_organization
+from keys.management.operator_command import OperatorCommand
 from keys.organizations import find_or_create_person, parse_plan
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Create an organization with its default form and a publishable key."
 
     def add_arguments(self, parser: CommandParser) -> None:

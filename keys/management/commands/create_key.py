@@ -4,12 +4,13 @@ import datetime as dt
 from argparse import ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from config.api.errors import ApiError
 from config.times import parse_date
 from keys.access_keys import ALL_PERMISSIONS, issue_key
 from keys.management.find_organization import find_organization
+from keys.management.operator_command import OperatorCommand
 from keys.models import AccessKey, Permission
 
 
@@ -21,7 +22,7 @@ def day(text: str) -> dt.date:
     return parsed
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Create an access key and print only the key on standard output."
 
     def add_arguments(self, parser: CommandParser) -> None:

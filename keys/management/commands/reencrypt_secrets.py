@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from config.secrets.rotation import reencrypt_secrets
+from keys.management.operator_command import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Encrypt every stored secret with the first of ENCRYPTION_KEYS. Can be interrupted and repeated."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from keys.management.find_organization import find_organization
+from keys.management.operator_command import OperatorCommand
 from keys.suspension import resume_organization
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Resume a suspended organization: it works as before, and waiting deliveries are sent."
 
     def add_arguments(self, parser: CommandParser) -> None:

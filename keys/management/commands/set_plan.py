@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from keys.management.find_organization import find_organization
+from keys.management.operator_command import OperatorCommand
 from keys.organizations import parse_plan, set_plan
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Change the plan of an organization."
 
     def add_arguments(self, parser: CommandParser) -> None:

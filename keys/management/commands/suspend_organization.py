@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from keys.management.find_organization import find_organization
+from keys.management.operator_command import OperatorCommand
 from keys.suspension import suspend_organization
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Suspend an organization: its keys and forms are refused, its deliveries wait. Nothing is deleted."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from keys.management.find_organization import find_organization
+from keys.management.operator_command import OperatorCommand
 from keys.suspension import request_deletion
 from submissions.lifecycle.closing import delete_organization
 from submissions.models import Submission
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Delete an organization of any size now. If it is interrupted, the clean-up or a second call continues."
 
     def add_arguments(self, parser: CommandParser) -> None:

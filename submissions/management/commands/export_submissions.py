@@ -3,11 +3,12 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.http import QueryDict
 
 from config.api.errors import ApiError
 from forms_app.models import Form
+from keys.management.operator_command import OperatorCommand
 from submissions.exporting.columns import InvalidColumns, parse_columns
 from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import ONLY_CSV, export_chunks
@@ -16,7 +17,7 @@ from submissions.reading.filters import SubmissionFilters
 FILTERS = ("from", "to", "spam", "q")
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Write the submissions of a form to standard output, oldest first."
 
     def add_arguments(self, parser: CommandParser) -> None:

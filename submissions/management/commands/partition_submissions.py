@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from config.postgresql.pooler import without_pooler
+from keys.management.operator_command import OperatorCommand
 from submissions.models import Submission
 from submissions.partitions.brief import TableInUse
 from submissions.partitions.conversion import CannotPartition, partition_table, remaining_steps
@@ -13,7 +14,7 @@ from submissions.partitions.dropping import CannotDrop, drop_month, find_month
 from submissions.partitions.months import first_id, later_month, read_month
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Keep submissions in a partition for each month, on PostgreSQL. A second call continues an interrupted one."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from keys.management.operator_command import OperatorCommand
 from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Delete the submissions that are older than their form keeps them, and outdated idempotency keys."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from keys.management.operator_command import OperatorCommand
 from keys.models import Organization
 from submissions.storage import recount
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Count the stored bytes again, of one organization or of all, and correct their totals."
 
     def add_arguments(self, parser: CommandParser) -> None:

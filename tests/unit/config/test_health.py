@@ -11,10 +11,12 @@ from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import RequestFactory
 from psycopg import errors
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from config import health, outage
 from tests.services.waiting import eventually
+from tests.support.tenants import make_tenant
+from webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +26,8 @@ READYZ = RequestFactory().get("/readyz")
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "_seen_complete", False)
-    monkeypatch.setattr(health, "STORING", health.Storing())
+    monkeypatch.setattr(health, "STORING", health.Checked(outage.why_not_storing))
+    monkeypatch.setattr(health, "KEYS", health.Checked(health.wrong_keys, once=True))
     monkeypatch.setattr(health, "PROBLEMS", health.Problems())
 
 
@@ -90,7 +93,7 @@ def test_storing__while_requests_meet_a_full_disk__is_refused_although_a_small_w
 
 
 def test_storing__is_tried_at_most_each_five_seconds__and_again_after_an_outage(
-    monkeypatch: pytest.MonkeyPatch, patched_clock: list[float]
+    patched_clock: list[float],
 ) -> None:
     tries: list[float] = []
 
@@ -100,8 +103,7 @@ def test_storing__is_tried_at_most_each_five_seconds__and_again_after_an_outage(
             raise OperationalError("the server closed the connection")
         return ""
 
-    monkeypatch.setattr(health, "why_not_storing", reason)
-    storing = health.Storing()
+    storing = health.Checked(reason)
     for moment in (100.0, 104.9, 105.0, 105.1, 110.0):
         patched_clock[0] = moment
         with suppress(OperationalError):
@@ -129,3 +131,20 @@ def test_problems__of_a_finder_that_fails_or_hangs__leave_those_of_the_others(
         goes_on.set()
     eventually(lambda: [one.code for one in problems.now()] == ["quick", "slow"])
     assert "searching for problems failed" in caplog.text
+
+
+def test_readyz__of_a_copy_with_other_keys__is_503_until_one_secret_can_be_read(settings: Settings) -> None:
+    organization = make_tenant().organization
+    settings.ENCRYPTION_KEYS = ["of the copy" * 4]
+    settings.SECRET_KEY = "another" * 10
+    assert health.readyz(READYZ).status_code == 200  # nothing is stored yet
+    health.KEYS = health.Checked(health.wrong_keys, once=True)
+    for number in range(2):
+        Webhook.objects.create(all_forms_of=organization, url=f"https://a.example/{number}", events=[])
+    settings.ENCRYPTION_KEYS = ["of another place" * 4]
+    answer = health.readyz(READYZ)
+    assert (answer.status_code, json.loads(answer.content)["status"]) == (503, "wrong_keys")
+    assert "manage.py reencrypt_secrets" in json.loads(answer.content)["message"]
+    Webhook.objects.create(all_forms_of=organization, url="https://a.example/readable", events=[])
+    health.KEYS = health.Checked(health.wrong_keys, once=True)
+    assert health.readyz(READYZ).status_code == 200

@@ -4,10 +4,11 @@ from argparse import ArgumentTypeError
 from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from config.times import Period, parse_period
 from keys.management.find_organization import find_organization
+from keys.management.operator_command import OperatorCommand
 from keys.models import Organization
 from webhooks.replays import replay_mails
 from webhooks.serializers import MAIL_STATUSES, REPLAYABLE
@@ -21,7 +22,7 @@ def period(text: str) -> Period:
         raise ArgumentTypeError(str(error)) from None
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Send mails about submissions again, of one organization or of all, such as after an outage of the relay."
 
     def add_arguments(self, parser: CommandParser) -> None:
