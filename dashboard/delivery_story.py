@@ -118,7 +118,7 @@ def _shown_target(delivery: Delivery) -> str:
 
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
     """Return the deliveries of a submission, and those to its submitter. Each half has its index."""
-    found = Delivery.objects.filter(Q(submission=submission) | Q(key__in=delivery_keys([submission])))
+    found = Delivery.objects.present().filter(Q(submission=submission) | Q(key__in=delivery_keys([submission])))
     return found.select_related("webhook", "destination").order_by("id")
 
 

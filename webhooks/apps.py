@@ -17,11 +17,19 @@ class WebhooksConfig(AppConfig):
         from webhooks.models import Webhook
         from webhooks.outbox.suspended import release, release_strays
         from webhooks.processes.presence import forget_dead
-        from webhooks.retention import drop_submitter_mails, lock_deliveries, purge_log, purge_submitter_mails
+        from webhooks.retention import (
+            delete_all_hidden,
+            drop_submitter_mails,
+            lock_deliveries,
+            purge_log,
+            purge_submitter_mails,
+        )
 
         before_deleting(lock_deliveries)
         before_deleting(drop_submitter_mails)
         on_resume(release)
         register_once_plain(Webhook, "secret", "previous_secret")
         register_clean_up(forget_dead)
-        register_clean_up(purge_log, purge_pending, release_strays, ask_waiting_recipients, purge_submitter_mails)
+        register_clean_up(
+            purge_log, purge_pending, delete_all_hidden, release_strays, ask_waiting_recipients, purge_submitter_mails
+        )

@@ -27,6 +27,7 @@ from webhooks.channels.webhook_health import disable
 from webhooks.enqueue import enqueue, host_of, webhook_target
 from webhooks.events import TEST
 from webhooks.models import IN_FLIGHT, Delivery, Webhook
+from webhooks.retention import delete_hidden
 from webhooks.signing import new_secret
 
 MAX_WEBHOOKS = 100  # of one form, those of all forms counted; each of them receives every submission
@@ -239,16 +240,14 @@ def undo_disabling(webhook: Webhook, since: dt.datetime) -> int:
 
 
 def delete_webhook(webhook: Webhook) -> None:
-    """
-    Delete a webhook with its log.
-
-    Locks it first, so that a dispatch or a worker that is writing to that log has finished, or fails.
-    """
+    """Delete a webhook with its log; of a long log, the rest is deleted by the next hourly clean-up."""
     with transaction.atomic():
         found = Webhook.objects.select_for_update().filter(pk=webhook.pk).first()
         if found is not None:
             _record(found, "webhook.deleted", values_of(found, *RECORDED), {})
-            Webhook.objects.filter(pk=webhook.pk).delete()
+            found.hide()
+    if found is not None:
+        delete_hidden(found)
 
 
 def _record(webhook: Webhook, action: str, before: dict[str, Any], after: dict[str, Any]) -> None:

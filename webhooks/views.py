@@ -165,7 +165,8 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
 
     id_prefix = Prefix.DELIVERY
     queryset = (
-        Delivery.objects.select_related("webhook", "destination", "message")
+        Delivery.objects.present()
+        .select_related("webhook", "destination", "message")
         .defer("message__body", "destination__config")
         .prefetch_related(newest_attempts())
         .order_by("-id")
@@ -200,7 +201,11 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
         refuse_unknown_parameters(request.query_params, [])
-        shown = Delivery.objects.select_related("webhook", "destination", "message").exclude(event__in=secret_events())
+        shown = (
+            Delivery.objects.present()
+            .select_related("webhook", "destination", "message")
+            .exclude(event__in=secret_events())
+        )
         pk = path_id(Prefix.DELIVERY, id)
         found = find_owned(shown.filter(organization__isnull=False), pk, self.organization_id)
         return success(SentDeliveryRecord(found).data, "Found.")

@@ -64,7 +64,11 @@ def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
     """Return a page of a log, merged from these parts, with their newest attempts; page 1 if `page` is not a number."""
     number = page_number(page, farthest=FARTHEST_PAGE)
     ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
-    rows = Delivery.objects.filter(pk__in=ids[:PAGE_SIZE]).select_related("webhook", "destination", "submission__form")
+    rows = (
+        Delivery.objects.present()
+        .filter(pk__in=ids[:PAGE_SIZE])
+        .select_related("webhook", "destination", "submission__form")
+    )
     rows = rows.defer("submission__search_text", "submission__data").prefetch_related(newest_attempts())
     shown = list(rows.order_by("-id"))
     load_answers(shown)
@@ -107,7 +111,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
 @require_POST
 def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
     """Send one delivery again, now, and return to the page of the button."""
-    rows = Delivery.objects.select_related("webhook", "destination", "submission")
+    rows = Delivery.objects.present().select_related("webhook", "destination", "submission")
     found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.member.organization)
     with reporting(request, gettext("It is being sent again.")):
         retry_delivery(found)

@@ -82,7 +82,7 @@ def _has_room(form: Form) -> bool:
 
 
 def purge_pending() -> int:
-    """Delete pending webhooks that nobody has activated for 30 days, with their held deliveries; return how many."""
+    """Hide pending webhooks that nobody has activated for 30 days, to be deleted with their log; return how many."""
     old = Webhook.objects.filter(status=Webhook.Status.PENDING, created_at__lt=now() - PENDING_KEPT)
     old = old.exclude(form__organization__suspended_at__isnull=False)
     purged = 0
@@ -91,5 +91,5 @@ def purge_pending() -> int:
             # Locked first, as an activation and a dispatch that adds to its deliveries do.
             if Webhook.objects.select_for_update().filter(pk=pk, status=Webhook.Status.PENDING).values_list("pk"):
                 purged += 1
-                Webhook.objects.filter(pk=pk).delete()
+                Webhook.objects.get(pk=pk).hide()
     return purged

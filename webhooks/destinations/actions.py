@@ -34,6 +34,7 @@ from webhooks.events import TEST
 from webhooks.models import Delivery, Destination
 from webhooks.registration import DISABLED_BY_HAND
 from webhooks.replays import refuse_stopped
+from webhooks.retention import delete_hidden
 
 MAX_DESTINATIONS = 100  # of an organization
 COUNTED_TO = 1_000  # held deliveries; a larger number is not counted further
@@ -167,12 +168,14 @@ def needing_attention(organization: Organization) -> QuerySet[Destination]:
 
 
 def delete_destination(destination: Destination) -> None:
-    """Delete a destination with its log. Locked first, so that a worker that writes to that log has finished."""
+    """Delete a destination with its log; of a long log, the rest is deleted by the next hourly clean-up."""
     with transaction.atomic():
         found = Destination.objects.select_for_update().filter(pk=destination.pk).first()
         if found is not None:
             _record(found, "destination.deleted", values_of(found, *RECORDED), {})
-            found.delete()
+            found.hide()
+    if found is not None:
+        delete_hidden(found)
 
 
 def send_test_to(destination: Destination) -> Delivery:

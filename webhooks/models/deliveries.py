@@ -87,6 +87,10 @@ class Message(models.Model):
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     """Deliveries by what a worker may do with them, by the database's clock."""
 
+    def present(self) -> "DeliveryQuerySet":
+        """Leave out those of a webhook or destination that is being deleted."""
+        return self.filter(webhook__deleted_at=None, destination__deleted_at=None)
+
     def not_leased(self) -> "DeliveryQuerySet":
         """Exclude deliveries that a worker is sending now."""
         return self.filter(models.Q(lease_until=None) | models.Q(lease_until__lt=Now()))

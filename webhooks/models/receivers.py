@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from typing import TypeVar
 
 from django.db import models
 from django.db.models.functions import Now
@@ -17,6 +18,19 @@ from webhooks.signing import new_secret
 MAX_URL = 2048  # characters
 ALL_FORMS = gettext_noop("All forms")
 IN_FLIGHT = 4  # requests in flight to a webhook that has not shown that it answers quickly
+
+
+DELETED = gettext_noop("Deleted.")
+
+
+Receiver = TypeVar("Receiver", bound=models.Model)
+
+
+class PresentManager(models.Manager[Receiver]):
+    """Leaves out those that are being deleted: their log goes in batches, and they last (`webhooks/retention.py`)."""
+
+    def get_queryset(self) -> "models.QuerySet[Receiver]":
+        return super().get_queryset().filter(deleted_at=None)
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
@@ -73,7 +87,9 @@ class Webhook(models.Model):
     )
     created_at = models.DateTimeField(default=now, db_default=Now())
 
-    objects = WebhookQuerySet.as_manager()
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = PresentManager.from_queryset(WebhookQuerySet)()
 
     class Meta:
         constraints = [
@@ -132,6 +148,12 @@ class Webhook(models.Model):
         """Its name in the audit trail, which is English."""
         return f"{self.url} of {self.form or ALL_FORMS.lower()}"
 
+    def hide(self) -> None:
+        """Delete it for everybody but the clean-up. Its URL is free then, and its deliveries are canceled when due."""
+        self.deleted_at, self.url = now(), f"deleted:{self.public_id}"
+        self.status, self.disabled_reason = self.Status.DISABLED, DELETED
+        self.save(update_fields=["deleted_at", "url", "status", "disabled_reason"])
+
     def secrets_at(self, moment: dt.datetime) -> list[str]:
         """Return the secrets that sign a message: both for 24 hours after a rotation."""
         in_grace = self.previous_secret_until is not None and moment < self.previous_secret_until
@@ -168,6 +190,9 @@ class Destination(models.Model):
     )
     created_at = models.DateTimeField(default=now, db_default=Now())
     updated_at = models.DateTimeField(default=now, db_default=Now())
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = PresentManager()
 
     class Meta:
         indexes = [models.Index(fields=["organization", "-id"], name="destination_by_organization")]
@@ -205,3 +230,8 @@ class Destination(models.Model):
     def subject(self) -> str:
         """Its name in the audit trail, which is English."""
         return f"{self.name} ({self.kind})"
+
+    def hide(self) -> None:
+        """Delete it for everybody but the clean-up. Its deliveries are canceled when due."""
+        self.deleted_at, self.status, self.disabled_reason = now(), self.Status.DISABLED, DELETED
+        self.save(update_fields=["deleted_at", "status", "disabled_reason"])

@@ -214,7 +214,7 @@ def _of_webhooks(rows: QuerySet[Delivery]) -> list[Delivery]:
     unread = (*(f"submission__{name}" for name in UNREAD_OF_SUBMISSION), "message__secret", "message__created_at")
     deliveries = list(rows.filter(channel=WEBHOOK).select_related("message", "submission").defer(*unread))
     # Each webhook once: decrypting its secrets takes longer than reading it.
-    webhooks = Webhook.objects.in_bulk({delivery.webhook_id for delivery in deliveries})
+    webhooks = Webhook._base_manager.in_bulk({delivery.webhook_id for delivery in deliveries})
     there = [delivery for delivery in deliveries if delivery.webhook_id in webhooks]  # the others were just deleted
     for delivery in there:
         delivery.webhook = webhooks[delivery.webhook_id]

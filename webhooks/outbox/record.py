@@ -227,7 +227,7 @@ def _cancel_one(result: Result) -> None:
 
 def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]:
     ids = {pk for result in results if (pk := result.claim.delivery.webhook_id)}
-    rows = Webhook.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    rows = Webhook._base_manager.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {webhook.pk: webhook for webhook in rows}
 
 
@@ -235,7 +235,7 @@ def _lock_destinations(results: Sequence[Result]) -> dict[uuid.UUID | None, Dest
     ids = {pk for result in results if (pk := result.claim.delivery.destination_id)}
     if not ids:
         return {}
-    rows = Destination.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    rows = Destination._base_manager.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {destination.pk: destination for destination in rows}
 
 

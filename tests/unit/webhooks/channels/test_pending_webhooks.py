@@ -11,6 +11,7 @@ from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
 from webhooks.channels import page_named
 from webhooks.channels.page_named import purge_pending
 from webhooks.models import Delivery, Message, Webhook
+from webhooks.retention import delete_all_hidden
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def test_pending__thirty_days_old__is_deleted_with_its_held_deliveries() -> None
     name_urls(form, 2)
     active = make_webhook(form)
     Webhook.objects.exclude(url="https://hooks1.example/in").update(created_at=now() - dt.timedelta(days=30, minutes=1))
-    assert purge_pending() == 1
+    assert (purge_pending(), delete_all_hidden()) == (1, 1)
     assert {webhook.url for webhook in Webhook.objects.all()} == {"https://hooks1.example/in", active.url}
     assert Delivery.objects.filter(status="held").count() == 1
 
