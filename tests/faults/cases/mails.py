@@ -1,11 +1,12 @@
 """
 A mail relay that answers 5xx, and heals (F30).
 
-The relay heals when it has refused each mail once; it refuses every second one until the end. Webhooks of the same
-submissions are delivered meanwhile.
+The relay heals when it has refused each mail once, and in one round when all have failed and are replayed; it refuses
+every second one until the end. Webhooks of the same submissions are delivered meanwhile.
 """
 
 import itertools
+import time
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
@@ -20,6 +21,7 @@ REFUSAL = "550 5.7.1 your address is blocked"
 SCHEDULE = [2.0, 5.0, 10.0, *[2.0] * 7]  # seconds; a recipient has four attempts, everything else eleven
 QUICK = (("MAIL", 1), ("RCPT", 1), ("MAIL", 2))
 HEALED_SECONDS = 60.0
+RECIPIENT_TRIES = 4
 LINE = "the mail server takes no mails now"
 MOST_LINES = 6  # for a reason and process; two deliver
 
@@ -66,6 +68,8 @@ def refusing_relay(run: Run) -> None:
     with Relay() as relay, run.own_world(settings={"EMAIL_URL": relay.url}, points={"delays": delays}) as world:
         for verb, every in QUICK if run.quick else (*QUICK, ("EHLO", 1)):
             refuse(run, world, relay, verb, every)
+        if not run.quick:
+            refuse_recipients_to_the_end(run, world, relay)
         lines = world.logged(LINE)
         run.expect(1 <= lines <= MOST_LINES, f"{lines} log lines about the relay")
         run.note(f"{lines} log lines about the relay")
@@ -88,6 +92,28 @@ def refuse(run: Run, world: World, relay: Relay, verb: str, every: int) -> None:
     ids = {mail.message["Message-ID"] for mail in relay.to(address)}
     run.expect(len(ids) == len(relay.to(address)) == len(poster.accepted), f"mails refused at {verb} came twice")
     relay.verb = ""
+    run.forget(world, tenant)
+
+
+def refuse_recipients_to_the_end(run: Run, world: World, relay: Relay) -> None:
+    """Refuse each recipient until its mails have failed, heal, replay the day, and expect each mail once."""
+    address = "replayed@example.com"
+    tenant = run.tenant(world, [["/ok"]], recipients=[address])
+    poster = run.poster(world, tenant)
+    relay.verb, relay.every = "RCPT", 1
+    poster.start(20, rate=10)
+    poster.join()
+    eventually(lambda: attempts_at(world, address) == [RECIPIENT_TRIES] * len(poster.posts), 120, "all have failed")
+    relay.verb = ""
+    day = time.strftime("%Y-%m-%d", time.gmtime(poster.posts[0].accepted))
+    until = time.strftime("%Y-%m-%d", time.gmtime())
+    span = ("--from", day, "--to", until)
+    said = world.application.manage("replay_mails", tenant.slug, *span)
+    run.expect(f"{tenant.slug}: {len(poster.posts)}" in said, f"the command said {said!r}")
+    eventually(lambda: len(relay.to(address)) >= len(poster.accepted), HEALED_SECONDS, "the mails of the replay")
+    again = world.application.manage("replay_mails", tenant.slug, *span)
+    run.expect("0 mails are sent again" in again, f"the command said again {again!r}")
+    run.expect(len(relay.to(address)) == len(poster.accepted), "a mail of the replay came twice")
     run.forget(world, tenant)
 
 
