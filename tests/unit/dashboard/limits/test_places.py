@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from django.http import HttpResponse
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 
 from dashboard.limits import places
 from dashboard.limits.costs import always, expensive, while_typing
 from dashboard.limits.places import AtOnce, Replaced, place_for
 from tests.services.waiting import eventually
+from tests.support.tenants import make_tenant
 
 
 @expensive()
@@ -114,3 +115,21 @@ def test_typing__that_waits_too_long__gives_up(monkeypatch: pytest.MonkeyPatch) 
         typing.end.set()
         assert [one.result(60) for one in sent] == ["ran"] * 2
     assert not places.running
+
+
+@pytest.mark.django_db
+def test_page__without_a_place__is_refused_or_replaced_and_others_are_shown(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant = make_tenant()
+    client.force_login(tenant.owner)
+    pages = f"/dashboard/o/{tenant.organization.slug}/find"
+    monkeypatch.setattr(places, "EXPENSIVE_AT_ONCE", 0)
+    monkeypatch.setattr(places, "TYPED_AT_ONCE", 0)
+    monkeypatch.setattr(places, "PATIENCE_SECONDS", 0)
+    refused = client.get(pages, {"q": "hello"})
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "2")
+    assert "Your organization runs 0 expensive requests already." in refused.content.decode()
+    replaced = client.get(pages, {"q": "hello"}, headers={"HX-Request": "true"})
+    assert (replaced.status_code, replaced.content) == (204, b"")
+    assert client.get(pages).status_code == 200
