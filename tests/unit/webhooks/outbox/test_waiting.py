@@ -276,3 +276,4 @@ def test_claim__while_many_mails_wait_that_anybody_asked_for__takes_those_of_org
     enqueue_mail(INVITATION, RenderedMail("Join", "Text", ""), "bob@example.com", organization_id=form.organization_id)
     claimed = [claim.delivery.event for claim in Claimer(Slots(8, 8)).claim(Slots(8, 8))]
     assert Counter(claimed) == {"account.mail": 2, "invitation": 1, "submission.created": 1}
+    assert Claimer(Slots(8, 8)).claim(Slots(4, 4)) == []  # those in flight count
