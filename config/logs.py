@@ -1,5 +1,6 @@
 """JSON logs with the request id; never access keys, secrets or submitted values."""
 
+import logging
 import re
 from collections.abc import MutableMapping
 from typing import Any
@@ -30,6 +31,12 @@ def leave_out_rows(_logger: Any, _method: str, event: MutableMapping[str, Any]) 
     return event
 
 
+def as_a_line(record: logging.LogRecord) -> bool:
+    """Filter of loggers: make an error that a stranger's request causes a warning without its traceback."""
+    record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
+    return True
+
+
 def logging_config(*, level: str, human: bool) -> dict[str, Any]:
     """Return Django's `LOGGING`: one line of JSON per event, or a readable line if `human`."""
     if human:
@@ -48,12 +55,15 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
             }
         },
+        "filters": {"as_a_line": {"()": "django.utils.log.CallbackFilter", "callback": as_a_line}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Django logs every 4xx as a warning with its path; the client knows it from the response.
             "django.request": {"level": "ERROR"},
             "django.server": {"level": "ERROR"},
+            # A scanner's Host is no error of ours, and its traceback is always the same.
+            "django.security.DisallowedHost": {"filters": ["as_a_line"]},
             # Warns of each malformed body; the sender knows it from the response.
             "python_multipart": {"level": "ERROR"},
             # Warns of each connection that an outage breaks or refuses; config.outage says it once.

@@ -1,11 +1,14 @@
 """Requests that are odd before any body is read: paths, query encodings, headers, hosts. Never a 500."""
 
 import json
+import secrets
 from typing import Any
 
 import pytest
 
+from tests.services.application import Application
 from tests.services.client import Client
+from tests.services.waiting import eventually
 from tests.support.replies import invalid
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant
@@ -168,6 +171,21 @@ def test_host__that_is_unknown_or_malformed__is_a_validation_error(api: Client, 
     assert status == 400
     message = "The request is malformed or its Host is unknown here."
     assert not body or unchunked(body) == invalid(("host", "invalid", message))
+
+
+@pytest.mark.on_sqlite
+def test_host__that_is_unknown__is_one_line_of_the_log_without_a_traceback(service: Application, api: Client) -> None:
+    host = f"{secrets.token_hex(8)}.example"
+    for path in ("/api/forms", "/account/login/"):
+        assert api.get(path, headers={"Host": host}).status == 400
+
+    def lines() -> list[str]:
+        return [line for line in service.logs().get("web", "").splitlines() if host in line]
+
+    eventually(lambda: len(lines()) == 2)
+    for line in lines():
+        assert "Traceback" not in line
+        assert "warning" in line.lower()
 
 
 @pytest.mark.on_sqlite
