@@ -21,7 +21,8 @@ from config.ids import SUFFIX_LENGTH
 Schema = dict[str, Any]
 S = TypeVar("S", bound=type[serializers.BaseSerializer[Any]])
 
-NOT_BLANK = r"[^\s\u0000\u001c-\u001f\u0085]"  # Python has a few more blank characters than ECMAScript
+_BLANK = r"\s\u0000\u001c-\u001f\u0085"  # Python has a few more blank characters than ECMAScript
+NOT_BLANK = rf"^[{_BLANK}]*[^{_BLANK}][\s\S]*$"  # with anchors: some validators add them where there are none
 NO_NUL = r"^[^\u0000]*$"
 
 

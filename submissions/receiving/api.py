@@ -30,6 +30,7 @@ from submissions.serializers import SubmittedRecord
 # With `not` instead of `type` or `anyOf`: some generators make a wrapper class of a choice of types.
 # The bound of values is in the description: `maxLength` without a type is a warning of linters.
 _SCALAR = {"not": {"type": ["array", "object"], "items": {}}}
+_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": r"^\u0000*[^\u0000][\s\S]*$"}
 _ANY_VALUE = {"not": {"type": "object"}, "items": _SCALAR}
 FORM_ID_SCHEMA = id_schema(Prefix.FORM, may_be_empty=True)
 
@@ -44,7 +45,12 @@ class SubmissionValues(WrittenSchema):
             f"value has at most {MAX_VALUE:,} characters then. "
             f"These names control the submission and are not data: {', '.join(sorted(CONTROL_FIELDS))}."
         ),
-        "propertyNames": {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": r"[^\u0000]"},
+        "propertyNames": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_NAME,
+            "pattern": r"^\u0000*[^\u0000][\s\S]*$",
+        },
         "minProperties": 1,
         "additionalProperties": _ANY_VALUE,
         "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},

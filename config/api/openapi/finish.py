@@ -1,5 +1,6 @@
 """The last steps over the document that drf-spectacular makes: a hook of `SPECTACULAR_SETTINGS`."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -66,6 +67,8 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
     result["tags"] = [{"name": tag.name, "description": tag.description} for tag in TAGS if tag.name in used]
     for schema in _objects(components["schemas"]):
         _give_example(schema)
+        for member in schema.get("properties", {}).values():
+            _say_default(member)
     for schema in _objects(result):
         schema.pop(ENUM_MARK, None)
         if schema.get("readOnly") is True:  # for bodies that are records too; generators double such schemas
@@ -162,6 +165,14 @@ def _give_example(schema: Schema) -> None:
         example = "https://example.com"
     if re.search(pattern, example):
         schema["examples"] = [example]
+
+
+def _say_default(member: Schema) -> None:
+    """Say a member's default in its text: generators take a member that has one for required, in bodies too."""
+    if "default" in member:
+        value = member.pop("default")
+        shown = value if isinstance(value, str) else json.dumps(value)
+        member["description"] = f"{member['description']} Default: `{shown}`."
 
 
 def _objects(value: Any) -> Iterator[Schema]:

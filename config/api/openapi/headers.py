@@ -45,7 +45,7 @@ HEADERS = {
     "WWW-Authenticate": _header("The scheme: `AccessKey`.", type="string", minLength=1),
     "Cache-Control": _header("No cache keeps the response.", type="string", const="no-store"),
     "ETag": _header("Changes whenever the response does; for `If-None-Match`.", type="string", minLength=1),
-    "Location": _header("The path of the new object.", type="string", pattern="^/(api|files)/"),
+    "Location": _header("The path of the new object.", type="string", pattern="^/(api|files)/.+$"),
     "X-Required-Permission": _header(
         "The permission that the key lacks, if that is why.", always=False, type="string", minLength=1
     ),

@@ -106,6 +106,13 @@ def test_schemas__for_generators__have_no_known_trap(document: dict[str, Any]) -
     assert booleans == []
     assert [one for one in everything if isinstance(one.get("const"), bool)] == []
     assert [one for one in everything if "readOnly" in one or "writeOnly" in one] == []
+    defaults = [one for one in everything for member in one.get("properties", {}).values() if "default" in member]
+    assert defaults == []  # TypeScript's generators take such members for required
+    patterns = [str(one["pattern"]) for one in everything if "pattern" in one]
+    assert [one for one in patterns if not (one.startswith("^") and one.endswith("$"))] == []
+    assert [
+        one for one in everything if "maxLength" in one and one.get("type") not in ("string", ["string", "null"])
+    ] == []
     inline = [one["enum"] for one in everything if "enum" in one and None in one["enum"]]
     assert inline == []
 
