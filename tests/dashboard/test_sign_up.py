@@ -151,10 +151,10 @@ def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
 
 def test_sign_up__mail_server_refuses__can_be_asked_for_another_code(api: Client, smtp: MailReceiver) -> None:
     browser, email = Browser(api), new_email()
-    smtp.refusals[email] = "550 no such user"
+    smtp.rejections[email] = "550 no such user"
     assert "Send a new code" in browser.follow(sign_up(browser, email)).text
     eventually(lambda: list(Delivery.objects.filter(target=email).values_list("status", flat=True)) == ["failed"])
-    del smtp.refusals[email]
+    del smtp.rejections[email]
     browser.send(CONFIRM, action="resend")
     assert verify(browser, mailed_code(smtp, email)).headers["Location"].startswith("/dashboard/")
 
