@@ -19,7 +19,7 @@ from tests.services.waiting import eventually
 from tests.support.command_line import complaint, output
 from tests.support.deliveries import make_delivery
 from tests.support.replies import SECONDS
-from tests.support.rows import put
+from tests.support.rows import row
 from tests.support.submitting import submit_and_get_id
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
@@ -41,11 +41,12 @@ def ana(tenant: Tenant) -> str:
 
 def failed_mail(tenant: Tenant, form_id: str, to: str, **values: Any) -> Delivery:
     """Store a mail about a new submission of the form, which failed unless `values` say otherwise."""
-    row = Submission.objects.get(pk=decode_id(Prefix.SUBMISSION, put(tenant, form_id, {"n": "1"})))
-    if values.pop("spam", False):
-        Submission.objects.filter(pk=row.pk).update(spam=True)
+    about = row(tenant, form_id, {"n": "1"}, spam=values.pop("spam", False))
+    about.dispatched_at = now()  # or the service would make deliveries too
+    about.counted_as = Submission.CountedAs.SPAM if about.spam else Submission.CountedAs.KEPT
+    about.save(force_insert=True)
     start = {"status": "failed", "finished_at": now(), "attempt_count": 4}
-    return make_delivery(to, submission=row, **start | values)
+    return make_delivery(to, submission=about, **start | values)
 
 
 def status_of(delivery: Delivery) -> str:
@@ -210,8 +211,8 @@ def test_command__for_an_organization_and_for_all__sends_without_a_limit(
     for tenant in tenants:
         smtp.wait_for(ana(tenant), 11)
     assert output(service, "replay_mails", first, *span).splitlines() == ["0 mails are sent again."]
-    events = AuditEvent.objects.filter(organization=tenants[0].organization, action="mails.replayed")
-    assert [(event.actor, event.subject) for event in events] == [("", "11 mails")]
+    event = AuditEvent.objects.get(organization=tenants[0].organization, action="mails.replayed")
+    assert (event.actor.startswith("system user "), event.subject) == (True, "11 mails")
 
 
 @pytest.mark.on_sqlite
