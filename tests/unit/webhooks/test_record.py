@@ -2,12 +2,14 @@
 
 import datetime as dt
 import json
+import uuid
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.db.models.functions import Now
 
+from config.api.errors import Conflict
 from config.times import now
 from keys.models import Membership, User
 from submissions.lifecycle.spam_marks import mark_not_spam, mark_spam
@@ -36,6 +38,7 @@ from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
 from webhooks.outbox.send import Result
 from webhooks.registration import change_webhook, send_test
+from webhooks.replays import retry_delivery
 from webhooks.retention import purge_log
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +78,28 @@ def test_record__the_answer_to_its_commit_was_lost__a_second_call_changes_nothin
         list(Attempt.objects.order_by("pk").values()),
         totals(),
     ) == before
+
+
+def test_record__of_a_claim_that_another_process_has_overtaken__is_an_attempt_and_changes_nothing_else() -> None:
+    make_deliveries(1)
+    overtaken = claim_one()
+    present = replace(overtaken, token=uuid.uuid4())
+    Delivery.objects.update(lease_token=present.token)  # as another process does once the lease has ended
+    record([result(overtaken, FAILED)])
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempt_count, delivery.lease_token) == ("pending", 0, present.token)
+    assert (Webhook.objects.get().failing_since, totals()["delivered"], totals()["failed"]) == (None, 0, 0)
+    record([result(present, OK)])
+    assert Delivery.objects.get().status == "delivered"
+    assert set(Attempt.objects.values_list("status", flat=True)) == {200, 500}
+
+
+def test_retry__of_a_delivery_that_is_being_sent__is_refused() -> None:
+    make_deliveries(1)
+    claim = claim_one()
+    with pytest.raises(Conflict, match="being sent now"):
+        retry_delivery(Delivery.objects.get())
+    assert Delivery.objects.get().lease_token == claim.token
 
 
 def test_record__failures__follow_the_schedule_and_then_end() -> None:
