@@ -250,6 +250,19 @@ def test_proof_of_work__of_one_visitor__is_good_for_the_files_and_the_submission
     assert api.post(f"/f/{form_id}", json={"name": "Ada", "_altcha": proof}).status == 400
 
 
+def test_proof_of_work__while_redis_is_unavailable__is_good_for_the_files_and_the_submission(
+    shared_service: Callable[..., Application],
+) -> None:
+    form_id = form_with_files(make_tenant(), spam_protection={"proof_of_work": True})
+    with Client(shared_service(REDIS_URL="redis://127.0.0.1:1/0").port) as api:
+        proof = solve(api, form_id)
+        answers = [upload(api, form_id, parts_of(_altcha=proof)) for _ in range(4)]
+        assert [one.status for one in answers] == [201, 201, 201, 400]  # maxFiles is 3
+        ids = [one.json()["data"]["id"] for one in answers[:3]]
+        assert api.post(f"/f/{form_id}", json={"cv": ids, "_altcha": proof}).status == 201
+        assert api.post(f"/f/{form_id}", json={"name": "Ada", "_altcha": proof}).status == 400
+
+
 @pytest.fixture
 def verifier() -> Iterator[Receiver]:
     """Yield a captcha service that knows each token once."""
