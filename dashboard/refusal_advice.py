@@ -293,6 +293,10 @@ ROBOT_CHECKS = {
             "Send with our script or from the form's page, which compute it, or turn off the proof of work of {form}."
         ),
     ),
+    "too_fast": (
+        gettext_lazy("It was sent sooner after the page was opened than people type"),
+        gettext_lazy("Visitors are asked once to send it again. If it happens often, lower the minimum of {form}."),
+    ),
 }
 FIXES = {
     "required": gettext_lazy("Send a value for the field {field}. The name of the input must be exactly the same."),

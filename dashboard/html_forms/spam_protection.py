@@ -21,7 +21,9 @@ class SpamProtectionForm(StampedForm):
         max_value=MAX_SECONDS,
         label=gettext_lazy("Minimum seconds on the hosted page"),
         widget=forms.NumberInput(attrs={"class": "short"}),
-        help_text=gettext_lazy("A submission that is sent faster counts as spam. 0 turns the check off."),
+        help_text=gettext_lazy(
+            "A visitor who sends faster is asked to send again, and a bot is stopped. 0 turns the check off."
+        ),
     )
     max_links = forms.IntegerField(
         min_value=0,

@@ -28,7 +28,7 @@ FIELD_CODES = {
 }
 # Problems of the page rather than of an input: shown at the form, as Formspree's clients know them.
 OF_THE_FORM = {
-    *("file_not_allowed", "captcha_required", "proof_of_work_required"),
+    *("file_not_allowed", "captcha_required", "proof_of_work_required", "too_fast"),
     *("invalid", "invalid_id", "malformed", "blank"),
 }
 

@@ -36,6 +36,7 @@ from submissions.receiving.key_and_form import Owner, submit_form_of
 from submissions.receiving.page_limits import is_allowed_page
 from submissions.receiving.parse_body import NOTHING, Post, take_in
 from submissions.receiving.proof_of_work import PURPOSE, new_challenge
+from submissions.receiving.spam import SentTooFast
 
 
 @csrf_exempt  # a POST answers 405 and is not asked for a token
@@ -182,16 +183,16 @@ class HostedForm(Door, View):
             failure,
             typed=post.fields,
             had_files=bool(post.arrived),
-            action=self._action(post, form) if form else "",
+            action=self._action(post, form, failure) if form else "",
         )
 
     def _wants_json(self, post: Post) -> bool:
         return self.is_always_json or wants_json(post.request, post.raw_body)
 
-    def _action(self, post: Post, form: Form) -> str:
+    def _action(self, post: Post, form: Form, failure: ApiError) -> str:
         """Return where the form that is shown again posts to: the form's own address, with a stamp."""
-        # The page is not new to its visitor: correcting a typo is quick.
-        opened_at = self.stamp.at if self.stamp else 0
+        # The page is not new to its visitor: correcting a typo is quick. One that was too fast is asked for once.
+        opened_at = self.stamp.at if self.stamp and not isinstance(failure, SentTooFast) else 0
         # The stamp is our word for the next page: a refused page has no say in it.
         is_allowed = is_allowed_page(post.request, submit_form_of(form))
         next_page = self._next_page(post, form) if is_allowed else ""

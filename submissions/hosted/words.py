@@ -51,6 +51,7 @@ DETAILS: Mapping[str, "StrOrPromise"] = {
     "invalid_id": BROKEN_PAGE,
     "blank": BROKEN_PAGE,
     "proof_of_work_required": ROBOT,
+    "too_fast": gettext_lazy("That was quick. Check your answers, then send them again."),
     "captcha_required": gettext_lazy("Please show that you are not a robot, then send again."),
 }
 

@@ -399,7 +399,7 @@ def accept(candidate: Candidate) -> Stored:
 
 
 def find_spam(candidate: Candidate) -> Sequence[str]:
-    """Return why it is spam. Raises RateLimited for spam from a page, over its address's hour."""
+    """Return why it is spam. Raises SentTooFast, and RateLimited for spam from a page, over its address's hour."""
     post, form = candidate.post, candidate.own_form()
     declared = [field["name"] for field in form.fields]
     reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)

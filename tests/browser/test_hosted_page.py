@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from keys.branding.changes import set_accent
 from tests.support.chromium.accessibility import SCHEMES, violations
 from tests.support.chromium.visitor import CONTACT, Visitor
+from tests.support.tenants import UNHURRIED
 
 ALL_TYPES: list[dict[str, Any]] = [
     {"name": "name", "label": "Name", "type": "Text", "required": True, "placeholder": "Ada Lovelace"},
@@ -48,7 +49,7 @@ def test_hosted_page__with_and_without_errors__has_nothing_for_axe_to_find(plain
 
 @NO_SCRIPT
 def test_hosted_page__without_scripts__takes_every_kind_of_field(plain_visitor: Visitor) -> None:
-    form_id = plain_visitor.tenant.form(fields=ALL_TYPES, name="Sign up")
+    form_id = plain_visitor.tenant.form(fields=ALL_TYPES, name="Sign up", **UNHURRIED)
     page = plain_visitor.page
     page.goto(f"{plain_visitor.service_url}/f/{form_id}?source=poster&name=Prefilled&strange=x")
     expect(page.get_by_label("Name")).to_have_value("Prefilled")
@@ -126,7 +127,7 @@ def test_next_of_a_plain_form__survives_the_error_page(plain_visitor: Visitor) -
 def test_hosted_page__in_a_frame__is_shown_where_the_form_allows_it_alone(plain_visitor: Visitor) -> None:
     visitor = plain_visitor
     visitor.forgives = ["frame", "Content Security Policy"]
-    welcome = visitor.tenant.form(allowed_origins=[visitor.site.origin], name="Welcome")
+    welcome = visitor.tenant.form(allowed_origins=[visitor.site.origin], name="Welcome", **UNHURRIED)
     closed = visitor.tenant.form(name="Closed")
     frames = "".join(f'<iframe src="{visitor.service_url}/f/{form}"></iframe>' for form in (welcome, closed))
     page = visitor.open(frames, tag="")
@@ -140,7 +141,7 @@ def test_hosted_page__in_a_frame__is_shown_where_the_form_allows_it_alone(plain_
 
 
 def test_hosted_page__by_keyboard_alone__works(plain_visitor: Visitor) -> None:
-    form_id = plain_visitor.tenant.form(fields=ALL_TYPES[:2])
+    form_id = plain_visitor.tenant.form(fields=ALL_TYPES[:2], **UNHURRIED)
     page = plain_visitor.page
     page.goto(f"{plain_visitor.service_url}/f/{form_id}")
     for text in ("Ada", "ada@example.com"):

@@ -7,7 +7,7 @@ from playwright.sync_api import Error, expect
 
 from tests.support.chromium.visitor import Visitor, lose, no_connection, reply
 
-PROTECTED: dict[str, Any] = {"spam_protection": {"proof_of_work": True}}
+PROTECTED: dict[str, Any] = {"spam_protection": {"proof_of_work": True, "minimum_seconds": 0}}
 
 
 def challenge_of(visitor: Visitor, form_id: str) -> str:

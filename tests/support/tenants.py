@@ -64,6 +64,9 @@ def make_tenant(plan: Plan = Plan.ENTERPRISE) -> Tenant:
     return Tenant(organization, owner, key, publishable.publishable_token)
 
 
+UNHURRIED: dict[str, Any] = {"spam_protection": {"minimum_seconds": 0}}  # of a form that tests fill in in no time
+
+
 def text_field(name: str, **values: Any) -> dict[str, Any]:
     """Return a field definition as the API takes it."""
     return {"name": name, "label": name.capitalize(), "type": "Text", **values}

@@ -14,7 +14,7 @@ from tests.support.rate_windows import CHEAP, lasting_tenant
 from tests.support.replies import SECONDS, unknown_id
 from tests.support.submitting import records, stored_data
 from tests.support.tables.databases import first_on_both
-from tests.support.tenants import make_tenant
+from tests.support.tenants import UNHURRIED, make_tenant
 
 # Headers, codes, ids and limits: nothing that a visitor could act on (docs/contract.md 6.9).
 DEVELOPERS_WORDS = re.compile(r"Content-Type|x-access-key|Idempotency|formId|_altcha|256 KiB|65,536|200 fields|_error")
@@ -91,7 +91,7 @@ def test_error_page__sent_again__goes_where_the_first_page_said(api: Client) -> 
 
 def test_same_page_sent_twice__is_one_submission__and_changed_it_is_two(api: Client) -> None:
     tenant = make_tenant()
-    form_id = tenant.form(fields=FIELDS)
+    form_id = tenant.form(fields=FIELDS, **UNHURRIED)
     query = action_of(api.get(f"/f/{form_id}"))
 
     assert [post(api, form_id, GOOD, query=query).status for _ in range(3)] == [303] * 3
@@ -102,7 +102,7 @@ def test_same_page_sent_twice__is_one_submission__and_changed_it_is_two(api: Cli
 
 def test_same_page_sent_twice__with_a_file_input__is_one_submission_though_the_boundary_differs(api: Client) -> None:
     tenant = make_tenant()
-    form_id = tenant.form(fields=FIELDS)
+    form_id = tenant.form(fields=FIELDS, **UNHURRIED)
     query = action_of(api.get(f"/f/{form_id}"))
     body, headers = multipart(GOOD, {"cv": ("", "")})
 

@@ -11,7 +11,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from tests.support.browser import logged_in, person_of, place
 from tests.support.chromium.visitor import Visitor
-from tests.support.tenants import text_field
+from tests.support.tenants import UNHURRIED, text_field
 
 PDF = b"%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 TWO: list[FilePayload] = [{"name": f"{name}.pdf", "mimeType": "application/pdf", "buffer": PDF} for name in ("a", "b")]
@@ -25,7 +25,7 @@ NO_SCRIPT = pytest.mark.parametrize("context_options", [{"java_script_enabled": 
 
 @pytest.fixture
 def visitor(plain_visitor: Visitor) -> Visitor:
-    plain_visitor.form_id = plain_visitor.tenant.form(fields=FIELDS)
+    plain_visitor.form_id = plain_visitor.tenant.form(fields=FIELDS, **UNHURRIED)
     return plain_visitor
 
 

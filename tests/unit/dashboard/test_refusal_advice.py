@@ -199,6 +199,14 @@ OTHERS: list[tuple[str, str, dict[str, Any], str, str, str]] = [
     ),
     (
         "validation_error",
+        "too_fast",
+        {"form": form()},
+        "Robot check",
+        "It was sent sooner after the page was opened than people type",
+        "lower the minimum of “Contact”.",
+    ),
+    (
+        "validation_error",
         "required",
         {"field": "email", "message": "E-mail is required."},
         "Validation",
