@@ -198,13 +198,13 @@ def _failure_of(error: Exception, deadline: Deadline) -> Outcome:
         return _refusal(*next(iter(error.recipients.values())), passing=FULL_MAILBOX_CODES, tries=RECIPIENT_TRIES)
     if isinstance(error, smtplib.SMTPDataError):
         return _refusal(error.smtp_code, error.smtp_error)
+    if not isinstance(error, OSError):  # SMTPException is one, and the end of the deadline causes no other
+        logger.error("a mail failed with an unexpected error", exc_info=error)
+        return _failed(ErrorClass.MAIL_FAILED)
     # smtplib reports a timeout while it reads as a lost connection.
     if deadline.is_over or isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         log_useless_server(ErrorClass.TIMEOUT)
         return _failed(ErrorClass.TIMEOUT)
-    if not isinstance(error, OSError):  # SMTPException is one
-        logger.error("a mail failed with an unexpected error", exc_info=error)
-        return _failed(ErrorClass.MAIL_FAILED)
     log_useless_server(error)
     if isinstance(error, smtplib.SMTPSenderRefused):
         return _failed(ErrorClass.MAIL_FAILED, **_answer(error.smtp_code, error.smtp_error))

@@ -1,6 +1,7 @@
 """The mail channel against a real SMTP server that delays, refuses, asks for logins and TLS, or goes silent."""
 
 import asyncio
+import smtplib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from pytest_django import Settings
 
 from tests.services.processes import free_port
+from tests.services.waiting import eventually
 from tests.unit.webhooks.channels.raw_receiver import lasted
 from webhooks.channels import smtp, useless_server
 from webhooks.channels.smtp import Mail, send
@@ -247,6 +249,23 @@ def test_send__wrong_login__stays_pending_until_it_is_right(
     settings.EMAIL_HOST_PASSWORD = "right"
     assert send(MAIL).succeeded
     assert server.accepted == ["ana@example.com"]
+
+
+def test_send__unexpected_error_after_the_deadline__is_logged(
+    start: Callable[..., MailServer], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(smtp, "MAX_SECONDS", 0.3)
+    is_over = threading.Event()
+
+    def fail_later(*_args: Any, **_options: Any) -> None:
+        is_over.wait(30)
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(smtplib.SMTP, "sendmail", fail_later)
+    start()
+    assert send(MAIL).error == "timeout"
+    is_over.set()
+    eventually(lambda: "a mail failed with an unexpected error" in lines_of(caplog), because="the thread goes on")
 
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
