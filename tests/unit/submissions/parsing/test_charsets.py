@@ -1,6 +1,7 @@
 """Forms in an old charset: of pages that name it, and of those that do not."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from urllib.parse import quote_from_bytes
 
@@ -13,6 +14,7 @@ from submissions.parsing.charsets import UNMAPPED, decode
 from tests.support.costs import fill, hostile_texts, too_expensive
 
 Encoded = list[tuple[bytes, bytes]]
+SINGLE_BYTE = re.compile(r"windows-|iso-8859-|koi8|ibm|macintosh|x-mac")  # tables of the same decoder
 TEXTS = {  # of a page in this charset, as its label says
     "windows-1252": "größe · José €",
     "iso-8859-1": "größe · José €",  # which is windows-1252 for browsers
@@ -98,6 +100,19 @@ def test_name__in_utf_8_next_to_a_value_of_another_charset__stays() -> None:
     assert multipart([(b"gr\xf6\xdfe", b"Jos\xe9")], head=head).fields == {"größe": "José"}
 
 
+def test_name__that_is_not_utf_8__is_of_the_charset_of_its_part() -> None:
+    for label, name, text in ((b"koi8-r", "имя".encode("koi8-r"), "имя"), (b"utf-8", b"gr\xf6\xdfe", "größe")):
+        head = b"\r\nContent-Type: text/plain; charset=" + label
+        assert multipart([(name, b"1")], head=head).fields == {text: "1"}
+
+
+@pytest.mark.parametrize("encode", [urlencoded, multipart])
+def test_names__that_clean_to_one__are_one_with_a_list(encode: Callable[[Encoded], FormBody]) -> None:
+    sent = [("é".encode(), b"1"), ("e\u0301".encode(), b""), (b"c\0", b"2"), (b"b", b""), (b"c", b"3"), (b"c", b"4")]
+
+    assert encode(sent).fields == {"é": ["1", ""], "c": ["2", "3", "4"], "b": ""}
+
+
 @pytest.mark.parametrize("label", ["utf-7", "punycode", "rot13", "idna", "unicode_escape", "hex", "x" * 300, "é", "\0"])
 def test_charset__that_no_browser_knows__does_not_count(label: str) -> None:
     sent = [(b"a", b"Jos\xe9 +AGE- \\u0041"), (b"_charset_", label.encode())]
@@ -113,12 +128,9 @@ def test_windows_1252__has_every_byte() -> None:
     assert all(UNMAPPED[byte] == chr(byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
 
 
-@pytest.mark.parametrize("charset", sorted(set(LABELS.values())))
+@pytest.mark.parametrize("charset", sorted(name for name in set(LABELS.values()) if not SINGLE_BYTE.match(name)))
 def test_charset__hostile_bytes__cost_no_more_than_their_size(charset: str) -> None:
     def hostile(size: int) -> Iterator[bytes]:
-        return (
-            text.encode("latin-1")
-            for text in hostile_texts(("\x1b$B", "\x1b(J", "\x81", "\xff", "\x80a", "~{", "\x8e\xa2"), size)
-        )
+        return (text.encode("latin-1") for text in hostile_texts(("\x1b$B", "\x1b(J", "\x81", "\xff0"), size))
 
     assert too_expensive(lambda data: decode(data, [charset]), fill("A sentence. ").encode(), hostile) == ""

@@ -7,6 +7,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from config.api.errors import ApiError, ValidationFailed
 from submissions.hosted.bodies import FormBody, parse_form_body
+from submissions.parsing.multipart import CHUNK_BYTES
 from tests.corpora import corpus
 
 Found = list[tuple[str, str | None, bytes]]  # name, name of the file, content
@@ -111,7 +112,10 @@ def test_body__that_browsers_or_programs_send__is_read_whole(body: bytes, found:
         *(part(b'name="a"\r\nContent-Transfer-Encoding: base64', text) for text in (b"abc", b"Jos\xe9", b"a b!c d=")),
         part(b'name="f"; filename="f"\r\nContent-Transfer-Encoding: base64', b"abcde"),
         *(part(b'name="a"', filler * 40_000 + b"\r\n--BB \r\n" + filler) for filler in (b"ab", b"a\r\n", b"--BB")),
-        *(part(b'name="a"', b"a" * (64 * 1024 - start) + b"\r\n--BB\t\r\n") for start in range(60, 80)),
+        *(
+            part(b'name="a"', b"a" * (CHUNK_BYTES - start) + b"\r\n--BB\t\r\n" + DISPOSITION + b"name=b\r\n\r\n1")
+            for start in range(45, 65)
+        ),
         part(b'name="f"; filename="f"', b"\r\n--BBx" * 10_001),
         b"preamble\r\n" + part(b'name="a"'),
         b"a=b&c=d",
@@ -134,6 +138,22 @@ def test_media_type__of_any_case__is_read(kind: str) -> None:
 def test_boundary__that_is_none__is_malformed(boundary: str) -> None:
     with pytest.raises(ApiError, match="Check its encoding and boundary"):
         read(part(b'name="a"'), boundary)
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ([part(b'name="a"', b"")[:-8]] * 2_501, "validation_error"),
+        ([part(b'name="a"', b"x" * 1_000)[:-8]] * 262, "payload_too_large"),
+        ([part(b'name="' + b"a" * 1_000 + b'"', b"")[:-8]] * 262, "payload_too_large"),
+        ([part(b'name="f"; filename=""', b"")[:-8]] * 101, "validation_error"),
+    ],
+)
+def test_body__of_too_many_parts_or_too_much_text__is_refused(parts: list[bytes], code: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        read(b"".join(parts) + b"--BB--\r\n")
+
+    assert refused.value.code == code
 
 
 def sent_with(boundary: bytes, *parts: bytes) -> str:
