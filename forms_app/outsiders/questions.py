@@ -15,8 +15,9 @@ from config.database import lock_name
 from config.times import now
 from forms_app.models import RecipientQuestion
 from forms_app.outsiders.addresses import mailbox_digest
-from keys.models import Organization
+from keys.models import AuditEvent, Membership, Organization, Role
 
+DELETED = "organization.deleted"  # in the audit trail
 DAY = dt.timedelta(days=1)
 MOST_FOR_AN_ADDRESS = 5  # mails in a day, over all organizations
 MOST_FOR_AN_ORGANIZATION = 50  # mails in a day
@@ -47,10 +48,17 @@ def count_question(organization_id: uuid.UUID, address: str) -> None:
     today = RecipientQuestion.objects.filter(asked_at__gt=moment - DAY)
     if today.filter(mailbox=mailbox).count() >= MOST_FOR_AN_ADDRESS:
         raise Conflict(gettext("This address was asked to confirm too often today. Try again tomorrow."))
-    if today.filter(organization_ref=organization_id).count() >= MOST_FOR_AN_ORGANIZATION:
+    if today.filter(organization_ref__in=_counted_with(organization_id)).count() >= MOST_FOR_AN_ORGANIZATION:
         text = gettext("At most %(most)s addresses are asked in a day. Try again tomorrow.")
         raise OrganizationAskedTooMany(text % {"most": MOST_FOR_AN_ORGANIZATION})
     RecipientQuestion.objects.create(organization_ref=organization_id, mailbox=mailbox, asked_at=moment)
+
+
+def _counted_with(organization_id: uuid.UUID) -> list[uuid.UUID]:
+    """Return an organization and those that its owners have deleted today, so that a new one makes no room either."""
+    owners = Membership.objects.filter(organization=organization_id, role=Role.OWNER).values("user")
+    deleted = AuditEvent.objects.filter(user__in=owners, action=DELETED, created_at__gt=now() - DAY)
+    return [organization_id, *(ref for ref in deleted.values_list("organization_ref", flat=True) if ref)]
 
 
 def purge_questions() -> int:

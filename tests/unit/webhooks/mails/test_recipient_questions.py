@@ -14,8 +14,10 @@ from config.clean_up import clean_up
 from config.times import now
 from forms_app.actions import archive_form
 from forms_app.models import Form, RecipientQuestion
+from forms_app.organizations import create_organization
 from forms_app.outsiders.questions import MOST_FOR_AN_ADDRESS, MOST_FOR_AN_ORGANIZATION
-from submissions.lifecycle.closing import delete_organization
+from keys.models import User
+from submissions.lifecycle.closing import delete_organization, end_organization
 from submissions.lifecycle.erasure import erase_form
 from tests.unit.webhooks.rows import make_form
 from tests.unit.webhooks.side_by_side import Meanwhile, run_side_by_side, shared_database
@@ -107,6 +109,18 @@ def test_question__of_one_organization__is_asked_50_times_a_day_over_erased_form
         sent += save_recipients(form, [f"stranger{next(names)}@elsewhere.example" for _ in range(15)])
         assert erase_form(archive_form(form), by=None)
     assert (sent, MOST_FOR_AN_ORGANIZATION) == (50, 50)
+
+
+@pytest.mark.django_db
+def test_question__of_a_new_organization__counts_with_those_that_its_owner_has_deleted() -> None:
+    owner, names, sent = User.objects.create_user("owner@example.com"), count(), 0
+    for _ in range(4):
+        organization = create_organization(name="Acme", owner=owner, number_taken_slugs=True)
+        form = Form.objects.get(organization=organization)
+        sent += save_recipients(form, [f"stranger{next(names)}@elsewhere.example" for _ in range(15)])
+        end_organization(organization, by=owner)
+    assert sent == 50
+    assert save_recipients(make_form(), ["another@elsewhere.example"]) == 1
 
 
 @pytest.mark.django_db
