@@ -25,10 +25,12 @@ from keys.trail.changes import changes
 STATES = Form.Status
 MAX_FORM_NAME = 200  # characters
 _COPY = re.compile(r" copy( \d{1,4})?$")
+FORM_BLOCKED = gettext_noop("The operator of this service has blocked this form, so it cannot be copied.")
 NOT_COPIED = frozenset(
     {
         *("id", "organization", "name", "status", "is_default", "notification_recipients"),
         *("created_at", "updated_at", "published_at", "erase_requested_at", "reply_cut_at"),
+        *("blocked_at", "blocked_reason"),
     }
 )
 MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
@@ -106,8 +108,10 @@ def duplicate_form(form: Form) -> Form:
     Create a draft with the fields and settings of a form, archived or not.
 
     Of the recipients it takes members of the organization who get the form's mails. Others have agreed to that form
-    only. Webhooks belong to their form and stay there.
+    only. Webhooks belong to their form and stay there. Raises Conflict for a form that an operator has blocked.
     """
+    if form.blocked_at:
+        raise Conflict(gettext(FORM_BLOCKED))
     columns = {field.name for field in Form._meta.concrete_fields} - NOT_COPIED
     values: Any = {name: getattr(form, name) for name in columns}
     values["notification_recipients"] = [one.address for one in standings(form) if one.state == "member"]

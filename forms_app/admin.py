@@ -1,12 +1,60 @@
-"""Reports of hosted forms in the operators' admin."""
+"""Forms, to block one, and reports of hosted forms in the operators' admin."""
+
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from config.ids import InvalidId, Prefix, decode_id
 from config.times import now
-from forms_app.models import FormReport
+from forms_app.blocking import block_form, unblock_form
+from forms_app.models import Form, FormReport
 from keys.admin import ReadOnly, operator
+
+
+@admin.register(Form)
+class FormAdmin(ReadOnly, admin.ModelAdmin):
+    """Forms, found by their whole id or the slug of their organization, to block one. Without their content."""
+
+    list_display = ("name", "form_id", "organization", "status", "blocked_at")
+    list_filter = (("blocked_at", admin.EmptyFieldListFilter),)
+    list_select_related = ("organization",)
+    fields = ("name", "form_id", "organization", "status", "blocked_at", "blocked_reason", "created_at")
+    search_fields = ("organization__slug",)
+    search_help_text = "Whole ID of a form, or slug of an organization"
+    actions = ["block", "unblock"]
+    show_full_result_count = False
+
+    @admin.display(description="ID")
+    def form_id(self, form: Form) -> str:
+        """Return the id as customers know it."""
+        return form.public_id
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Form], search_term: str) -> Any:
+        """Return the form with this id, else those of Django's search."""
+        try:
+            return queryset.filter(pk=decode_id(Prefix.FORM, search_term.strip())), False
+        except InvalidId:
+            return super().get_search_results(request, queryset, search_term)
+
+    def has_block_permission(self, request: HttpRequest) -> bool:
+        """Require the permission to change forms; the one to view them is not enough."""
+        return operator(request).has_perm("forms_app.change_form")
+
+    @admin.action(description="Block", permissions=["block"])
+    def block(self, request: HttpRequest, queryset: QuerySet[Form]) -> None:
+        """Block the selected forms; those that are blocked keep their reason. The command gives a reason."""
+        for form in queryset.filter(blocked_at=None).select_related("organization"):
+            block_form(form, by=operator(request))
+        self.message_user(request, "Blocked. The owners get a mail.", messages.SUCCESS)
+
+    @admin.action(description="Unblock", permissions=["block"])
+    def unblock(self, request: HttpRequest, queryset: QuerySet[Form]) -> None:
+        """Let the selected forms take submissions again."""
+        for form in queryset.select_related("organization"):
+            unblock_form(form, by=operator(request))
+        self.message_user(request, "Unblocked. The owners get a mail.", messages.SUCCESS)
 
 
 @admin.register(FormReport)

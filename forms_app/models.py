@@ -16,6 +16,7 @@ from keys.models import Organization
 MAX_DESCRIPTION = 1000
 MAX_BUTTON_LABEL = 60
 MAX_RETURN_URL = 2048
+MAX_BLOCKED_REASON = 300
 ENGLISH = "en"
 
 
@@ -86,6 +87,10 @@ class Form(models.Model):
         editable=False,
         help_text="When a reply first lacked its links, and the owners were mailed.",
     )
+    blocked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    blocked_reason = models.CharField(
+        max_length=MAX_BLOCKED_REASON, blank=True, default="", db_default="", editable=False
+    )
     created_at = models.DateTimeField(default=now, db_default=Now())
     updated_at = models.DateTimeField(default=now, db_default=Now())
     published_at = models.DateTimeField(null=True, blank=True)
@@ -118,6 +123,11 @@ class Form(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_unavailable(self) -> bool:
+        """Return whether an operator has blocked it, or suspended its organization: it takes nothing."""
+        return self.blocked_at is not None or self.organization.is_suspended
 
     @property
     def public_id(self) -> str:

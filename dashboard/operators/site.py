@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from dashboard.operators.figures import overview
 
 GROUPS = (
-    (gettext_lazy("Organizations"), ("Organization", "UsageDay", "FormReport")),
+    (gettext_lazy("Organizations"), ("Organization", "UsageDay", "Form", "FormReport")),
     (gettext_lazy("Submissions and deliveries"), ("Submission", "StoredFile", "Delivery")),
     (gettext_lazy("People and keys"), ("User", "Authenticator", "AccessKey", "AuditEvent")),
 )

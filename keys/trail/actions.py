@@ -118,6 +118,8 @@ ACTIONS = [
     ),
     Action("form.published", pgettext_lazy("what somebody did", "published the form"), Kind.FORM),
     Action("form.unpublished", pgettext_lazy("what somebody did", "unpublished the form"), Kind.FORM),
+    Action("form.blocked", pgettext_lazy("what somebody did", "blocked the form"), Kind.FORM),
+    Action("form.unblocked", pgettext_lazy("what somebody did", "unblocked the form"), Kind.FORM),
     Action("form.archived", pgettext_lazy("what somebody did", "archived the form"), Kind.FORM),
     Action("form.erased", pgettext_lazy("what somebody did", "erased the form"), Kind.FORM),
     Action("submissions.exported", pgettext_lazy("what somebody did", "exported submissions as"), Kind.SUBMISSION),

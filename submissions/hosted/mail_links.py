@@ -36,7 +36,7 @@ def confirm_page(request: HttpRequest, token: str) -> HttpResponse:
     if question is None:
         return _gone(request)
     form = question.submission.form
-    if form.organization.is_suspended:
+    if form.is_unavailable:
         return _private(pages.unavailable(request, form))
     is_confirmed = question.is_confirmed
     if request.method == "POST" and not is_confirmed:

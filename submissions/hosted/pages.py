@@ -190,7 +190,7 @@ def unavailable(
     status: int = 403,
     typed: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    """Show that the form takes nothing: its organization is suspended, or its storage is full."""
+    """Show that the form takes nothing: it is blocked, its organization is suspended, or its storage is full."""
     return _render(request, None, "hosted/unavailable.html", {"typed": data_of(typed or {}, None)}, status=status)
 
 

@@ -46,7 +46,7 @@ def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
     form = find_form(form_id)
     if form is None:
         return pages.closed(request, None)
-    return pages.unavailable(request, form) if form.organization.is_suspended else pages.thanks(request, form)
+    return pages.unavailable(request, form) if form.is_unavailable else pages.thanks(request, form)
 
 
 @csrf_exempt  # it stores nothing and reads no cookie
@@ -96,7 +96,7 @@ class HostedForm(Door, View):
     def get(self, request: HttpRequest, form_id: str) -> HttpResponse:
         """Show the form, filled in with the values that the query has for its fields."""
         form = find_form(form_id)
-        if form is not None and form.organization.is_suspended:
+        if form is not None and form.is_unavailable:
             return pages.unavailable(request, form)
         if form is None or form.status != Form.Status.PUBLISHED:
             return pages.closed(request, form)

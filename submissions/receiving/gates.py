@@ -51,6 +51,9 @@ from submissions.receiving.spam import spam_reasons
 from submissions.refusals.recorder import note_refusal
 
 HELD_HOURS = 10  # so many hours' requests of the plan are held at most
+FORM_BLOCKED = gettext_noop(
+    "The operator of this service has blocked this form. Its page in the dashboard shows the reason."
+)
 NOT_AVAILABLE = gettext_noop("This form is not available.")  # for visitors, who cannot change that
 NOT_OPEN = gettext_noop("This form does not take submissions now.")  # likewise
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
@@ -178,9 +181,11 @@ def _is_pages_hour(candidate: Candidate | None, failure: ApiError) -> bool:
 
 
 def refuse_suspended(candidate: Candidate) -> Candidate:
-    """Refuse everything for an organization that the operator has suspended (403)."""
-    if candidate.owner.is_suspended:
-        raise Suspended(NOT_AVAILABLE if candidate.is_from_page else "")
+    """Refuse everything for an organization that the operator has suspended, or a form that is blocked (403)."""
+    form = candidate.owner.form
+    is_blocked = form is not None and form.is_blocked
+    if candidate.owner.is_suspended or is_blocked:
+        raise Suspended(NOT_AVAILABLE if candidate.is_from_page else FORM_BLOCKED if is_blocked else "")
     return candidate
 
 

@@ -32,6 +32,7 @@ class SubmitForm:
     success_message: str
     spam_protection: SpamProtection
     confirmation: bool
+    is_blocked: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ _SELECT = """
 SELECT k.id, k.kind, k.last_used_at > %s, k.browser_seen_at > %s, o.id, o.plan, o.rate_limit,
        o.suspended_at, o.stored_bytes, o.storage_limit,
        f.id, f.organization_id, f.status, f.fields, f.allowed_origins, f.success_message,
-       f.spam_protection, f.confirmation
+       f.spam_protection, f.confirmation, f.blocked_at
 FROM {keys} k JOIN {organizations} o ON o.id = k.organization_id LEFT JOIN {forms} f ON {condition}
 WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_on IS NULL OR k.expires_on >= %s)
 """
@@ -163,6 +164,7 @@ def _form(
     message: str,
     spam_protection: str,
     confirmation: Any,
+    blocked_at: Any,
 ) -> SubmitForm:
     return SubmitForm(
         id=as_uuid(pk),
@@ -173,6 +175,7 @@ def _form(
         success_message=message,
         spam_protection=NO_SETTINGS if spam_protection == "{}" else SpamProtection.of(json.loads(spam_protection)),
         confirmation=bool(confirmation),
+        is_blocked=blocked_at is not None,
     )
 
 
@@ -187,6 +190,7 @@ def submit_form_of(form: Form) -> SubmitForm:
         success_message=form.success_message,
         spam_protection=SpamProtection.of(form.spam_protection),
         confirmation=form.confirmation,
+        is_blocked=form.blocked_at is not None,
     )
 
 

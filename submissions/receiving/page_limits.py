@@ -135,6 +135,6 @@ def _takes_files(request: HttpRequest, form_id: str) -> bool:
     if form is None or form.status != Form.Status.PUBLISHED:
         return False
     organization = form.organization
-    if organization.is_suspended or organization.is_full or not is_allowed_page(request, submit_form_of(form)):
+    if form.is_unavailable or organization.is_full or not is_allowed_page(request, submit_form_of(form)):
         return False
     return any(kind_of(field["type"]).takes_files for field in form.fields)

@@ -155,7 +155,7 @@ class HostedUpload(View):
 def _take_of_page(request: HttpRequest, found: Form, form: SubmitForm) -> StoredFile:
     """Take a visitor's file through the gates and store it."""
     organization = found.organization
-    if organization.is_suspended:
+    if found.is_unavailable:
         raise Suspended(NOT_AVAILABLE)
     refusal = refuse_upload(request, form)
     if refusal:

@@ -14,6 +14,7 @@ import pytest
 
 from config.times import now
 from forms_app.models import Form
+from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey, Membership, Organization, User
 from tests.services.application import Application
 from tests.services.client import Client
@@ -251,3 +252,28 @@ def test_demo__its_login__opens_the_dashboard(service: Application) -> None:
     assert user.check_password(password)
     assert Membership.objects.get(user=user).organization.plan == "enterprise"
     assert urlsplit(re.search(r"https?://\S+/dashboard/", printed)[0]).port == service.port  # type: ignore[index]  # no match fails the test
+
+
+def test_keys_made_by__a_person__lists_them_with_their_state_also_when_the_account_is_gone(
+    service: Application,
+) -> None:
+    tenant = make_tenant()
+    email = tenant.owner.email
+    made = {
+        name: issue_key(organization=tenant.organization, name=name, by=tenant.owner)[0] for name in ("A", "B", "C")
+    }
+    issue_key(organization=tenant.organization, name="Of another", by=None)
+    revoke_key(made["A"], by=None)
+    before = made["B"].hint
+    regenerate_key(made["B"], by=tenant.owner)
+    made["B"].refresh_from_db()
+    lines = output(service, "keys_made_by", email.upper()).splitlines()
+    assert [line.split("  ")[1:] for line in lines] == [
+        [tenant.organization.slug, f"A ({made['A'].hint})", "revoked"],
+        [tenant.organization.slug, f"B ({before})", "replaced or deleted"],
+        [tenant.organization.slug, f"C ({made['C'].hint})", "active"],
+        [tenant.organization.slug, f"B ({made['B'].hint})", "active"],
+    ]
+    User.objects.filter(pk=tenant.owner.pk).delete()
+    assert output(service, "keys_made_by", email).splitlines() == lines
+    assert output(service, "keys_made_by", "nobody@example.com") == ""
