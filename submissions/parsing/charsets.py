@@ -6,6 +6,7 @@ codec of Python is used: some of those take quadratic time. Pages in an old char
 with `_charset_`, so text that is not UTF-8 is windows-1252.
 """
 
+import codecs
 from collections.abc import Iterable
 
 from webencodings import lookup
@@ -21,15 +22,21 @@ def decode(data: bytes, named: Iterable[str] = (), *, otherwise: str = "") -> st
     Bytes that a named charset does not have become U+FFFD; windows-1252 has all bytes, as browsers read it.
     """
     for label in named:
-        if label and (encoding := lookup(label)):
-            return encoding.codec_info.decode(data, "replace")[0]  # type: ignore[no-any-return]  # it has no types
+        if codec := _codec(label):
+            return codec.decode(data, "replace")[0]
     try:
         return data.decode()
     except UnicodeDecodeError:
-        known = otherwise and lookup(otherwise)
-        if known and known.name != "utf-8":
-            return known.codec_info.decode(data, "replace")[0]  # type: ignore[no-any-return]  # it has no types
+        codec = _codec(otherwise)
+        if codec and codec.name != "utf-8":
+            return codec.decode(data, "replace")[0]
         return data.decode("latin-1").translate(UNMAPPED)
+
+
+def _codec(label: str) -> codecs.CodecInfo | None:
+    """Return the codec of a label, but for those of "replacement", which would leave nothing of a text."""
+    encoding = lookup(label) if label else None
+    return encoding.codec_info if encoding and encoding.name != "replacement" else None
 
 
 def decode_name(data: bytes, named: Iterable[str] = (), *, otherwise: str = "") -> str:

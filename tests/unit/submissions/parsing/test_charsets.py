@@ -113,7 +113,23 @@ def test_names__that_clean_to_one__are_one_with_a_list(encode: Callable[[Encoded
     assert encode(sent).fields == {"é": ["1", ""], "c": ["2", "3", "4"], "b": ""}
 
 
-@pytest.mark.parametrize("label", ["utf-7", "punycode", "rot13", "idna", "unicode_escape", "hex", "x" * 300, "é", "\0"])
+@pytest.mark.parametrize(
+    "label",
+    [
+        "hz-gb-2312",
+        "iso-2022-kr",
+        "replacement",
+        "utf-7",
+        "punycode",
+        "rot13",
+        "idna",
+        "unicode_escape",
+        "hex",
+        "x" * 300,
+        "é",
+        "\0",
+    ],
+)
 def test_charset__that_no_browser_knows__does_not_count(label: str) -> None:
     sent = [(b"a", b"Jos\xe9 +AGE- \\u0041"), (b"_charset_", label.encode())]
 
