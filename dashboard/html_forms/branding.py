@@ -8,8 +8,8 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
+from dashboard.changes.stamped import StampedForm
 from dashboard.html_forms.forms import add_details
-from dashboard.html_forms.stamped import StampedForm
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
 from forms_app.serializers import PageChanges
 from keys.branding.logos import UnfitLogo

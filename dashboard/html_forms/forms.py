@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
-from dashboard.html_forms.stamped import StampedForm
+from dashboard.changes.stamped import StampedForm
 from forms_app.actions import MAX_RECIPIENTS, FormValues, StaleForm, change_form
 from forms_app.models import Form
 from forms_app.serializers import FormChanges

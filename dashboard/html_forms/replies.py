@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
-from dashboard.html_forms.stamped import StampedForm
+from dashboard.changes.stamped import StampedForm
 from forms_app.models import Form
 from forms_app.serializers import FormChanges
 from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply

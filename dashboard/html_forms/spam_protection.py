@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
-from dashboard.html_forms.stamped import StampedForm
+from dashboard.changes.stamped import StampedForm
 from forms_app.models import Form
 from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
 

@@ -6,13 +6,17 @@ As with submissions, one transaction creates the deliveries and sets the mark, s
 none. The receivers are those of now: an owner who has left since gets no mail.
 """
 
+import datetime as dt
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
+from django.utils import translation
+from django.utils.translation import gettext
 
+from config.times import now
 from keys.models import Membership, Notice, Role, User
 from keys.notices import mail_language
 from webhooks.enqueue import mail_target
@@ -23,6 +27,9 @@ from webhooks.outbox.batches import Batches
 from webhooks.payloads import Notice as Mail
 
 ROWS_A_BATCH = 100
+GATHERED = frozenset({"webhook.created", "key.created"})  # kinds that one user causes many of in a row
+GATHERED_FOR = dt.timedelta(minutes=10)  # after a mail, for which further ones wait
+SEPARATOR = "\n\n---\n\n"  # between the texts of one mail
 
 
 def dispatch_notices() -> int:
@@ -36,7 +43,11 @@ def queue_submitter_mails() -> int:
 
 
 def _waiting() -> QuerySet[Notice]:
-    return Notice.objects.filter(dispatched_at=None)
+    """Return the notices to dispatch now. Further ones of a kind that comes in bulk wait, and become one mail."""
+    since = now() - GATHERED_FOR
+    same = Notice.objects.filter(organization=OuterRef("organization"), kind=OuterRef("kind"), dispatched_at__gt=since)
+    recent = same.filter(created_at__gt=since - GATHERED_FOR)  # by its index
+    return Notice.objects.filter(dispatched_at=None).exclude(Exists(recent), kind__in=GATHERED)
 
 
 def _dispatch_some(waiting: QuerySet[Notice]) -> int:
@@ -44,8 +55,10 @@ def _dispatch_some(waiting: QuerySet[Notice]) -> int:
         locked = waiting.select_related("account").select_for_update(skip_locked=True, no_key=True, of=("self",))
         rows = list(locked[:ROWS_A_BATCH])
         owners = _owners([row for row in rows if row.organization_id is not None])
-        for row in rows:
-            _queue(row, owners[row.organization_id] if row.organization_id is not None else _account(row))
+        for same in _gathered(rows):
+            first = same[0]
+            receivers = owners[first.organization_id] if first.organization_id is not None else _account(first)
+            _queue(same, receivers)
         Notice.objects.filter(pk__in=[row.pk for row in rows], dispatched_at=None).update(dispatched_at=Now())
         return len(rows)
 
@@ -64,10 +77,23 @@ def _account(row: Notice) -> list[User]:
     return [row.account] if row.account is not None and row.account.is_active else []
 
 
-def _queue(row: Notice, receivers: Sequence[User]) -> None:
+def _gathered(rows: Sequence[Notice]) -> Iterable[list[Notice]]:
+    """Return the notices of each mail."""
+    mails: dict[object, list[Notice]] = defaultdict(list)
+    for row in rows:
+        mails[(row.organization_id, row.kind) if row.kind in GATHERED else row.pk].append(row)
+    return mails.values()
+
+
+def _queue(rows: Sequence[Notice], receivers: Sequence[User]) -> None:
     if not receivers:
         return
-    mail = Mail(row.subject, row.text, mail_language(receivers))
+    row, language = rows[0], mail_language(receivers)
+    subject = row.subject
+    if more := len(rows) - 1:
+        with translation.override(language):
+            subject = gettext("%(subject)s, and %(count)s more") % {"subject": row.subject[:100], "count": more}
+    mail = Mail(subject, SEPARATOR.join(one.text for one in rows), language)
     message = Message.objects.create(event=NOTICE.name, body=NOTICE.write(mail))
     deliveries = []
     for user in receivers:

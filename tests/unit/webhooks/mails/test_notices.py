@@ -1,6 +1,7 @@
 """Notices of a lower room become mails to the owners or to one person, once, and a poison one stops no other."""
 
 import datetime as dt
+import json
 from typing import Any
 
 import pytest
@@ -45,6 +46,25 @@ def test_notice__to_owners__is_mailed_to_each_active_owner_of_now() -> None:
     assert [message.body for message in Message.objects.all()] == [body]
 
 
+def test_notices__of_one_kind_in_bulk__are_one_mail_at_once_and_one_for_all_others() -> None:
+    first, other = make_form(), make_form()
+    for number in range(30):
+        notify_owners(first.organization, "webhook.created", subject=f"Webhook {number}", text=f"Number {number}.")
+        if number == 0:
+            assert dispatch_notices() == 1
+    notify_owners(first.organization, "hour.80", subject="80 %", text="Of the hour.")
+    notify_owners(other.organization, "webhook.created", subject="Another one", text="Of another organization.")
+    assert (dispatch_notices(), dispatch_notices()) == (2, 0)
+    assert Notice.objects.filter(dispatched_at=None).count() == 29
+    Notice.objects.exclude(dispatched_at=None).update(dispatched_at=now() - dt.timedelta(minutes=11))
+    assert (dispatch_notices(), dispatch_notices()) == (29, 0)
+    mails = [json.loads(message.body) for message in Message.objects.order_by("id")]
+    subjects = ["Webhook 0", "80 %", "Another one", "Webhook 1, and 28 more"]
+    assert sorted(mail["subject"] for mail in mails) == sorted(subjects)
+    assert mails[-1]["text"] == "\n\n---\n\n".join(f"Number {number}." for number in range(1, 30))
+    assert Delivery.objects.filter(target=owner_of(first).email).count() == 3
+
+
 def test_notice__to_an_account__belongs_to_no_organization() -> None:
     user = owner_of(make_form())
     notify_account(user, "login.new", subject="New login", text="From another device.")
@@ -67,10 +87,10 @@ def test_notice__poison__stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None
         notify_owners(form.organization, "kind", subject=text, text=text)
     real = notices._queue
 
-    def refuse(row: Notice, receivers: object) -> None:
-        if row.text == "poison":
-            raise ValueError(row.text)
-        real(row, receivers)  # type: ignore[arg-type]  # passed on
+    def refuse(rows: list[Notice], receivers: object) -> None:
+        if rows[0].text == "poison":
+            raise ValueError(rows[0].text)
+        real(rows, receivers)  # type: ignore[arg-type]  # passed on
 
     monkeypatch.setattr(notices, "_queue", refuse)
     assert dispatch_notices() == 2
