@@ -43,3 +43,7 @@ def test_f30__a_relay_answers_5xx_and_heals__every_mail_arrives_once(holds: Hold
 
 def test_f32__retention_runs_while_suspended__deletes_nothing_until_the_resume(holds: Holds) -> None:
     holds("F32")
+
+
+def test_f29__a_silent_name_server__does_not_delay_others(holds: Holds) -> None:
+    holds("F29")

@@ -1,10 +1,24 @@
-"""Names that lead to the trap (F13): rebinding, mixed answers, odd spellings."""
+"""Names that lead to the trap (F13): rebinding, mixed answers, odd spellings. Names that nobody answers (F29)."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tests.faults.case import Run, fault
+from tests.faults.separate import is_separate, run_separately
 from tests.faults.standard_points import LOOKED_UP, NAMES
+from tests.faults.tenant import Tenant
 from tests.faults.world import World
+from tests.services.client import Client
 from tests.services.waiting import eventually
 
+ASKING = 16  # clients that save URLs with such names, twice the threads of a web process
+PAUSE_SECONDS = 1.0  # of each between two requests: their work is not what others wait for
+SLOWER = 3.0  # p99 of submit next to them, at most
+FLOOR_SECONDS = 0.4  # p99s below this are not compared: the noise of two cores
+PAIRS = 3
+SILENT = 100  # webhooks at such names, each with its own name
+SUBMITTED = 8  # to these: 800 attempts of 5 seconds each, some 60 of them at the same time
 SPELLINGS = ("2130706434", "0x7f000002", "0x7f.0.0.2", "017700000002", "127.2", "[::ffff:127.0.0.2]", "①②⑦.0.0.2")
 
 
@@ -43,3 +57,77 @@ def try_every_name(run: Run, world: World) -> None:
     run.expect(statuses == {"failed"}, f"deliveries to the trap ended {sorted(statuses)}")
     run.expect(looked_up == set(NAMES), f"only {sorted(looked_up)} were looked up")
     run.forget(world, tenant)
+
+
+@fault("F29", "a silent name server, while others submit", quick=True)
+def silent_name_server(run: Run) -> None:
+    """
+    Measure p99 of submit without and with clients that save URLs of silent names, and deliveries to such names.
+
+    Until a pair is within the bound, at most three times: other work of the machine, seconds long, is rarely in three.
+    """
+    if not is_separate():
+        run_separately(run)
+        return
+    with run.own_world() as world:
+        for _ in range(PAIRS):
+            quiet = p99(run, world)
+            tenant = run.tenant(world, [[f"http://silent{number}.example/" for number in range(SILENT)]])
+            look_up_silent_names(run, world, tenant)
+            with asking(world, tenant):
+                seconds = p99(run, world)
+            run.forget(world, tenant)
+            if seconds <= max(SLOWER * quiet, FLOOR_SECONDS):
+                break
+    run.result.p99 = seconds
+    run.note(f"p99 {1000 * quiet:.0f} ms, with silent names {1000 * seconds:.0f} ms")
+    most = max(SLOWER * quiet, FLOOR_SECONDS)
+    run.expect(seconds <= most, f"p99 of submit was {seconds:.2f} s next to silent names, at most {most:.2f}")
+
+
+def p99(run: Run, world: World) -> float:
+    """Submit to another organization; each arrives at its first attempt. Return the 99th percentile in seconds."""
+    tenant = run.tenant(world, [["/ok"]])
+    poster = run.poster(world, tenant)
+    poster.start(run.pick(quick=40, full=120), rate=10)
+    poster.join()
+    run.judge(world, tenant, poster)
+    attempts = {row.attempts for row in world.database.rows(tenant.forms, 5).deliveries}
+    run.expect(attempts == {1}, f"deliveries of others took {sorted(attempts)} attempts")
+    run.forget(world, tenant)
+    seconds = sorted(told.seconds for told in poster.told())
+    return seconds[len(seconds) * 99 // 100]
+
+
+def look_up_silent_names(run: Run, world: World, tenant: Tenant) -> None:
+    """
+    Keep the deliverers looking up names that nobody answers.
+
+    From the second round on, the first one's look-ups hold their threads too: the system's resolver waits longer.
+    """
+    poster = run.poster(world, tenant)
+    for _ in range(SUBMITTED):
+        poster.post()
+    rows = world.database.rows
+    eventually(lambda: any(row.attempts for row in rows(tenant.forms, 5).deliveries), 60, "the first attempts end")
+
+
+@contextmanager
+def asking(world: World, tenant: Tenant) -> Iterator[None]:
+    """Save the URLs of webhooks again and again, from several clients."""
+    over = threading.Event()
+
+    def save(webhook: str, url: str) -> None:
+        with Client(world.port) as client:
+            while not over.wait(PAUSE_SECONDS):
+                client.patch(f"/api/webhooks/{webhook}", tenant.key, json={"url": url})
+
+    threads = [threading.Thread(target=save, args=each) for each in list(tenant.webhooks.items())[:ASKING]]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()

@@ -28,9 +28,9 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 DNS_SECONDS = 5.0
-MAX_LOOKUPS_AT_ONCE = (
-    64  # threads for one process; a name server that never answers keeps its thread until the system's own timeout
-)
+# Threads for one process. A look-up of a name that nobody answers keeps its thread until the system's own timeout, 10
+# to 20 seconds, when its attempt has ended long ago: with one for each attempt, those of silent names would hold all.
+LOOKUPS_OF_A_SLOT = 4
 MAX_URL_BYTES = 2_048  # in UTF-8: PostgreSQL's index of (form, url) takes 2,704, and one character can be four
 MAX_HOST_CHARACTERS = 253  # RFC 1035, section 2.3.4; also keeps the quadratic IDNA codec short
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -185,7 +185,9 @@ def look_up(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAd
     return found
 
 
-_lookup_slots = threading.BoundedSemaphore(MAX_LOOKUPS_AT_ONCE)
+_lookup_slots = threading.BoundedSemaphore(
+    LOOKUPS_OF_A_SLOT * (settings.DELIVERY_CONCURRENCY + settings.MAIL_CONCURRENCY)
+)
 
 
 def _ask(host: str, port: int, answer: queue.SimpleQueue[list[SocketAddress]]) -> None:

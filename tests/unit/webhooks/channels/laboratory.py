@@ -13,7 +13,6 @@ import json
 import os
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -24,6 +23,7 @@ from typing import Any
 import django
 from django.conf import settings
 
+from tests.services.own_network import raise_loopback, use_our_resolver
 from tests.unit.webhooks.channels.name_server import NameServer, Zone
 from tests.unit.webhooks.channels.raw_receiver import BODY, HEADERS, KeepingReceiver
 
@@ -31,15 +31,14 @@ PUBLIC = "93.184.215.14"
 PUBLIC_V6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 TRAPS = ["127.0.0.1", "10.0.0.66", "169.254.169.254", "100.100.100.200", "::1", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"]
 PORT = 80
-# <linux/sockios.h> and <linux/if.h>; without the program `ip`, which not every host has.
-SIOCSIFADDR, SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8913, 0x8914, 1
+# <linux/sockios.h>; without the program `ip`, which not every host has.
+SIOCSIFADDR = 0x8916
 
 
 def build_network() -> None:
     """Bring loopback up, and give it all addresses of the play."""
+    raise_loopback()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-        flags = struct.unpack("16sH", fcntl.ioctl(line, SIOCGIFFLAGS, struct.pack("16sH14x", b"lo", 0))[:18])[1]
-        fcntl.ioctl(line, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP))
         for number, address in enumerate(each for each in [PUBLIC, *TRAPS] if ":" not in each):
             if not address.startswith("127."):
                 packed = struct.pack("=HH4s8x", socket.AF_INET, 0, ip_address(address).packed)
@@ -49,13 +48,6 @@ def build_network() -> None:
             if ":" in address and address != "::1":
                 request = struct.pack("=16sIi", ip_address(address).packed, 128, socket.if_nametoindex("lo"))
                 fcntl.ioctl(line, SIOCSIFADDR, request)
-
-
-def use_our_resolver(folder: Path) -> None:
-    """Put our files over those of the system: this mount namespace only."""
-    for name, text in (("resolv.conf", "nameserver 127.0.0.1\n"), ("nsswitch.conf", "hosts: files dns\n")):
-        (folder / name).write_text(text)
-        subprocess.run(["mount", "--bind", str(folder / name), f"/etc/{name}"], check=True)
 
 
 class Laboratory:
