@@ -35,10 +35,10 @@ class Site:
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def add(self, html: str, *, path: str = "", headers: Mapping[str, str] | None = None) -> str:
+    def add(self, html: str | bytes, *, path: str = "", headers: Mapping[str, str] | None = None) -> str:
         """Serve a page with this text and return its address."""
         path = path or f"/page-{next(self._numbers)}.html"
-        self._pages[path] = html.encode(), headers or {}
+        self._pages[path] = html.encode() if isinstance(html, str) else html, headers or {}
         return self.origin + path
 
     def add_folder(self, name: str, folder: Path) -> str:
