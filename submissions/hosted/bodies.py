@@ -117,7 +117,7 @@ def _urlencoded(body: bytes, charset: str) -> dict[str, Any]:
     return _grouped((decode_name(name, named), decode(value, named)) for name, value in sent)
 
 
-def _named_charset(texts: Iterable[tuple[bytes, bytes]]) -> str:
+def _named_charset(texts: Iterable[tuple[bytes | str, bytes]]) -> str:
     """Return the charset that the browser has written into the input that asks for it, or ""."""
     return next((value.decode("latin-1") for name, value in texts if name == CHARSET_FIELD.encode() and value), "")
 
@@ -142,7 +142,7 @@ def _multipart(request: HttpRequest, stream: Readable) -> FormBody:
         raise malformed()
     parts = read_parts(stream, boundary)
     named = [_named_charset((part.head.name, part.text) for part in parts if not part.file), _charset_of(request)]
-    names = [decode_name(part.head.name, named, otherwise=part.head.charset) for part in parts]
+    names = [_name(part, named) for part in parts]
     texts, files, content = list[tuple[str, str]](), list[Arrived](), list[tuple[str, ...]]()
     for name, part in zip(names, parts, strict=True):
         if part.file is None:
@@ -154,6 +154,11 @@ def _multipart(request: HttpRequest, stream: Readable) -> FormBody:
             content.append((name, files[-1].name, files[-1].sha256, str(files[-1].size)))
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     return FormBody(_grouped(texts), files, sha256=digest)
+
+
+def _name(part: Part, named: Sequence[str]) -> str:
+    name = part.head.name
+    return name if isinstance(name, str) else decode_name(name, named, otherwise=part.head.charset)
 
 
 def _arrived(part: Part, name: str, named: Sequence[str]) -> Arrived:

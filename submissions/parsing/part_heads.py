@@ -21,6 +21,7 @@ _PARAMETER = re.compile(
 )
 _TYPE = re.compile(r"[ \t]*+form-data[ \t]*+(?=;)", re.IGNORECASE)
 _CHARSET = re.compile(r';[ \t]*+charset[ \t]*+=[ \t]*+"?([^\s;"]++)', re.IGNORECASE)
+_CONTINUED = re.compile(r"(?:file)?name\*[0-9]")  # in pieces, as in mails (RFC 2231)
 _ENCODED = {"%22": '"', "%0D": "\r", "%0A": "\n"}
 
 
@@ -31,12 +32,13 @@ class BrokenHead(ValueError):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Head:
     """
-    The head of a part. `file_name`: None for a text; a text already where its charset is next to it (RFC 8187).
+    The head of a part. `file_name`: None for a text. Names are texts already where their charset is next to them
+    (RFC 8187).
 
     `charset`: a label, or "". `encoding`: its Content-Transfer-Encoding in lower case, or "".
     """
 
-    name: bytes
+    name: bytes | str
     file_name: bytes | str | None
     charset: str
     encoding: str
@@ -46,16 +48,12 @@ def read_head(headers: Mapping[bytes, bytes]) -> Head:
     """Return the head with these headers, whose names are in lower case. Raises BrokenHead."""
     texts = {name: value.decode("latin-1") for name, value in headers.items()}
     parameters = _parameters(texts.get(b"content-disposition", ""))
-    if "name" not in parameters:
+    name, file_name = _value(parameters, "name"), _value(parameters, "filename")
+    if name is None or any(_CONTINUED.match(key) for key in parameters):
         raise BrokenHead
-    file_name: bytes | str | None = None
-    if "filename*" in parameters:
-        file_name = _extended(parameters["filename*"])
-    elif "filename" in parameters:
-        file_name = parameters["filename"].encode("latin-1")
     charset = _CHARSET.search(texts.get(b"content-type", ""))
     return Head(
-        name=parameters["name"].encode("latin-1"),
+        name=name,
         file_name=file_name,
         charset=charset[1] if charset else "",
         encoding=texts.get(b"content-transfer-encoding", "").strip().lower(),
@@ -76,6 +74,12 @@ def _parameters(disposition: str) -> dict[str, str]:
     if kind is None or disposition[position:].strip(" \t;"):
         raise BrokenHead
     return found
+
+
+def _value(parameters: Mapping[str, str], name: str) -> bytes | str | None:
+    if f"{name}*" in parameters:
+        return _extended(parameters[f"{name}*"])
+    return parameters[name].encode("latin-1") if name in parameters else None
 
 
 def _unquoted(value: str) -> str:

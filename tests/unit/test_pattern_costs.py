@@ -124,6 +124,7 @@ PATTERNS = {
     "submissions.parsing.part_heads._CHARSET": Row(
         "search", (";", "; ", ";charset", ";charset=", '"', " ="), "text/plain; charset=utf-8"
     ),
+    "submissions.parsing.part_heads._CONTINUED": Row("match", ("file", "name", "name*", "filename*0"), "filename*0*"),
     "submissions.parsing.part_heads._PARAMETER": Row(
         "match", (';a="', '"', '" ', '"; ', ";a", "; ", "a="), '; name="a"; filename="b.pdf"'
     ),

@@ -73,6 +73,7 @@ def test_vectors_of_python_multipart__are_parsed_or_refused_as_they_say() -> Non
         (part(b'name="a"; filename="x&#937;.txt"'), [("a", "x\u03a9.txt", b"x")]),
         (part(b"name=\"a\"; filename*=UTF-8''na%C3%AFve.txt"), [("a", "na\u00efve.txt", b"x")]),
         (part(b'name="a"; filename="n.txt"; filename*=iso-8859-1\'en\'na%EFve.txt'), [("a", "na\u00efve.txt", b"x")]),
+        (part(b"name*=UTF-8''gr%C3%B6%C3%9Fe"), [("größe", None, b"x")]),
         # A file input without a file is left out; content without a file's name, or of which nothing is left, is not.
         (part(b'name="a"; filename=""', b""), []),
         (part(b'name="a"; filename=""'), [("a", "", b"x")]),
@@ -98,7 +99,17 @@ def test_body__that_browsers_or_programs_send__is_read_whole(body: bytes, found:
         part(b'name="a"').replace(b'; name="a"', b';\r\n name="a"'),
         *(
             part(head)
-            for head in (b"", b"filename=x", b"nam=a", b'name="a', b'name="a" x', b'name=a"b', b'name="a"; b"c"')
+            for head in (
+                b"",
+                b"filename=x",
+                b"nam=a",
+                b'name="a',
+                b'name="a" x',
+                b'name=a"b',
+                b'name="a"; b"c"',
+                b'name="a"; filename*0="b"; filename*1="c"',
+                b"name=a; name*1*=b",
+            )
         ),
         part(b'name="a"').replace(b"form-data", b"attachment"),
         part(b'name="a"').replace(b"form-data; ", b"form-data "),
