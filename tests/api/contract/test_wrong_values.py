@@ -223,6 +223,7 @@ def test_spam_mark__that_is_no_boolean__is_refused_and_nothing_changes(api: Clie
             ({"to": "2024-W01-1"}, "to"),
             ({"to": "2024-01-01T00:00:00"}, "to"),
             ({"to": "2024-01-01T00:00:00+25:00"}, "to"),
+            ({"to": "2024-01-01T00:00:00+02:60"}, "to"),
             ({"status": "pending"}, "status"),
             ({"status": 5}, "status"),
             ({"dryRun": "yes"}, "dryRun"),

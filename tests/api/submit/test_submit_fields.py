@@ -146,3 +146,27 @@ def test_undeclared_fields__beside_declared_ones__are_kept(api: Client) -> None:
     answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=body)
 
     assert (answer.status, stored_data(api, tenant, form_id)) == (201, [body])
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "wrong", "other"),
+    first_on_both(
+        [
+            ("Select", ["red"], "javascript", "value\0"),
+            ("Email", ["ada@example.com"], "not an address", "val\0ue"),
+            ("Select", "red", ["javascript"], "value\0"),
+        ]
+    ),
+)
+def test_value__under_another_spelling_of_its_name__is_the_one_that_is_checked(
+    api: Client, kind: str, good: Any, wrong: Any, other: str
+) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form(fields=[definition(kind)])
+
+    for values in ({"value": good, other: wrong}, {other: good, "value": wrong}):
+        answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json=values)
+        assert (answer.status, answer.json()["details"][0]["code"]) == (400, ADVICE[kind][0])
+    assert stored_data(api, tenant, form_id) == []
+    assert api.post(f"/api/submit?formId={form_id}", tenant.key, json={other: wrong, "value": good}).status == 201
+    assert stored_data(api, tenant, form_id) == [{"value": good if isinstance(good, str) else good[0]}]
