@@ -1,5 +1,5 @@
 """
-Blocking one form, and unblocking it (docs/contract.md 2.46), where suspending its organization would be too much.
+Blocking one form, and unblocking it (docs/contract.md 2.48), where suspending its organization would be too much.
 
 It acts on the next request in every process: each reads the form with its key or address.
 """

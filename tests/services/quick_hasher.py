@@ -7,7 +7,7 @@ class QuickHasher(PBKDF2PasswordHasher):
     """
     Django's default with fewer iterations.
 
-    `tests/unit/dashboard/test_password_hashes.py` guards the product's number.
+    `tests/unit/dashboard/accounts/test_password_hashes.py` guards the product's number.
     """
 
     iterations = 1_000

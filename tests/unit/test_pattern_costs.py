@@ -27,7 +27,7 @@ COMMON = ("a", "0", " ", ".", "-", '"', "\\", "\n", "é", "\u0301")
 NOT_SEEN = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer", "template"}  # of `re`
 HIDING = {"RegexField", "RegexValidator", "fnmatchcase", "fnmatch"}  # compile patterns themselves
 # Of short texts only: names of URLs, 300 characters of a user agent, a password and names of at most 200 characters,
-# a query of at most 100 characters in an excerpt of 200, an example of the schema.
+# a query of at most 100 characters in an excerpt of 200, an example of the schema; and an operator's own file.
 HIDDEN = {
     ("dashboard/design/menu.py", "fnmatchcase"),
     ("dashboard/accounts/devices.py", "search"),
@@ -35,6 +35,8 @@ HIDDEN = {
     ("dashboard/accounts/password_strength.py", "split"),
     ("dashboard/guides/search.py", "compile"),
     ("config/api/openapi/finish.py", "search"),
+    ("config/environment/env_file.py", "split"),
+    ("config/environment/env_file.py", "sub"),
 }
 
 
@@ -55,6 +57,9 @@ PATTERNS = {
     "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
     "config.api.middleware.OPEN_PATHS": Row("fullmatch", ("/api/submit", "/forms.", ".js"), "/forms.abc"),
     "config.api.middleware.PLAIN_POSTS": Row("fullmatch", ("/f/", "/s/", "/p/", "a@", "/", "frm_", "0a"), "/f/abc"),
+    "config.client_address._WITH_PORT": Row("fullmatch", ("[::1]", ":1", "a:", "[", "]"), "192.0.2.1:443"),
+    "config.environment.env_file._ASSIGNMENT": Row("fullmatch", ("export ", "a", "=", " "), "NAME=value "),
+    "config.environment.env_file._PART": Row("match", ("'a'", '"a\\"', "\\a", " "), "a value without quotes "),
     "config.files.s3_url._BUCKET": Row("fullmatch", ("a.", "-_"), "my-bucket"),
     "config.files.s3_url._REGION": Row("fullmatch", ("a-", "1"), "eu-central-1"),
     "config.api.openapi.finish.CHOICE": Row("findall", ("\n* `", "` - ", "* `a` - b", "`"), WORDS),
@@ -162,6 +167,7 @@ PATTERNS = {
     "forms_app.texts.placeholders._PLACEHOLDER": Row(
         "findall", ("{{", "}}", '{{"', '"{{"', '{{""', "{{ a", "}", '" {{" '), "{{ data.name }} "
     ),
+    "forms_app.texts.replies._WORD": Row("findall", ("a", " ", "\n"), WORDS),
     "webhooks.channels.destinations.ntfy.TOKEN": Row("fullmatch", ("tk_", "~!"), "tk_abc"),
     "webhooks.channels.destinations.ntfy.TOPIC": Row("fullmatch", ("/a", "/", "/a-", "?"), "/my-topic"),
     "webhooks.channels.destinations.slack.PATH": Row("fullmatch", ("/services/", "T0/", "/B0"), "/services/T0/B0/abc"),
@@ -171,6 +177,7 @@ PATTERNS = {
     "webhooks.channels.destinations.telegram.CHAT": Row("fullmatch", ("-1", "99", "@a"), "@channel"),
     "webhooks.channels.destinations.telegram.MENTION": Row("sub", ("@a", "a@", "@@"), WORDS),
     "webhooks.channels.destinations.telegram.TOKEN": Row("fullmatch", ("12345:", "99", "a-"), "12345:abc"),
+    "forms_app.outsiders.addresses._QUOTED_PAIR": Row("sub", ("\\a", "\\"), "ada lovelace "),
     "forms_app.outsiders.addresses._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
     "webhooks.channels.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
 }

@@ -176,7 +176,6 @@ def test_webhook__with_a_wrong_value__is_told_and_nothing_stored(
                 "https://[::]/",
             ),
             *(
-                "https://example.com:22/",
                 "https://example.com:99999/",
                 "https://exa mple.com/",
                 "https://example.com/a\nb",

@@ -1,4 +1,4 @@
-"""A form that the operator has blocked: its page and its submissions are refused, other forms work (contract 2.46)."""
+"""A form that the operator has blocked: its page and its submissions are refused, other forms work (contract 2.48)."""
 
 import re
 import secrets
