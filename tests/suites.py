@@ -103,8 +103,19 @@ SUITES = (
         ("tests/scale",),
         programs=("pgbouncer", "ip", "unshare"),
     ),
-    Suite("faults-sqlite", "faults suite on SQLite", ("tests/faults/both", "tests/faults/sqlite"), SQLITE),
-    Suite("faults", "faults suite on PostgreSQL, Redis and Celery", ("tests/faults/both", "tests/faults/postgresql")),
+    Suite(
+        "faults-sqlite",
+        "faults suite on SQLite",
+        ("tests/faults/both", "tests/faults/sqlite"),
+        SQLITE,
+        programs=("unshare",),
+    ),
+    Suite(
+        "faults",
+        "faults suite on PostgreSQL, Redis and Celery",
+        ("tests/faults/both", "tests/faults/postgresql"),
+        programs=("unshare",),
+    ),
 )
 # Only by name. What the fuzzer finds comes from the schema and the views; PostgreSQL refuses more values than SQLite.
 BY_NAME = (

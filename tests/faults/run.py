@@ -29,7 +29,7 @@ from tests.services.packages import ensure
 from tests.services.processes import Process
 
 STOP_SECONDS = 60.0  # for a process to stop all that it started
-PROGRAMS = ("postgres", "redis-server", "faketime")
+PROGRAMS = ("postgres", "redis-server", "faketime", "unshare")
 
 
 def main(arguments: Sequence[str]) -> int:
