@@ -8,8 +8,8 @@ from django.http import HttpRequest
 
 from config.ids import InvalidId, Prefix, decode_id
 from config.times import now
-from forms_app.blocking import block_form, unblock_form
 from forms_app.models import Form, FormReport
+from forms_app.moderation.blocking import block_form, unblock_form
 from keys.admin import ReadOnly, operator
 
 

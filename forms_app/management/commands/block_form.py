@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from config.ids import InvalidId, Prefix, decode_id
-from forms_app.blocking import block_form, unblock_form
 from forms_app.models import Form
+from forms_app.moderation.blocking import block_form, unblock_form
 from keys.management.operator_command import OperatorCommand
 
 

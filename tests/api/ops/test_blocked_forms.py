@@ -8,8 +8,8 @@ import pytest
 from config.api.errors import Conflict
 from config.ids import Prefix, decode_id
 from forms_app.actions import duplicate_form
-from forms_app.blocking import block_form
 from forms_app.models import Form
+from forms_app.moderation.blocking import block_form
 from keys.models import AuditEvent, Notice, User
 from submissions.models import Submission
 from tests.services.application import Application
