@@ -63,7 +63,7 @@ faults: .venv/.dev
 
 # The scripts of pages are built from the sources in forms_app/static; builds are committed, and a test compares them.
 forms.js: .venv/.run build/node/.installed
-	@$(BIN)/python -m forms_app.script_builds
+	@$(BIN)/python -m forms_app.script.builds
 
 # The dashboard's style sheet from dashboard/design/styles, typeface and icons from npm; a test compares them.
 design: .venv/.run build/node/.installed

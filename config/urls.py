@@ -40,7 +40,7 @@ urlpatterns = [
     path("f/<str:form_id>/uploads", HostedUpload.as_view(), name="hosted-uploads"),
     path("f/", include("submissions.hosted.urls")),
     path("files/<str:file_id>", send_file, name="file"),
-    path("", include("forms_app.script_urls")),
+    path("", include("forms_app.script.urls")),
     path("healthz", healthz),
     path("readyz", readyz),
     path(security_txt.PATH, security_txt.security_txt),

@@ -13,7 +13,7 @@ from forms_app.field_definitions import GENERAL_FIELDS, FieldDefinition
 from forms_app.field_kinds import kind_of
 from forms_app.file_fields.entries import accept_attribute, example_file, has_files, takes_several
 from forms_app.models import Form
-from forms_app.script_view import current_builds
+from forms_app.script.view import current_builds
 from keys.models import AccessKey, Organization
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forms_app.script_builds import BUILDS, TOOLS, build_all
+from forms_app.script.builds import BUILDS, TOOLS, build_all
 from tests.services.client import Client
 from tests.services.processes import ROOT
 

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from forms_app.script_builds import BUILDS, CURRENT, SOURCES, integrity
+from forms_app.script.builds import BUILDS, CURRENT, SOURCES, integrity
 from tests.services.processes import ROOT
 
 TOOLS = ROOT / "build" / "node"  # `make test` installs them there

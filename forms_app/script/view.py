@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from config.api.compression import takes_gzip
 from config.api.etags import etag_of, is_known
-from forms_app.script_builds import BUILDS, CURRENT
+from forms_app.script.builds import BUILDS, CURRENT
 
 SHORT = "public, max-age=300, stale-while-revalidate=86400"  # pages get a new version within five minutes
 FOR_EVER = "public, max-age=31536000, immutable"

@@ -1,5 +1,5 @@
 """
-Builds the files of `/forms.js` from their sources: `make forms.js`, or `python -m forms_app.script_builds`.
+Builds the files of `/forms.js` from their sources: `make forms.js`, or `python -m forms_app.script.builds`.
 
 esbuild joins and minifies; terser takes off another 2 %. A build is named by its hash and stays in `builds/`
 permanently, so that pages that pin it with SRI work after an upgrade. `current.json` lists the builds that are served
@@ -12,8 +12,8 @@ import json
 import subprocess
 from pathlib import Path
 
-SOURCES = Path(__file__).parent / "static" / "forms_app"
-BUILDS = Path(__file__).parent / "builds"
+SOURCES = Path(__file__).parents[1] / "static" / "forms_app"
+BUILDS = Path(__file__).parents[1] / "builds"
 CURRENT = BUILDS / "current.json"
 TOOLS = Path("build/node/node_modules/.bin")  # of requirements/node
 TARGET = "es2020"  # Safari 14, Chrome 80, Firefox 74
