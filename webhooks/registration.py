@@ -45,13 +45,15 @@ def register_webhook(
     Attach an endpoint to a form, or to all forms of an organization.
 
     Raises Conflict for an archived form, for a URL that one of these forms has already, and for too many webhooks;
-    ValidationFailed for a refused URL.
+    ValidationFailed for a refused URL, NotFound for a form that was erased meanwhile.
     """
     if form is not None and form.status == Form.Status.ARCHIVED:
         raise Conflict(gettext("This form is archived and takes no more submissions. Choose another form."))
     _check_url(url)
     try:
         with transaction.atomic():
+            if form is not None:
+                still_there(Form.objects.select_for_update(no_key=True), form.pk)  # it could be erased now
             made = Webhook.objects.create(form=form, all_forms_of=all_forms_of, url=url, events=events)
             _wait_for_others(made)
             _refuse_same_url(made)

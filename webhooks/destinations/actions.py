@@ -57,8 +57,14 @@ def check_new_destination(form: Form | None, kind: str, config: Any) -> Config:
 def add_destination(
     *, organization: Organization, form: Form | None, kind: str, name: str, config: Config
 ) -> Destination:
-    """Store a destination whose config `check_new_destination` returned. Raises Conflict for too many."""
+    """
+    Store a destination whose config `check_new_destination` returned.
+
+    Raises Conflict for too many, NotFound for a form that was erased meanwhile.
+    """
     with transaction.atomic():
+        if form is not None:
+            still_there(Form.objects.select_for_update(no_key=True), form.pk)
         Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
         if Destination.objects.filter(organization=organization).count() >= MAX_DESTINATIONS:
             text = gettext("An organization has at most %(most)s destinations. Delete one first.")

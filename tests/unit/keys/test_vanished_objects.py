@@ -22,11 +22,19 @@ from tests.support.tenants import make_tenant
 from webhooks import views
 from webhooks.destinations import actions
 from webhooks.models import Delivery, Destination, Webhook
-from webhooks.registration import change_webhook, disable_webhook, rotate_secret, send_test, undo_disabling
+from webhooks.registration import (
+    change_webhook,
+    disable_webhook,
+    register_webhook,
+    rotate_secret,
+    send_test,
+    undo_disabling,
+)
 from webhooks.replays import retry_delivery
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
 
+EVENTS = ["submission.created"]
 ACTIONS: dict[str, tuple[type[Any], Callable[[Any], object]]] = {
     "change a form": (Form, lambda form: change_form(form, name="Other")),
     "publish a form": (Form, publish_form),
@@ -38,6 +46,13 @@ ACTIONS: dict[str, tuple[type[Any], Callable[[Any], object]]] = {
     "enable a webhook": (Webhook, lambda webhook: undo_disabling(webhook, now())),
     "rotate a secret": (Webhook, rotate_secret),
     "test a webhook": (Webhook, send_test),
+    "add a webhook": (Form, lambda form: register_webhook(form=form, url="https://a.example/", events=EVENTS)),
+    "add a destination": (
+        Form,
+        lambda form: actions.add_destination(
+            organization=form.organization, form=form, kind="ntfy", name="Team", config={"url": "https://a.example/a"}
+        ),
+    ),
     "retry a delivery": (Delivery, retry_delivery),
     "change a destination": (Destination, lambda found: actions.change_destination(found, {"name": "Other"})),
     "disable a destination": (Destination, actions.disable_destination),
