@@ -45,6 +45,25 @@ def test_fields_in_error__say_so_and_the_first_has_the_focus__until_it_is_mended
     assert len(visitor.stored()) == 1
 
 
+def test_field_in_error__of_a_form_higher_than_the_window__is_in_view_with_the_focus(visitor: Visitor) -> None:
+    visitor.form_id = visitor.tenant.form(fields=FIELDS)
+    visitor.forgives = ["400"]
+    page = visitor.open(
+        "<style>html { scroll-behavior: smooth } p { height: 300px } form { background: #eee }</style><form>"
+        '<input name="name" value="Ada"><input name="token" value="t"><p></p><p></p><input name="email" value="wrong">'
+        "<p></p><p></p><p></p><p></p><p></p><button>Send</button></form>"
+    )
+    page.locator("button").click()
+    email = page.locator("[name=email]")
+    expect(email).to_be_focused()
+    expect(page.locator("form > [data-fieldpost-error]")).to_be_attached()
+    expect(email).to_be_in_viewport()
+    expect(page.locator("[data-fieldpost-field-error]")).to_be_in_viewport()
+    page.wait_for_load_state("networkidle")  # the rest of our script has come, and had its turn
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(email).to_be_in_viewport()
+
+
 def test_pages_own_slots__are_used__and_its_thanks_stay(visitor: Visitor) -> None:
     visitor.form_id = visitor.tenant.form(fields=FIELDS[:1])
     visitor.forgives = ["400"]

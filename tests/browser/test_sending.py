@@ -66,6 +66,20 @@ b</textarea><input type="hidden" name="__proto__" value="p"><input type="passwor
     assert visitor.stored() == [{**wanted, "press": "second"}]
 
 
+def test_inputs_without_name_and_id__go_under_their_labels(visitor: Visitor) -> None:
+    visitor.open(
+        """<form><label>Full Name <input value="Ada"></label><label for="x">By id</label><input id="x" value="i">
+        <input aria-label="Your city" value="London"><input value="nothing names it"><label> <input value="e"></label>
+        <label>LONG<textarea>t</textarea></label><button>Send</button></form>""".replace("LONG", "long " * 60)
+    )
+    visitor.page.locator("button").click()
+    expect(visitor.thanks).to_be_visible()
+    [stored] = visitor.stored()
+    long = stored.pop(("long " * 20).strip() + " ")
+    assert (stored, long) == ({"Full Name": "Ada", "x": "i", "Your city": "London"}, "t")
+    assert visitor.page.locator("input[name]").count() == 0
+
+
 def test_button_outside_the_form__sends_it_with_its_own_name(visitor: Visitor) -> None:
     visitor.open('<form id="f"><input name="a" value="1"></form><button form="f" name="b" value="2">Go</button>')
     visitor.page.locator("button").click()

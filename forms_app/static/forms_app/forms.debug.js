@@ -2,7 +2,7 @@
  * Explains in the console why forms are not sent. Loaded on localhost, and with `data-debug` on the tag; so it may do
  * things that a page of visitors should not meet: it watches methods of the browser.
  */
-const warned = new WeakSet(); // elements whose closed shadow root was named
+const warned = new WeakSet(); // elements that were named
 
 const say = (text, ...values) => console.warn(`Fieldpost: ${text}`, ...values);
 
@@ -24,20 +24,36 @@ const reasonOf = (form, button) => {
 };
 
 /** Says why the submit of a form did not reach the service, when all its listeners have run. */
-const explainSubmit = (event, isSent, cancelers) => {
+const explainSubmit = (event, isSent, wasBusy, cancelers) => {
   const form = event.target;
   const reason = reasonOf(form, event.submitter);
   if (reason) say(`this form is not sent, because ${reason}. With data-form-id on the form, it is.`, form);
+  else if (wasBusy)
+    say("this form was still being sent, so this submit is not sent. Wait until it has no aria-busy any more.", form);
   else if (isSent() || form.getAttribute("aria-busy") === "true") return;
   else if (event.defaultPrevented)
     say("another script has canceled the submit of this form, so it is not sent.", form, cancelers.join("\n"));
   else say("another script has stopped the submit event of this form, so it is not sent.", form);
 };
 
+const OTHERS = "button, fieldset, object, output, [type=submit], [type=button], [type=reset], [type=image]";
+
+/** Names the inputs of a form that have neither name nor id, once each. */
+const findNameless = (form) => {
+  for (const input of Reflect.get(HTMLFormElement.prototype, "elements", form)) {
+    if (input.getAttribute("name") || input.id || input.matches(OTHERS) || warned.has(input)) continue;
+    warned.add(input);
+    const label = input.ariaLabel || input.labels?.[0]?.textContent.trim();
+    const fate = label ? `is sent under its label, “${label}”` : "is not sent";
+    say(`this input has no name and no id, so its value ${fate}. Give it a name.`, input);
+  }
+};
+
 const onSubmit = (event) => {
   const form = event.target;
   if (!(form instanceof HTMLFormElement)) return;
   let isSent = false;
+  const wasBusy = form.getAttribute("aria-busy") === "true";
   const cancelers = [];
   const note = () => {
     isSent = true;
@@ -47,7 +63,8 @@ const onSubmit = (event) => {
     cancelers.push(new Error("Canceled here").stack);
     Event.prototype.preventDefault.call(event);
   };
-  setTimeout(() => explainSubmit(event, () => isSent, cancelers));
+  setTimeout(() => explainSubmit(event, () => isSent, wasBusy, cancelers));
+  if (!reasonOf(form, event.submitter)) findNameless(form);
 };
 
 /** Focus in a closed shadow root is seen from outside on its host, which cannot have it. */

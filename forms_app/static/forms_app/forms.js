@@ -118,7 +118,7 @@
   };
   /** Sends the submissions of earlier pages. Drops those with a final response, unless it may be another some day. */
   const flush = async () => {
-    for (const item of change((items) => items.filter(({ at }) => Date.now() - at < KEPT))) {
+    for (const item of change((items) => items.filter((item) => Date.now() - item.at < KEPT))) {
       if (underWay.has(item.id)) continue;
       const { status } = await send(item);
       if (status && !/40[134]|500/.test(status)) drop(item);
@@ -127,15 +127,22 @@
 
   // Collecting --------------------------------------------------------------------------------------------------------
   const controls = (form) => [...Reflect.get(HTMLFormElement.prototype, "elements", form)];
-  /** Returns pairs of name and value as a browser sends them, without secrets. Nameless inputs go under their id. */
+  /**
+   * Returns pairs of name and value as a browser sends them, without secrets. Nameless inputs go under their id, else
+   * under the beginning of their label.
+   */
   const entriesOf = (form) => {
     const inputs = controls(form);
-    const nameless = inputs.filter((input) => input.id && !input.getAttribute("name"));
-    for (const input of nameless) input.setAttribute("name", input.id);
+    const nameless = inputs.filter((input) => !attribute(input, "name"));
+    for (const input of nameless)
+      input.setAttribute(
+        "name",
+        input.id || input.ariaLabel || input.labels?.[0]?.textContent.trim().slice(0, 100) || "",
+      );
     // By `autocomplete` too: a button that shows a password turns it into a text input.
     const secret = inputs.map(
       (input) =>
-        /password|one-time-code|\bcc-/i.test(`${input.type} ${input.getAttribute("autocomplete")}`) && input.name,
+        /password|one-time-code|\bcc-/i.test(`${input.type} ${attribute(input, "autocomplete")}`) && input.name,
     );
     const entries = [...new FormData(form)].filter(([name]) => !secret.includes(name));
     for (const input of nameless) input.removeAttribute("name");
@@ -232,7 +239,7 @@
     if (button?.name && button.type === "submit") entries.push([button.name, button.value]);
     const data = Object.create(null);
     for (const [name, value] of entries)
-      if (typeof value === "string") data[name] = name in data ? [].concat(data[name], value) : value;
+      if (value.trim) data[name] = name in data ? [].concat(data[name], value) : value;
     const webhook = setting(form, "webhook-url");
     if (webhook) data._webhook = webhook;
     if (!emit(form, "submit", { data })) return;
@@ -266,8 +273,8 @@
   const isOurs = (form, button) => {
     if (call(form, "hasAttribute", "data-fieldpost-ignore")) return false;
     const method = button?.getAttribute("formmethod");
-    if (/^dialog$/i.test(method)) return false; // a button that closes, in any form
-    const isSearch = /^(get|dialog)$/i.test(method || attribute(form, "method")) || call(form, "closest", SEARCHES);
+    if (/dialog/i.test(method)) return false; // a button that closes, in any form
+    const isSearch = /get|dialog/i.test(method || attribute(form, "method")) || call(form, "closest", SEARCHES);
     return attribute(form, "data-form-id") || isWebflows(form) || !isSearch;
   };
   const take = (event) => {
@@ -277,7 +284,7 @@
     event.preventDefault();
     form[STATE].press = 0; // what a framework sends next is not what a visitor has submitted
     const action = attribute(form, "action");
-    if (/^(http|\/\/)/i.test(action)) more("explainAction", action);
+    if (action?.includes("//")) more("explainAction", action);
     submit(form, press.submitter);
   };
   /** Runs before every other script. */

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.chromium.visitor import CONTACT, Visitor
+from tests.support.tenants import text_field
 
 CANCEL = "<script>document.forms[0].addEventListener('submit', (event) => event.preventDefault())</script>"
 STOP = (
@@ -49,6 +50,32 @@ def test_debug__says_what_is_not_sent(plain_visitor: Visitor, body: str, action:
         page.evaluate(action)
         page.keyboard.press("Tab")
     assert visitor.stored() == []
+
+
+def test_debug__names_inputs_without_name_and_id(plain_visitor: Visitor) -> None:
+    visitor = plain_visitor
+    visitor.forgives = ["Fieldpost: "]
+    open_with_debug(
+        visitor, '<form><input aria-label="City" value="London"><input value="x"><button>Send</button></form>'
+    )
+    visitor.page.locator("button").click()
+    expect(visitor.thanks).to_be_visible()
+    said = [text.partition("so its value ")[2] for text in visitor.complaints if "no name and no id" in text]
+    assert [text.partition(". Give")[0] for text in said] == ["is sent under its label, “City”", "is not sent"]
+    assert visitor.stored() == [{"City": "London"}]
+
+
+def test_debug__of_a_submit_that_forms_js_itself_swallows__blames_no_other_script(plain_visitor: Visitor) -> None:
+    visitor = plain_visitor
+    visitor.form_id = visitor.tenant.form(fields=[text_field("email", type="Email", required=True)])
+    visitor.forgives = ["Fieldpost: ", "400"]
+    page = open_with_debug(
+        visitor,
+        CONTACT + "<script>addEventListener('fieldpost:error', ({ target }) => target.requestSubmit())</script>",
+    )
+    with page.expect_console_message(lambda message: "still being sent" in message.text):
+        visitor.send(email="wrong")
+    assert not any("another script" in text for text in visitor.complaints)
 
 
 def test_debug__without_a_key__says_so(plain_visitor: Visitor) -> None:

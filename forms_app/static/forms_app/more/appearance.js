@@ -72,7 +72,7 @@ export const tint = (element) => {
     element.setAttribute(TONE, contrast(background, 0) > contrast(background, 1) ? "dark" : "light");
 };
 
-/** Brings a message into view, in a color that can be read. */
+/** Brings a message into view, in a color that can be read. A field in error that has the focus stays in view. */
 export const reveal = (message) => {
   adopt(message.getRootNode());
   unhide(message);
@@ -80,5 +80,6 @@ export const reveal = (message) => {
   const table = !message.getClientRects().length && message.closest("table");
   if (table) table.after(message);
   tint(message);
-  message.scrollIntoView({ block: "nearest" });
+  const { activeElement } = message.getRootNode();
+  if (!activeElement?.matches("[aria-invalid=true]")) message.scrollIntoView({ block: "nearest" });
 };

@@ -5,10 +5,20 @@ let count = 0;
 const place = (input, note) => (input.closest("label") || input).after(note);
 const restore = (input, name, value) => (value ? input.setAttribute(name, value) : input.removeAttribute(name));
 
+/** Returns the name under which forms.js sends an input. */
+const nameOf = (input) =>
+  input.getAttribute("name") || input.id || input.ariaLabel || input.labels?.[0]?.textContent.trim().slice(0, 100);
+
+/** Focuses an input in view of its label and its message, also on a page that scrolls smoothly. */
+const show = (input) => {
+  input.focus({ preventScroll: true });
+  input.scrollIntoView({ block: "center", behavior: "instant" });
+};
+
 /** Puts each message at its input and returns the text for the form: the messages that belong to no visible input. */
 export const mark = (form, inputs, details, add) => {
   // The first of a group is marked; hidden inputs cannot show a message.
-  const named = new Map(inputs.map((input) => [input.type === "hidden" || input.name || input.id, input]).reverse());
+  const named = new Map(inputs.map((input) => [input.type === "hidden" || nameOf(input), input]).reverse());
   const marked = new Map(); // input -> [its message, its aria-describedby before]
   const unplaced = [];
   for (const { field, message } of details) {
@@ -33,6 +43,6 @@ export const mark = (form, inputs, details, add) => {
   };
   form.addEventListener("fieldpost:submit", unmark, { once: true });
   const [first] = marked.keys();
-  if (first) setTimeout(() => first.focus()); // after the message of the form is shown
+  if (first) setTimeout(() => show(first)); // after the message of the form is shown
   return unplaced.join(" ") || (first && MARKED);
 };
