@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.errors import NotFound
 from config.api.filters import refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
@@ -165,8 +166,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
 
     id_prefix = Prefix.DELIVERY
     queryset = (
-        Delivery.objects.present()
-        .select_related("webhook", "destination", "message")
+        Delivery.objects.select_related("webhook", "destination", "message")
         .defer("message__body", "destination__config")
         .prefetch_related(newest_attempts())
         .order_by("-id")
@@ -185,6 +185,13 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
             return queryset
         pk = path_id(Prefix.WEBHOOK, self.kwargs["id"])
         return queryset.filter(webhook=find_owned(Webhook.objects.select_related("form"), pk, self.organization_id))
+
+    def find(self) -> Any:
+        """Return the delivery of the path. One of a webhook or destination that is being deleted is not found."""
+        found = super().find()
+        if any(receiver and receiver.deleted_at for receiver in (found.webhook, found.destination)):
+            raise NotFound
+        return found
 
     def paginate_queryset(self, queryset: Any) -> Any:
         """Return the page's deliveries, with their attempts."""
