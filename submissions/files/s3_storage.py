@@ -84,6 +84,11 @@ class S3Files(S3Storage):
                 if error.response.get("Error", {}).get("Code") not in GONE:
                     raise
 
+    def check(self) -> None:
+        """Raise OSError unless the service answers, takes the key, and has the bucket."""
+        with _failures():
+            self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
+
     def signed_url(self, name: str, *, disposition: str, content_type: str) -> str:
         """Return an address that is valid for 5 minutes, at which the service sends the file with these headers."""
         headers = {"ResponseContentDisposition": disposition, "ResponseContentType": content_type}

@@ -165,6 +165,17 @@ def test_upload__to_the_service__is_signed_with_its_digest_and_without_newer_che
     assert not [name for name in sent_headers if "checksum" in name or "trailer" in name or name == "content-encoding"]
 
 
+def problems(client: Client) -> set[str]:
+    answer = client.get("/readyz")
+    assert answer.status == 200
+    return {problem["code"] for problem in answer.json()["problems"]}
+
+
+def test_readyz__with_the_service__has_no_problem_with_it(api: Client) -> None:
+    eventually(lambda: "no_deliverer" not in problems(api))  # they were searched
+    assert "files" not in problems(api)
+
+
 def changed(url: str, what: str) -> str:
     """Return a FILES_URL that leads nowhere, has another secret key, or names a bucket that is not there."""
     parts = urlsplit(url)
@@ -182,6 +193,7 @@ def test_service__that_does_not_take_files__answers_503_and_stores_nothing(
     broken = shared_service(FILES_URL=changed(files_url, what), CLAMD_URL="")  # it must not scan files of the others
     with Client(broken.port) as client:
         answer = send(client, form_id)
+        eventually(lambda: "files" in problems(client))
     assert (answer.status, answer.json()["error"]) == (503, "service_unavailable")
     assert "Retry-After" in answer.headers
     assert not Submission.objects.filter(organization=tenant.organization).exists()

@@ -1,4 +1,4 @@
-"""What /readyz names while a role, Redis or the mail relay is gone, and that it stays ready (docs/contract.md 8.6)."""
+"""Causes that /readyz names while a role, Redis or the mail relay is dead, and stays ready (docs/contract.md 8.6)."""
 
 import signal
 from collections.abc import Callable
