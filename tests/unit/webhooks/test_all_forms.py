@@ -12,6 +12,7 @@ from config.api.errors import Conflict
 from forms_app.actions import create_form
 from forms_app.models import Form
 from keys.models import AuditEvent, Notice
+from keys.plans import Plan
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import (
@@ -27,7 +28,7 @@ from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks import registration
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox.record import record
-from webhooks.registration import change_webhook, delete_webhook, register_webhook, send_test
+from webhooks.registration import MAX_OF_HOST, change_webhook, delete_webhook, register_webhook, send_test
 
 URL = "https://hooks.example.com/in"
 EVENTS = ["submission.created"]
@@ -58,6 +59,27 @@ def test_add__the_same_url_for_a_form_and_for_all_at_the_same_time__makes_one() 
 
     assert sum(run_side_by_side(register)) == 1
     assert Webhook.objects.count() == 1
+
+
+@pytest.mark.usefixtures("shared")
+def test_add__the_last_of_a_host_on_free_at_the_same_time__makes_one() -> None:
+    form = make_form()
+    form.organization.plan = Plan.FREE
+    form.organization.save()
+    for number in range(MAX_OF_HOST - 1):
+        add(form, wide=False, url=f"{URL}/{number}")
+    turns = itertools.count(MAX_OF_HOST)
+
+    def register() -> bool:
+        number = next(turns)
+        try:
+            add(form, wide=number % 2 == 0, url=f"{URL}/{number}")
+        except Conflict:
+            return False
+        return True
+
+    assert sum(run_side_by_side(register)) == 1
+    assert Webhook.objects.count() == MAX_OF_HOST
 
 
 @pytest.mark.usefixtures("shared")
