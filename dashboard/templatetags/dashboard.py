@@ -114,8 +114,13 @@ def when(moment: dt.datetime | None, otherwise: str = "") -> SafeString:
     """Show a time relative to now, with the full time and its zone on hover; `otherwise`, or "never", for None."""
     if moment is None:
         return format_html('<span class="quiet">{}</span>', otherwise or gettext("never"))
-    stamp = moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # short: a list has one in each row
-    return format_html('<time datetime="{}" title="{}">{}</time>', stamp, exact(moment), naturaltime(moment))
+    return format_html('<time datetime="{}" title="{}">{}</time>', stamp(moment), exact(moment), naturaltime(moment))
+
+
+@register.filter
+def stamp(moment: dt.datetime) -> str:
+    """Return a time as the attribute `datetime` takes it. It is short: a list has one in each row."""
+    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @register.inclusion_tag("dashboard/parts/state.html")

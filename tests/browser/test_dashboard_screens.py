@@ -1,10 +1,11 @@
 """Every screen of the dashboard in both colour schemes: nothing for axe to find, no word from console or policy."""
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from forms_app.models import Form
 from tests.services.application import Application
+from tests.support.browser import place
 from tests.support.chromium.accessibility import COLOR_RULES, violations
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.chromium.screens import ENTRANCES, Furnished
@@ -68,6 +69,35 @@ def test_screens__on_a_phone__never_scroll_sideways_and_have_a_low_bar_and_nothi
             high += [(name, top)] if top > MAX_BAR and name != "not-found" else []
             out_of_sight += [(name, hidden)] if hidden else []
         assert (wide, high, out_of_sight) == ([], [], [])
+
+
+INVALID = """() => {
+  const found = [];
+  const levels = [...document.querySelectorAll("main :is(h1, h2, h3, h4)")].map((one) => Number(one.localName[1]));
+  levels.forEach((level, at) => at && level > levels[at - 1] + 1 && found.push(`h${level} after h${levels[at - 1]}`));
+  const moments = [...document.querySelectorAll("time")].map((one) => one.getAttribute("datetime"));
+  found.push(...moments.filter((moment) => /[.][0-9]{4}/.test(moment)));
+  found.push(...[...document.querySelectorAll("pre[aria-label]:not([role]), [type=date][placeholder]")]
+    .map((one) => one.outerHTML.slice(0, 80)));
+  const names = [...document.querySelectorAll("main [role=region][aria-label]")].map((one) => one.ariaLabel);
+  found.push(...names.filter((name, at) => names.indexOf(name) < at));
+  return found;
+}"""  # rules of the HTML checker, and of axe's best practices, that `violations` leaves out
+
+
+def test_screens__have_valid_times_headings_placeholders_and_landmarks(
+    browser: Browser, service: Application, furnished: Furnished
+) -> None:
+    day = {"name": "day", "label": "Day", "type": "Date", "required": False, "placeholder": "soon"}
+    asked = furnished.tenant.form(fields=[day])
+    more = [("hosted", f"/f/{asked}"), ("build-day", place(furnished.tenant, f"forms/{asked}/build"))]
+    with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, _):
+        found = []
+        for name, path in [*furnished.paths(), *more]:
+            page.goto(path)
+            found += [f"{name}: {one}" for one in page.evaluate(INVALID)]
+        assert found == []
+        expect(page.get_by_role("group", name="Preview")).to_have_attribute("tabindex", "0")
 
 
 @pytest.mark.parametrize("width", [320, 1280])
