@@ -24,9 +24,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "attempt",
             "recorded",
-            models.PositiveIntegerField(
-                blank=True, editable=False, help_text="Bytes of its request and answer.", null=True
-            ),
+            models.IntegerField(blank=True, editable=False, help_text="Bytes of its request and answer.", null=True),
         ),
         AddIndexConcurrently(
             "attempt",

@@ -323,9 +323,8 @@ class Attempt(models.Model):
         editable=False,
         help_text="Its webhook or destination while it has a request or an answer; empty before 0.3.0.",
     )
-    recorded = models.PositiveIntegerField(
-        null=True, blank=True, editable=False, help_text="Bytes of its request and answer."
-    )
+    # Not a positive one, whose check would read the whole table while the migration locks it.
+    recorded = models.IntegerField(null=True, blank=True, editable=False, help_text="Bytes of its request and answer.")
 
     class Meta:
         ordering = ["id"]
