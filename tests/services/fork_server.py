@@ -100,7 +100,8 @@ class Forked:
 
     def send_signal(self, number: signal.Signals) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has ended since; its status is on the way
+                os.kill(self.pid, number)
 
     def _look(self, timeout: float | None) -> int | None:
         with self._lock:

@@ -152,7 +152,7 @@ def test_client__that_leaves_while_the_database_hangs__ends_the_process(
     service = start()
     (server,) = processes.children(service.processes["web"].popen.pid)
     request = f"GET {EXPORT}ndjson HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: {full.key}\r\n\r\n"
-    with closing(socket.create_connection(("127.0.0.1", service.port), 1)) as peer:
+    with closing(socket.create_connection(("127.0.0.1", service.port), 30)) as peer:
         peer.sendall(request.encode())
         assert peer.recv(1000).startswith(b"HTTP/1.1 200")
         (pid,) = eventually(copies, 10, "the COPY runs")
