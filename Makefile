@@ -1,5 +1,5 @@
 # run: from a fresh checkout to a working service      test: everything that CI runs      test-quick: a part, within 90 s
-# check: lint, types, words, citations, settings       fix: what tools can fix            bench: measure it
+# check: lint, types, imports, words, citations, settings       fix: what tools can fix            bench: measure it
 # faults: kills and outages, on SQLite and PostgreSQL; a line for each
 # coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
 # messages: write new texts into the catalogues of the languages, and build those that Django reads
@@ -34,6 +34,7 @@ check: .venv/.dev build/node/.installed
 	$(BIN)/python -m ruff check --quiet
 	$(BIN)/python -m ruff format --check --quiet
 	$(BIN)/djangofmt --check templates
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m tests.checks.lines
 	$(NPM_BIN)/biome ci --error-on-warnings --colors=off
 	$(NPM_BIN)/dockerfile-utils lint deploy/Dockerfile
