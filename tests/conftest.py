@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.services import fork_server
+from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL, SQLITE
+from tests.services.packages import PACKAGES, advice
 from tests.services.waiting import let_pass
 from tests.suites import PROCESSOR_TIME
 
@@ -28,6 +30,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"run one suite at a time, not {', '.join(sorted(suites))}; `make test` runs all")
 
 
+def pytest_exception_interact(call: pytest.CallInfo[object], report: pytest.TestReport) -> None:
+    """Say how to get a program that a test could not start."""
+    error = call.excinfo.value if call.excinfo else None
+    if isinstance(error, FileNotFoundError) and (name := str(error.filename)):
+        if name in PACKAGES:
+            report.sections.append(("a program is missing", advice(name)))
+        elif "build/node/" in name:
+            report.sections.append(("JavaScript tools are missing", "Run `make build/node/.installed` first."))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Let the end of an hour, and so of every UTC day, pass between two tests: counts and rows are by hour and day."""
@@ -36,7 +48,13 @@ def pytest_runtest_setup() -> None:
         let_pass(left)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the processor time of this process and of all that it started and stopped; databases are not among them."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    """Print the line to type where nothing ran, and the processor time of this process and of all that it stopped."""
+    path = Path(config.args[0].partition("::")[0])
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and path.suffix == ".py" and path.is_file():
+        backend = os.environ[BACKEND_VARIABLE]
+        other = POSTGRESQL if backend == SQLITE else SQLITE
+        suite = f"{path.resolve().relative_to(Path(__file__).parent).parts[0]}-{other}"
+        terminalreporter.line(f"Nothing on {backend}. Try: .venv/bin/python -m tests.run --only {suite} -k {path.stem}")
     seconds = fork_server.close() + sum(os.times()[:4])
     terminalreporter.line(f"{seconds:.0f}{PROCESSOR_TIME}")

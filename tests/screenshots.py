@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.services.environment import prepare_environment
-from tests.services.packages import chromium, ensure
+from tests.services.packages import ensure, program
 from tests.services.processes import ROOT
 
 TARGET, IMAGES = ROOT / "build" / "screenshots", ROOT / "docs" / "images"
@@ -56,7 +56,7 @@ def take(base_url: str) -> None:
     TARGET.mkdir(parents=True)
     furnished = furnish("Analytical Engines")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])
         for look, options in LOOKS.items():
             for user, screens in ((None, ENTRANCES), (furnished.tenant.owner, list(furnished.paths()))):
                 with at_the_dashboard(browser, base_url, user, **options) as (page, _):

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.packages import chromium
+from tests.services.packages import program
 from tests.support.chromium.coverage import BranchCoverage, instrumented_source
 from tests.support.chromium.screens import Furnished, furnish
 from tests.support.chromium.site import Site
@@ -83,7 +83,7 @@ def django_db_setup() -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Return the options of Debian's Chromium, without its sandbox, which root may not use."""
-    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
+    return {**browser_type_launch_args, "executable_path": program("chromium"), "args": ["--no-sandbox"]}
 
 
 @pytest.fixture(scope="session")

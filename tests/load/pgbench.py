@@ -9,7 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.services.packages import postgresql_program
+from tests.services.packages import program
 
 THREADS = 2
 # Decimal digits that read as a time-ordered UUID: a counter in front, so that rows come at an index's end as those of
@@ -31,11 +31,8 @@ def make_script(look_up: str, insert: str, pk: str) -> str:
 
 def run_pgbench(url: str, script: Path, *, clients: int, seconds: float) -> tuple[float, int]:
     """Return transactions a second, and how many there were: one is one look-up and one INSERT."""
-    program = postgresql_program("pgbench")
-    if program is None:
-        raise RuntimeError("pgbench is missing; it comes with PostgreSQL's server or contrib package")
     command: list[str | Path] = [
-        program,
+        program("pgbench"),
         "--no-vacuum",
         f"--client={clients}",
         f"--jobs={THREADS}",

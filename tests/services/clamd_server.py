@@ -3,7 +3,7 @@
 import signal
 from pathlib import Path
 
-from tests.services.packages import clamd
+from tests.services.packages import program
 from tests.services.processes import Process, free_port, listens
 from tests.services.server import Server
 
@@ -36,10 +36,8 @@ class ClamdServer(Server):
         return f"unix://{self.socket}"
 
     def start(self) -> None:
-        program = clamd()
-        assert program
         self.process = Process(
-            "clamd", [program, "--config-file", self._config], log=self.directory / "log", cwd=self.directory
+            "clamd", [program("clamd"), "--config-file", self._config], log=self.directory / "log", cwd=self.directory
         )
         # The file of the socket is there before clamd listens.
         self.process.wait_until(lambda: listens(self.port) and listens(self.socket))

@@ -117,7 +117,9 @@ def prepare_environment() -> None:
     if os.environ.get(READY_VARIABLE):
         return  # tests.run did, or the pytest process that started this xdist worker
     database_url, redis_url = "", ""
-    backend = os.environ.get(BACKEND_VARIABLE, SQLITE)
+    backend = os.environ.get(BACKEND_VARIABLE) or SQLITE
+    if backend not in (SQLITE, POSTGRESQL):
+        raise SystemExit(f"{BACKEND_VARIABLE} is {backend!r}: say {SQLITE} or {POSTGRESQL}, or nothing for SQLite.")
     if backend == POSTGRESQL:
         try:
             database_url, redis_url = os.environ["DATABASE_URL"], os.environ["REDIS_URL"]

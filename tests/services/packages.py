@@ -35,49 +35,46 @@ PACKAGES = {
 SWIFT = Path("/usr/lib/python3/dist-packages/swift")  # a library of Debian's Python, and no program
 
 
-def postgresql_program(name: str) -> Path | None:
-    """Return a program of the newest PostgreSQL: Debian keeps one directory for each version, outside PATH."""
-    versions = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
-    newest = sorted(versions, key=lambda path: float(path.parts[4]))
-    if newest:
-        return newest[-1]
-    found = shutil.which(name)
-    return Path(found) if found else None
+OF_POSTGRESQL = {"postgres", "initdb", "pg_basebackup", "pgbench", "psql"}
 
 
-def chromium() -> Path | None:
-    """Return Chromium: its headless shell, or else the whole browser, which does the same more slowly."""
-    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    return Path(found) if found else None
+class MissingProgram(RuntimeError):
+    def __init__(self, name: str) -> None:
+        super().__init__(advice(name))
 
 
-def clamd() -> Path | None:
-    """Return the virus scanner, which Debian installs where only root's PATH leads."""
-    found = shutil.which("clamd") or shutil.which("clamd", path="/usr/sbin")
-    return Path(found) if found else None
+def advice(*names: str) -> str:
+    """Return the sentence that says which packages bring the programs."""
+    packages = {PACKAGES["postgres" if name in OF_POSTGRESQL else name] for name in names}
+    return (
+        f"The tests need {', '.join(names)}, and nothing is skipped for a missing part: "
+        f"install them (Debian and Ubuntu: sudo apt-get install {' '.join(sorted(packages))}) and start again."
+    )
 
 
-def pgbouncer() -> Path | None:
-    """Return the pooler, which Debian installs where only root's PATH leads."""
-    found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-    return Path(found) if found else None
+def program(name: str) -> Path:
+    """Return the path of a program. Raises MissingProgram, which names its package."""
+    found = installed(name)
+    if found is None:
+        raise MissingProgram(name)
+    return found
+
+
+def installed(name: str) -> Path | None:
+    """Return the path of a program, in Debian's places outside PATH too, or None."""
+    if name == "swift":
+        return SWIFT if SWIFT.is_dir() else None
+    if name in OF_POSTGRESQL:  # of the newest version: Debian keeps one directory for each
+        versions = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
+        if newest := sorted(versions, key=lambda path: float(path.parts[4])):
+            return newest[-1]
+    names = ("chromium-headless-shell", "chromium") if name == "chromium" else (name,)  # the whole browser is slower
+    places = (shutil.which(each) or shutil.which(each, path="/usr/sbin") for each in names)
+    return next((Path(place) for place in places if place), None)
 
 
 def missing(programs: Iterable[str]) -> list[str]:
-    def present(program: str) -> bool:
-        if program == "postgres":
-            return postgresql_program("postgres") is not None and postgresql_program("initdb") is not None
-        if program == "chromium":
-            return chromium() is not None
-        if program == "clamd":
-            return clamd() is not None
-        if program == "pgbouncer":
-            return pgbouncer() is not None
-        if program == "swift":
-            return SWIFT.is_dir()
-        return shutil.which(program) is not None
-
-    return [program for program in programs if not present(program)]
+    return [name for name in programs if installed(name) is None]
 
 
 def ensure(programs: Iterable[str]) -> None:
@@ -109,12 +106,7 @@ def _apt_get(*arguments: str) -> None:
 
 
 def _refuse(programs: list[str]) -> None:
-    packages = " ".join(PACKAGES[program] for program in programs)
-    print(
-        f"The tests need {', '.join(programs)}, and nothing is skipped for a missing part: "
-        f"install them (Debian and Ubuntu: sudo apt-get install {packages}) and start again.",
-        file=sys.stderr,
-    )
+    print(advice(*programs), file=sys.stderr)
     raise SystemExit(2)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from tests.services.packages import pgbouncer
+from tests.services.packages import program
 from tests.services.processes import Process, free_port
 from tests.services.server import Server
 
@@ -58,10 +58,7 @@ class PgBouncer(Server):
                 shutil.chown(path, self.user, self.user)
 
     def start(self) -> None:
-        program = pgbouncer()
-        if program is None:
-            raise RuntimeError("PgBouncer is missing")
-        command: list[str | Path] = [program, self.directory / "pgbouncer.ini"]
+        command: list[str | Path] = [program("pgbouncer"), self.directory / "pgbouncer.ini"]
         log = self.directory / "log"
         self.process = Process("PgBouncer", command, log=log, cwd=self.directory, user=self.user)
         self.process.wait_until(self._answers)

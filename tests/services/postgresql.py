@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from tests.services.packages import postgresql_program
+from tests.services.packages import program
 from tests.services.processes import Process, free_port
 from tests.services.server import Server
 
@@ -54,11 +54,8 @@ class PostgreSQL(Server):
         """Run a program of PostgreSQL that makes `data`."""
         if self.user:
             shutil.chown(self.directory, self.user, self.user)
-        program = postgresql_program(name)
-        if program is None:
-            raise RuntimeError(f"PostgreSQL's {name} is missing")
         result = subprocess.run(
-            [program, *arguments],
+            [program(name), *arguments],
             cwd=self.directory,
             user=self.user,
             group=self.user,
@@ -70,9 +67,6 @@ class PostgreSQL(Server):
             raise RuntimeError(f"{name} failed:\n{result.stdout}{result.stderr}")
 
     def start(self) -> None:
-        program = postgresql_program("postgres")
-        if program is None:
-            raise RuntimeError("PostgreSQL's postgres is missing")
         settings = {
             "listen_addresses": self.host,
             "port": self.port,
@@ -83,7 +77,7 @@ class PostgreSQL(Server):
         options = [f"--{name}={value}" for name, value in settings.items()]
         log = self.directory / "log"
         self.process = Process(
-            "PostgreSQL", [program, "-D", self.data, *options], log=log, cwd=self.directory, user=self.user
+            "PostgreSQL", [program("postgres"), "-D", self.data, *options], log=log, cwd=self.directory, user=self.user
         )
         self.process.wait_until(self._answers)
 

@@ -1,9 +1,11 @@
 """A throw-away Redis on a free port of 127.0.0.1. It keeps nothing: messages and counters are disposable."""
 
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import redis
 
+from tests.services.packages import program
 from tests.services.processes import Process, free_port
 from tests.services.server import Server
 
@@ -18,8 +20,19 @@ class RedisServer(Server):
         self.url = f"redis://{host}:{self.port}/0"
 
     def start(self) -> None:
-        command = ["redis-server", "--bind", self.host, "--port", str(self.port), "--dir", str(self.directory)]
-        command += ["--save", "", "--appendonly", "no", "--daemonize", "no", "--protected-mode", "no"]
+        command: list[str | Path] = [program("redis-server"), "--bind", self.host, "--port", str(self.port)]
+        command += [
+            "--dir",
+            self.directory,
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--daemonize",
+            "no",
+            "--protected-mode",
+            "no",
+        ]
         self.process = Process("Redis", command, log=self.directory / "log", cwd=self.directory)
         self.process.wait_until(self._answers)
 

@@ -1,7 +1,6 @@
 """The example `deploy/nginx.conf`, run by nginx in front of the running service."""
 
 import os
-import shutil
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 import urllib3
 
 from tests.services.application import Application
+from tests.services.packages import program
 from tests.services.processes import ROOT, Process, free_port, listens
 from tests.support.posted_files import FILE_HEADERS, MIB, body_of, file_field, pdf
 from tests.support.replies import REQUEST_ID, failure
@@ -46,12 +46,10 @@ http {{
 
 
 def make_certificate(folder: Path) -> None:
-    openssl = shutil.which("openssl")
-    assert openssl, "install openssl: nginx needs a certificate"
     kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    subprocess.run([openssl, "req", "-x509", *kind, *name, *files], check=True, capture_output=True)
+    subprocess.run([program("openssl"), "req", "-x509", *kind, *name, *files], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +71,7 @@ def nginx(service: Application, tmp_path_factory: pytest.TempPathFactory) -> Ite
     (folder / "fieldpost.conf").write_text(text)
     (folder / "nginx.conf").write_text(AROUND.format(folder=folder, user="user root;" if os.geteuid() == 0 else ""))
     make_certificate(folder)
-    process = Process("nginx", ["nginx", "-p", folder, "-c", folder / "nginx.conf"], log=folder / "log")
+    process = Process("nginx", [program("nginx"), "-p", folder, "-c", folder / "nginx.conf"], log=folder / "log")
     pool = urllib3.HTTPSConnectionPool("localhost", https, ca_certs=str(folder / "certificate.pem"), retries=False)
     try:
         process.wait_until(lambda: listens(https))

@@ -10,7 +10,7 @@ from typing import Any
 
 import django
 
-from tests.services.packages import postgresql_program
+from tests.services.packages import program
 from tests.services.processes import ROOT
 
 OURS = (":!docs/benchmarks.md", ":!docs/benchmarks.json")  # a run writes them, and is not changed by them
@@ -29,7 +29,7 @@ def describe_run(*, rounds: int, seconds: float, deliveries: int) -> dict[str, A
         "memory_gib": round(int(_field(Path("/proc/meminfo"), "MemTotal").split()[0]) / 2**20, 1),
         "load_before": round(os.getloadavg()[0], 1),
         "versions": {
-            "PostgreSQL": _version(postgresql_program("postgres"), "--version"),
+            "PostgreSQL": _version(program("postgres"), "--version"),
             "Redis": _version("redis-server", "--version"),
             "SQLite": sqlite3.sqlite_version,
             "Python": platform.python_version(),
@@ -51,9 +51,9 @@ def _git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _version(program: Path | str | None, option: str) -> str:
+def _version(command: Path | str, option: str) -> str:
     """Return the first word of a program's answer that is a version: of `v=7.0.15` the part behind the sign."""
-    answer = subprocess.run([str(program), option], capture_output=True, text=True).stdout
+    answer = subprocess.run([command, option], capture_output=True, text=True).stdout
     words = (word.removeprefix("v=") for word in answer.split())
     return next((word for word in words if word[:1].isdigit()), "unknown")
 

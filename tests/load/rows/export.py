@@ -12,7 +12,7 @@ from tests.load.rounds import Bench
 from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options, Place
 from tests.load.statements import TABLE
-from tests.services.packages import postgresql_program
+from tests.services.packages import program
 from tests.services.waiting import let_pass
 
 SAMPLE_SECONDS = 0.1
@@ -88,7 +88,7 @@ def _copy(bench: Bench, form: dict[str, str], columns: Sequence[str]) -> float:
     )
     shown = ", ".join(column for column in columns if column in names)
     query = f"SELECT {shown} FROM {TABLE} WHERE form_id = '{form['form']}' ORDER BY id"
-    command = [str(postgresql_program("psql")), bench.url, "--no-psqlrc", "--set=ON_ERROR_STOP=1"]
+    command = [str(program("psql")), bench.url, "--no-psqlrc", "--set=ON_ERROR_STOP=1"]
     start = time.monotonic()
     copied = subprocess.run(
         [*command, "--command", f"\\copy ({query}) TO '/dev/null' WITH (FORMAT csv)"], capture_output=True, text=True

@@ -1,6 +1,5 @@
 """Fixtures of the tests of the channels."""
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from tests.services.packages import program
 from tests.unit.webhooks.channels.raw_receiver import OPEN, SILENT_SECONDS, Certificate, Names, RawReceiver, Receivers
 from webhooks.channels import http
 from webhooks.channels.connections import connection, kept_connections
@@ -84,14 +84,12 @@ def silent_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """A self-signed certificate for hooks.example, and the context of a server that shows it."""
-    openssl = shutil.which("openssl")
-    assert openssl, "install openssl: the TLS tests make a certificate with it"
     folder = tmp_path_factory.mktemp("tls")
     key, cert = folder / "key.pem", folder / "cert.pem"
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     name = ["-subj", "/CN=hooks.example", "-addext", "subjectAltName=DNS:hooks.example"]
-    command = [openssl, "req", "-x509", *curve, *name, "-keyout", str(key), "-out", str(cert)]
-    subprocess.run(command, check=True, capture_output=True)
+    command = ["req", "-x509", *curve, *name, "-keyout", str(key), "-out", str(cert)]
+    subprocess.run([program("openssl"), *command], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
     return cert, context
