@@ -137,6 +137,7 @@ QUICK = (
         "unit suite on SQLite",
         ("tests/unit",),
         SQLITE,
+        mark="not slow",
         processes=3,  # more than processors: tests of time-outs and of several processes wait
         programs=("openssl", "systemd-analyze", "clamd"),
         settings={EXAMPLES_VARIABLE: "8"},  # of 40; `make test` tries all

@@ -12,6 +12,8 @@ import pytest
 from tests.checks.messages import LANGUAGES, ROOMS, catalogues, write
 from tests.services.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 # Hosted pages and the mails to visitors, and the frame and the lists of the dashboard: never English in Arabic.
 WHOLE_IN_ARABIC = (
     "dashboard/design/menu.py",

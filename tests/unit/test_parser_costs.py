@@ -51,6 +51,8 @@ from webhooks.channels.connections.address_guard import parse_url
 from webhooks.channels.http import parse_retry_after
 from webhooks.channels.smtp import one_line
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "A harmless sentence, as people write. "
 BOUNDARY = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
 HEAD = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="a"'

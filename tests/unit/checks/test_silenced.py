@@ -42,5 +42,6 @@ def test_silenced__with_a_reason__passes(line: str, tmp_path: Path) -> None:
     assert main([str(tmp_path)]) == 0
 
 
+@pytest.mark.slow
 def test_silenced__in_the_project__have_their_reasons() -> None:
     assert main([]) == 0

@@ -14,6 +14,7 @@ from tests.services.processes import ROOT
 SHOWN = re.compile(r'{% icon "([a-z0-9-]+)" %}')
 
 
+@pytest.mark.slow
 def test_built_files__after_a_change__are_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     stale = [name for name, content in build_all(TOOLS) if Path(name).read_bytes() != content]

@@ -65,5 +65,6 @@ def test_command__with_a_finding__says_where(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == f"{tmp_path}/a.md:2: the link b.md leads nowhere\n"
 
 
+@pytest.mark.slow
 def test_citations__of_the_whole_project__lead_somewhere() -> None:
     assert [str(finding) for finding in all_findings()] == []

@@ -139,6 +139,7 @@ def test_delete_many__failing_after_the_rows_went__changes_nothing(monkeypatch: 
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_mark_many__a_thousand__in_one_go() -> None:
     form = make_form()
     row = make_submission(form)

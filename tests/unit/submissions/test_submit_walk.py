@@ -8,7 +8,7 @@ import pytest
 from tests.load.trace_submit import Bound, Trace
 from tests.services.processes import ROOT
 
-pytestmark = pytest.mark.on_sqlite
+pytestmark = [pytest.mark.slow, pytest.mark.on_sqlite]
 
 GATES, INSERT, TEXT = "submissions/receiving/gates.py", "submissions/receiving/insert.py", "config/text.py"
 

@@ -90,6 +90,7 @@ def test_archive__with_more_members_than_read__is_refused() -> None:
     assert reason_of(zipped(*map(str, range(66_000)))) == "damaged"
 
 
+@pytest.mark.slow
 def test_bomb__of_a_gigabyte__costs_nothing() -> None:
     bomb = zipped(*"abcdefgh", compression=zipfile.ZIP_DEFLATED, content=bytes(50_000_000))
     tracemalloc.start()

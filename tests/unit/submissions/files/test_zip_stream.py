@@ -189,6 +189,7 @@ def test_zip__without_files__is_an_empty_zip() -> None:
     assert read(b"".join(zip_parts([]))) == {}
 
 
+@pytest.mark.slow
 def test_zip__with_more_files_than_the_old_format_counts__has_a_larger_directory() -> None:
     data = b"".join(zip_parts(entry(f"{number}", b"") for number in range(66_000)))
 

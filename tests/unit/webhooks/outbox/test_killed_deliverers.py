@@ -28,7 +28,7 @@ from tests.unit.webhooks.side_by_side import shared_database
 from webhooks.models import Attempt, Delivery, Destination, Message, Webhook
 from webhooks.outbox.retry_schedule import DELAYS
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 LEASE_SECONDS = 3.0  # for which no living process may pause
 SWEEP_SECONDS = LEASE_SECONDS / 5
 BUSY_SECONDS = 10.0  # in which a machine that runs other suites gets round to a sweep

@@ -25,7 +25,7 @@ from webhooks.models.log_bounds import CHECKED_EACH
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])]
 ANSWER, REQUEST = "x" * 4096, json.dumps({"method": "POST", "url": "http://a.example/", "headers": {}})
 
 
