@@ -131,8 +131,3 @@ def secret_events() -> list[str]:
 def public_events() -> "list[tuple[str, StrOrPromise]]":
     """Return `(name, label)` of the events that a webhook may subscribe to."""
     return [(event.name, event.label) for event in EVENTS.values() if event.is_public]
-
-
-def events_caused_by(row: Submission) -> list[Event]:
-    """Return the events that dispatching a submission causes."""
-    return [event for event in EVENTS.values() if event.is_caused_by(row)]

@@ -84,11 +84,6 @@ class Health:
     disabled_webhooks: int
     pending_webhooks: int
 
-    @property
-    def is_well(self) -> bool:
-        """Return whether nothing needs attention."""
-        return not (self.failed_24h or self.retrying or self.disabled_webhooks)
-
 
 def delivery_health(organization: Organization) -> Health:
     """Return the health of an organization's deliveries. Three cheap queries, whatever its size."""

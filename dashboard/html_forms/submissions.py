@@ -26,7 +26,6 @@ from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
 NAMES = ("form", "q", "from", "to", "spam", "unread", "undelivered", "held", "unconfirmed")
-VIEWS = ("spam", "unread", "unconfirmed")  # the parameters of the tabs
 MAX_WORDS = 8
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
 

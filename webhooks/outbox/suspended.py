@@ -17,13 +17,6 @@ from webhooks.models import UNTIL_RESUMED, Delivery
 ROWS_A_BATCH = 1000
 
 
-def suspended_among(organizations: Collection[uuid.UUID | None]) -> set[uuid.UUID]:
-    """Return which of these organizations are suspended."""
-    wanted = [pk for pk in organizations if pk is not None]
-    found = Organization.objects.filter(pk__in=wanted, suspended_at__isnull=False)
-    return set(found.values_list("pk", flat=True))
-
-
 def postpone(organizations: Collection[uuid.UUID]) -> int:
     """Make the due deliveries of suspended organizations wait; return how many. In batches, one transaction each."""
     postponed = 0
