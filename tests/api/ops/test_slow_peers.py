@@ -30,7 +30,7 @@ def full() -> Tenant:
 def test_slow_peers__2600_at_once__a_submit_and_healthz_are_answered(
     start_service: Callable[..., Application], full: Tenant
 ) -> None:
-    port = start_service().port
+    port = start_service(BURST_PER_ADDRESS_AND_FORM="1000/m").port
     with slow_peers(port) as peers, Client(port) as api:
         exports = peers.exports(200, full.key)
         peers.bodies(100, f"/f/{full.default_form_id}")
@@ -39,7 +39,7 @@ def test_slow_peers__2600_at_once__a_submit_and_healthz_are_answered(
         assert Counter(map(status_of, exports)) == {200: 2, 429: 198}
         for _ in range(20):  # more than there are threads
             assert api.post("/api/submit", full.key, json={"a": "1"}).status == 201
-            assert api.post(f"/f/{full.default_form_id}", json={"a": "1"}).status in (201, 415, 429)
+            assert api.post(f"/f/{full.default_form_id}", json={"a": "1"}).status == 201
             assert api.get("/healthz").status == 200
 
 
