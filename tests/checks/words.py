@@ -15,7 +15,7 @@ from tests.checks.prose import prose_of
 from tests.checks.sources import ROOT, files, relative
 
 STYLE = ROOT / "docs" / "style.md"
-EXAMPLES = ROOT / "tests" / "unit" / "checks" / "test_words.py"  # refused words are its data
+EXAMPLES = ROOT / "tests" / "unit" / "checks" / "test_checks.py"  # refused words are its data
 ROW = re.compile(r"^\|(?P<refused>[^\n]*?)(?<!\\)\|(?P<say>[^\n]*?)(?<!\\)\|", re.MULTILINE)
 IN_BACKTICKS = re.compile(r"`([^`]+)`")
 ALLOWED = re.compile(r"words: allow (?P<words>.+?) because (?P<reason>\S.*)")

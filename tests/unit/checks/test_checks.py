@@ -1,14 +1,129 @@
-"""The word checker: it finds refused words in everything that people read, and accepts code and good English."""
+"""The checks of `make check`, and what keeps the tests themselves together: suites, ports, locks, the last release."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.checks import lines, silenced, words
 from tests.checks.prose import prose_of
 from tests.checks.sources import ROOT, files
-from tests.checks.words import STYLE, entries, findings, main
+from tests.checks.words import STYLE, entries, findings
+from tests.services.processes import free_port
+from tests.suites import SUITES
+from tests.support.releases import git, last_release
 
+FEW = 20
+PRINTED = f"from tests.services.processes import free_port; print(*(free_port() for _ in range({FEW})))"
+LOCKS = sorted([*(ROOT / "requirements").glob("*.txt"), *(ROOT / "requirements").rglob("package-lock.json")])
+ADDRESS = re.compile(r"\w+://\S+|--(?:extra-)?index-url|\bgit\+\S+")
+AUTHOR = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
 TABLE = entries(STYLE.read_text())
+
+
+def test_tests__in_any_folder__are_in_a_suite() -> None:
+    taken = {path for suite in SUITES for each in suite.directories for path in (ROOT / each).rglob("test_*.py")}
+    left_out = set((ROOT / "tests").rglob("test_*.py")) - taken
+    assert {str(path.relative_to(ROOT)) for path in left_out} == set()
+
+
+def test_free_port__of_several_processes__is_given_once() -> None:
+    others = [subprocess.run([sys.executable, "-c", PRINTED], cwd=ROOT, capture_output=True, check=True) for _ in "ab"]
+    given = [[free_port() for _ in range(FEW)], *(list(map(int, one.stdout.split())) for one in others)]
+    assert all(len(set(ports)) == FEW for ports in given)
+    assert not set(given[0]) & {*given[1], *given[2]}, "this process has given its own, and its servers may not run yet"
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=[lock.name for lock in LOCKS])
+def test_lock__has_no_address(lock: Path) -> None:
+    assert ADDRESS.findall(lock.read_text()) == []
+
+
+def test_locks__of_python_and_node__are_found() -> None:
+    assert [lock.name for lock in LOCKS] == ["dev.txt", "package-lock.json", "run.txt"]
+
+
+def commit(root: Path, version: str, text: str) -> str:
+    """Commit a version and a text, and return the commit."""
+    (root / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
+    (root / "code.py").write_text(text)
+    git(root, "add", ".")
+    git(root, *AUTHOR, "commit", "--quiet", "--message", text)
+    return git(root, "rev-parse", "HEAD").decode().strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "--quiet")
+    return tmp_path
+
+
+def test_last_release__is_head_until_the_next_version_begins(repository: Path) -> None:
+    """Fixes after the number was written belong to the release."""
+    commit(repository, "0.1.0", "one")
+    commit(repository, "0.2.0", "two")
+    fixed = commit(repository, "0.2.0", "fixed")
+    assert last_release(repository) == fixed
+    commit(repository, "0.3.0.dev0", "three")
+    commit(repository, "0.3.0.dev0", "four")
+    assert last_release(repository) == fixed
+
+
+def test_last_release__without_one_in_the_history__says_what_to_fetch(repository: Path) -> None:
+    """As in a shallow clone."""
+    commit(repository, "0.3.0.dev0", "three")
+    with pytest.raises(AssertionError, match="unshallow"):
+        last_release(repository)
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.css", "a.js"])
+def test_lines__over_120_characters__are_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / name).write_text(f"{'é' * 120}\n{'x' * 121}\n")
+    assert lines.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out == f"{tmp_path / name}:2: 121 characters\n"
+
+
+def test_lines__of_python_and_text__are_not_bounded_here(tmp_path: Path) -> None:
+    for name in ("a.py", "a.md", "a.txt"):
+        (tmp_path / name).write_text("x" * 121)
+    assert lines.main([str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# noqa: E402",
+        "# noqa",
+        "# noqa: E402  #",
+        "# noqa - after setup",
+        "# type: ignore",
+        "# type: ignore[misc]",
+        "# type: ignore  # the stubs",
+        "# of a test  # noqa: S101",
+    ],
+)
+def test_silenced__without_codes_or_a_reason__is_named(
+    comment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text(f"import a\nimport b  {comment}\n")
+    assert silenced.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'a.py'}:2: #")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import a  # noqa: E402 - after setup",
+        "import a  # noqa: E402, S101  # after setup",
+        "a = b  # type: ignore[misc, call-arg]  # the stubs do not know it",
+        'a = "# noqa"',
+    ],
+)
+def test_silenced__with_a_reason__passes(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(f"{line}\n")
+    assert silenced.main([str(tmp_path)]) == 0
 
 
 def found(name: str, text: str) -> list[tuple[int, str]]:
@@ -37,11 +152,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "words"), REFUSED)
+@pytest.mark.parametrize(("name", "text", "refused"), REFUSED)
 def test_words__that_the_table_refuses__are_found_where_people_read_them(
-    name: str, text: str, words: list[tuple[int, str]]
+    name: str, text: str, refused: list[tuple[int, str]]
 ) -> None:
-    assert [(line, word.lower()) for line, word in found(name, text)] == [(line, word.lower()) for line, word in words]
+    assert [(line, word.lower()) for line, word in found(name, text)] == [
+        (line, word.lower()) for line, word in refused
+    ]
 
 
 FINE = [
@@ -107,7 +224,7 @@ def test_files__of_other_people_and_migrations__are_not_read() -> None:
 
 def test_command__with_a_finding__says_where_and_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.md").write_text("Fine.\n\nStart anew.\n")
-    assert main([str(tmp_path)]) == 1
+    assert words.main([str(tmp_path)]) == 1
     assert capsys.readouterr().out.startswith(f'{tmp_path}/a.md:3: "anew" -> say "again')
     (tmp_path / "a.md").write_text("Fine.\n")
-    assert (main([str(tmp_path)]), capsys.readouterr().out) == (0, "")
+    assert (words.main([str(tmp_path)]), capsys.readouterr().out) == (0, "")
