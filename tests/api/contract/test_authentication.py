@@ -1,7 +1,5 @@
 """Authentication (docs/contract.md 3). The dashboard's screens for keys have their own suite."""
 
-from typing import Any
-
 import pytest
 
 from keys.access_keys import revoke_key
@@ -58,26 +56,6 @@ def test_many_keys__are_active_each_with_a_name(api: Client, tenant: Tenant) -> 
     made = [api.post("/api/keys", tenant.key, json={"name": name}).json()["data"] for name in names]
     assert [key["name"] for key in made] == names
     assert {api.get("/api/forms", key["key"]).status for key in made} == {200}
-
-
-OPERATIONS: list[tuple[str, str, str, dict[str, Any]]] = [
-    ("forms:read", "GET", "/api/forms", {}),
-    ("forms:write", "POST", "/api/forms", {"json": {"name": "New"}}),
-    ("submissions:read", "GET", "/api/submissions", {}),
-    ("submissions:export", "GET", "/api/submissions/export", {}),
-    ("webhooks:write", "GET", "/api/webhooks", {}),
-    ("analytics:read", "GET", "/api/analytics", {}),
-]
-
-
-@pytest.mark.parametrize(("permission", "method", "path", "options"), OPERATIONS)
-def test_permission__opens_its_operation_alone(
-    api: Client, tenant: Tenant, permission: str, method: str, path: str, options: dict[str, Any]
-) -> None:
-    answer = api.request(method, path, tenant.issue(permission), **options)
-    assert answer.status in (200, 201)
-    others = [name for name, *_ in OPERATIONS if name != permission]
-    assert api.request(method, path, tenant.issue(*others), **options).status == 403
 
 
 def test_enterprise__limits_a_key_and_its_days(api: Client, tenant: Tenant) -> None:
