@@ -273,6 +273,7 @@ def hiding_name(node: ast.AST, *, is_inside: bool) -> str:
     return name if name in HIDING else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PATTERNS))
 def test_pattern__hostile_text__costs_no_more_than_its_size(name: str) -> None:
     row, pattern = PATTERNS[name], compiled_patterns()[name]
