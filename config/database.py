@@ -26,7 +26,6 @@ BUSY = ("40", "55P03", "57014")  # deadlocks, and limits of a lock or a statemen
 DRAIN_PAUSE_SECONDS = 1.0
 
 _drained: dict[int, float] = {}  # pool: when
-_of_parent: list[Any] = []  # kept, since a connection that is collected is closed
 
 
 def is_away(error: BaseException) -> bool:
@@ -162,18 +161,6 @@ def drop_broken_connections(error: BaseException | None = None) -> None:
         pool.check()
         if error is not None and sqlstate(error) == READ_ONLY:
             _drain(pool)
-
-
-def leave_connections_to_parent() -> None:
-    """
-    Give this process, which was just forked, its own connections from its next query on.
-
-    Two processes on one connection would read each other's answers. Closing it here would end the parent's session.
-    """
-    for alias in connections:
-        _of_parent.append(connections[alias])
-        del connections[alias]
-        connections.settings[alias].get("OPTIONS", {}).pop("pool", None)  # its threads were not forked
 
 
 def _drain(pool: Any) -> None:

@@ -75,7 +75,6 @@ def time_polls(repeats: int) -> None:
     polls = {
         "due": lambda: Waiting().candidates(Slots(128, 16)),
         "abandoned": free_abandoned,
-        "alone": lambda: Waiting().candidates(Slots(128, 16), alone=True),
         "undispatched": dispatch_batch,
     }
     # The quickest: others are slow because of the machine, not because of the query.

@@ -14,8 +14,8 @@ class Outcome:
     error: a value of ErrorClass, "" on success. response_excerpt: the first 4 KiB of the answer, without U+0000.
     retry_after_seconds: the receiver's Retry-After, 0 to 24 hours. permanent: a retry cannot help. tries: after so many
     failures of a round it is final, None for the whole schedule.
-    gone: the endpoint answered 410 and accepts no more messages (docs/contract.md 7). crashed: the process that sent it
-    ended without a result. refused: why the receiver does not accept our credentials, "" if it does; its deliveries
+    gone: the endpoint answered 410 and accepts no more messages (docs/contract.md 7). lost: the claim ended without a
+    result. refused: why the receiver does not accept our credentials, "" if it does; its deliveries
     wait until somebody has corrected them.
     """
 
@@ -28,5 +28,5 @@ class Outcome:
     permanent: bool = False
     tries: int | None = None
     gone: bool = False
-    crashed: bool = False
+    lost: bool = False
     refused: str = ""

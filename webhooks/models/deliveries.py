@@ -99,10 +99,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """Keep pending deliveries whose next attempt is due, without a live lease."""
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__lte=Now()).not_leased()
 
-    def claimable(self, *, alone: bool = False) -> "DeliveryQuerySet":
-        """Keep due deliveries that no claim holds: those to be sent by a separate process, or the others."""
-        wanted = models.Q(lost_claims__gt=0) if alone else models.Q(lost_claims=0)
-        return self.filter(wanted, status=Delivery.Status.PENDING, next_attempt_at__lte=Now(), lease_token__isnull=True)
+    def claimable(self) -> "DeliveryQuerySet":
+        """Keep due deliveries that no claim holds."""
+        return self.filter(status=Delivery.Status.PENDING, next_attempt_at__lte=Now(), lease_token__isnull=True)
 
     def abandoned(self) -> "DeliveryQuerySet":
         """Keep those whose lease has ended without a result: their deliverer is gone."""
@@ -120,7 +119,7 @@ class Delivery(models.Model):
     `target` names the receiver within its channel: a webhook's public id, a mail address, a destination's id. `host` is
     the receiving host, where there is one. `attempt_count` counts the present round; retry and replay start a new one.
     `key` keeps an event without a submission from being queued twice. `lost_claims` counts claims that ended without a
-    result, since the last one that had one: above 0 it is sent by a separate process (docs/adr/0046).
+    result, since the last one that had one (docs/adr/0109).
     """
 
     class Status(models.TextChoices):

@@ -25,7 +25,7 @@ from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL, WEBHOOK
 from webhooks.mails.allowance import split_by_allowance
 from webhooks.models import IN_FLIGHT, DelivererSlots, Delivery, Webhook
-from webhooks.outbox.shares import NO_LIMIT, Candidate, InFlight, Limit, Place, Shares, Slots
+from webhooks.outbox.shares import NO_LIMIT, SUSPECTS, Candidate, InFlight, Limit, Place, Shares, Slots, suspicion
 from webhooks.outbox.suspended import postpone
 from webhooks.outbox.waiting import Waiting
 
@@ -41,8 +41,6 @@ _LOCK = (
     "SELECT set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '5s', true), "
     "pg_advisory_xact_lock(4512201)"
 )
-# The process for lone sends renews its leases between claims, so it must not wait here: it tries again soon.
-_TRY_LOCK = _LOCK.replace("pg_advisory_xact_lock", "pg_try_advisory_xact_lock")
 _CLOSED, _PROBE_DUE, _OPEN = 0, 1, 2  # circuits
 # One statement for both: every claim needs them, most often under the lock.
 _LIVE = f"FROM {Delivery._meta.db_table} d WHERE d.lease_token IS NOT NULL AND d.lease_until >= {{now}}"
@@ -66,11 +64,11 @@ class Claim:
 class Claimer:
     """Takes due deliveries for one process. `own`: all slots that it has."""
 
-    def __init__(self, own: Slots | None = None, *, alone: bool = False) -> None:
-        """`alone`: take deliveries whose last claim ended without a result, and no others."""
+    def __init__(self, own: Slots | None = None) -> None:
         self._own = own or Slots(settings.DELIVERY_CONCURRENCY, settings.MAIL_CONCURRENCY)
-        self._alone = alone
         self._waiting = Waiting()
+        self._suspects = 0  # places that those in flight take
+        self.takes_suspects = True
         self._took_some = False  # the last time: then the next claim will, too
         self._slots, self._slots_until = self._own, 0.0
 
@@ -80,11 +78,15 @@ class Claimer:
             kept = self._waiting.kept(room)
             if kept and (claims := self._claim_of(kept, room)[0]):
                 return claims
-            claims, met_others = self._claim_of(self._waiting.candidates(room, alone=self._alone), room)
+            claims, met_others = self._claim_of(self._waiting.candidates(room), room)
             if claims or not met_others:
                 return claims
             # Suspended ones were in front, or mails over their allowance, which wait now: others may be due.
         return []
+
+    def release(self, claim: Claim) -> None:
+        """Count it no longer as in flight: it was sent."""
+        self._suspects -= suspicion(claim.delivery.lost_claims)
 
     def _claim_of(self, candidates: Sequence[Candidate], room: Slots) -> tuple[list[Claim], bool]:
         """Take some of these. Return them, and whether some that must wait were moved out of the way."""
@@ -93,6 +95,7 @@ class Claimer:
         self._waiting.drop(taken)
         postponed = postpone(self._waiting.suspended) if self._waiting.suspended else 0
         claims = _claims(token, {each.place[0] for each in taken}) if taken else []
+        self._suspects += sum(suspicion(claim.delivery.lost_claims) for claim in claims)
         return claims, bool(taken or postponed)
 
     def _take(self, candidates: Sequence[Candidate], room: Slots, token: uuid.UUID) -> list[Candidate]:
@@ -102,30 +105,26 @@ class Claimer:
         self._took_some = False
         try:
             with transaction.atomic():
-                if connection.vendor == "postgresql" and not self._lock():
-                    return []
+                if connection.vendor == "postgresql":
+                    connection.cursor().execute(_LOCK)
                 chosen = self._choose(candidates, room)
                 # claimable() again: the candidates were read before the lock.
                 lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
-                rows = Delivery.objects.claimable(alone=self._alone).filter(pk__in=[each.pk for each in chosen])
+                rows = Delivery.objects.claimable().filter(pk__in=[each.pk for each in chosen])
                 self._took_some = bool(chosen and rows.update(lease_token=token, lease_until=lease_until))
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise
         return chosen if self._took_some else []
 
-    def _lock(self) -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute(_TRY_LOCK if self._alone else _LOCK)
-            return cursor.fetchone()[-1] is not False  # the lock that waits returns nothing: "void"
-
     def _choose(self, candidates: Sequence[Candidate], room: Slots) -> list[Candidate]:
         """Return what may start now, by the deliveries in flight over all hosts."""
         live, limits = _live_and_limits({each.place for each in candidates})
         slots = self._slots_of_all_hosts()
+        suspects = self._suspects if self.takes_suspects else SUSPECTS
         chosen: list[Candidate] = []
         for is_mail in (False, True):
-            in_flight = InFlight()
+            in_flight = InFlight(suspects=suspects + sum(each.suspicion for each in chosen))
             for row in live:
                 if row.is_mail is is_mail:
                     limit = limits.get(row.place, NO_LIMIT)

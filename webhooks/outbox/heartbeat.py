@@ -1,5 +1,5 @@
 """
-The heartbeat of a process that delivers (docs/adr/0046).
+The heartbeat of a process that delivers (docs/adr/0109).
 
 It renews the leases of the deliveries in flight, so that a lease can be short: the deliveries of a process that died
 are free within one lease. It also says how many slots this process has.
@@ -42,11 +42,11 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
         self._is_registered = False
 
-    def hold(self, tokens: Iterable[uuid.UUID], *, in_background: bool = True) -> None:
-        """Renew the leases of these claims from now on: in a thread, or by calls of `renew`."""
+    def hold(self, tokens: Iterable[uuid.UUID]) -> None:
+        """Renew the leases of these claims from now on."""
         with self._lock:
             self._held.update(tokens)
-        if in_background and self._thread is None and self._held:
+        if self._thread is None and self._held:
             self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
             self._thread.start()
 

@@ -20,10 +20,9 @@ from config.database import is_away
 from config.outage import OUTAGE
 from webhooks.enqueue import MAIL
 from webhooks.outbox.abandoned import free_abandoned
-from webhooks.outbox.alone import AloneProcess
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.dispatch import dispatch_batch, number_missed_rows
-from webhooks.outbox.heartbeat import Heartbeat
+from webhooks.outbox.heartbeat import BEATS, Heartbeat
 from webhooks.outbox.notices import dispatch_notices, queue_submitter_mails
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result, requests_of, send
@@ -47,11 +46,11 @@ class Deliverer:
         self.stop = stop or threading.Event()
         self._claimer = Claimer(self.slots)
         self._heartbeat = Heartbeat(self.slots)
-        self._alone = AloneProcess()
         self._results: queue.SimpleQueue[list[Result]] = queue.SimpleQueue()
         self._finished: list[Result] = []
         self._in_flight = {False: 0, True: 0}  # deliveries: of mails, and of all others
         self._has_dispatched = False
+        self._suspects_from = 0.0
         self._next_sweep = self._next_notices = self._next_dispatch = 0.0
 
     def run(self, *, until_idle: bool = False, budget_seconds: float = float("inf")) -> bool:
@@ -61,6 +60,8 @@ class Deliverer:
         Returns whether the budget ended it, so that the caller can ask for another run.
         """
         end = time.monotonic() + budget_seconds
+        if not until_idle:  # then kills in a row find no suspects in flight, and others are sent between them
+            self._suspects_from = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / BEATS
         with ThreadPoolExecutor(sum(self.slots), thread_name_prefix="deliver") as pool:
             try:
                 while not self.stop.is_set() and time.monotonic() < end:
@@ -73,16 +74,17 @@ class Deliverer:
         return not self.stop.is_set()
 
     def _is_idle(self) -> bool:
-        return not (any(self._in_flight.values()) or self._finished or self._alone.is_running())
+        return not (any(self._in_flight.values()) or self._finished)
 
     def _step(self, pool: ThreadPoolExecutor) -> bool:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""
         try:
             recorded = self._record()
             work = look_for_work()
-            self._sweep(work)
+            freed = self._sweep(work)
             dispatched = self._dispatch(work) + self._dispatch_notices(work)
-            claims = self._claimer.claim(self._room()) if work.due or dispatched else []
+            self._claimer.takes_suspects = time.monotonic() >= self._suspects_from
+            claims = self._claimer.claim(self._room()) if work.due or dispatched or freed else []
         except Error as error:
             _note(error)
             connection.close()
@@ -90,7 +92,7 @@ class Deliverer:
             return True
         self._start(pool, claims)
         self._has_dispatched = bool(dispatched)
-        return bool(recorded or dispatched or claims)
+        return bool(recorded or dispatched or freed or claims)
 
     def _dispatch(self, work: Work) -> int:
         """Dispatch one batch, since results must be recorded soon. While requests are open, poll less often."""
@@ -109,15 +111,13 @@ class Deliverer:
         self._next_notices = time.monotonic() + settings.DELIVERY_POLL_SECONDS
         return dispatch_notices() + queue_submitter_mails()
 
-    def _sweep(self, work: Work) -> None:
-        """From time to time, free the deliveries of dead processes, and have them sent by a separate one."""
-        if time.monotonic() >= self._next_sweep:
-            self._heartbeat.renew()  # or this process could free its own, after a long pause
-            if work.abandoned:
-                free_abandoned()
-            if not self._alone.is_running() and (work.abandoned or work.alone):
-                self._alone.start_if_needed()
-            self._next_sweep = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / 5
+    def _sweep(self, work: Work) -> int:
+        """From time to time, free the deliveries of dead processes; return how many."""
+        if time.monotonic() < self._next_sweep:
+            return 0
+        self._heartbeat.renew()  # or this process could free its own, after a long pause
+        self._next_sweep = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / 5
+        return free_abandoned() if work.abandoned else 0
 
     def _room(self) -> Slots:
         return Slots(self.slots.others - self._in_flight[False], self.slots.mails - self._in_flight[True])
@@ -144,6 +144,7 @@ class Deliverer:
     def _take_in(self, finished: Sequence[Sequence[Result]]) -> None:
         for result in itertools.chain.from_iterable(finished):
             self._in_flight[result.claim.delivery.channel == MAIL] -= 1
+            self._claimer.release(result.claim)
             self._finished.append(result)
 
     def _write_down(self) -> None:
@@ -207,7 +208,6 @@ class Deliverer:
         except Error as error:
             logger.warning("results not recorded, their deliveries are sent again when the leases end: %s", error)
             connection.close()
-        self._alone.end()
         self._heartbeat.end()
 
 

@@ -62,7 +62,7 @@ def _record_made(made: Sequence[Result]) -> None:
         after = _end_claims(valid, locked)
         attempts = Attempt.objects.bulk_create([_attempt(result) for result in _unwritten(there, valid)])
         drop_old_attempts({attempt.delivery_id for attempt in attempts})
-        for name, own in _by_channel(valid).items():
+        for name, own in _by_channel([r for r in valid if not r.outcome.lost]).items():  # no receiver is to blame
             CHANNELS[name].note(_noted(own), locked[name])
         _drop_secrets(there)
         _count(after)
@@ -113,7 +113,7 @@ class _After(NamedTuple):
     status: str
     counted_as: str
     delay: dt.timedelta | None
-    has_crashed: bool
+    is_lost: bool
 
     def row(self) -> Delivery:
         """Return the row with its changed columns."""
@@ -124,7 +124,7 @@ class _After(NamedTuple):
             next_attempt_at=None if self.delay is None else Now() + self.delay,
             finished_at=Now() if self.status in (DELIVERED, FAILED) else None,
             counted_as=self.counted_as,
-            lost_claims=self.delivery.lost_claims + 1 if self.has_crashed else 0,
+            lost_claims=self.delivery.lost_claims + 1 if self.is_lost else 0,
         )
 
 
@@ -154,7 +154,7 @@ def _after(delivery: Delivery, outcome: Outcome, *, is_held: bool) -> _After:
     status = HELD if is_held else DELIVERED if outcome.succeeded else FAILED if delay is None else PENDING
     has_ended = status in (DELIVERED, FAILED)
     is_counted = delivery.submission_id is not None and has_ended and delivery.counted_as != DELIVERED
-    return _After(delivery, status, status if is_counted else delivery.counted_as, delay, outcome.crashed)
+    return _After(delivery, status, status if is_counted else delivery.counted_as, delay, outcome.lost)
 
 
 def _delay_after(delivery: Delivery, outcome: Outcome, failures: int) -> dt.timedelta | None:

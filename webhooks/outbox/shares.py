@@ -6,6 +6,9 @@ organization and a receiving host hold at most a quarter of them. A tenth is kep
 While nobody else waits, an organization may use the rest. Targets that have not shown that they answer quickly hold at
 most half of what their organization may hold. Mails that belong to no organization, which anybody can ask for, hold at
 most a quarter together, in any case: they are urgent, and would take every slot.
+
+A delivery whose last claim was lost may have killed its process. So a process sends few of these suspects at a time,
+and one whose next loss is an attempt without any other: no neighbor loses an attempt with it (docs/adr/0109).
 """
 
 import dataclasses
@@ -24,6 +27,13 @@ Place = tuple[str, str]  # channel and target
 WAITING_SHARE = 4  # an organization or a host has one part in four while others wait
 RESERVED_SHARE = 10  # one part in ten is kept for organizations that hold none
 DOUBTED_SHARE = 2  # one part in two of an organization's share is for targets that are not proven
+SUSPECTS = 8  # places of a process for deliveries whose last claim was lost
+PLACES = (0, 1, SUSPECTS)  # that one takes, by claims lost in a row: none, one, more
+
+
+def suspicion(lost_claims: int) -> int:
+    """Return how many places for suspects a delivery takes that has lost so many claims in a row."""
+    return PLACES[min(lost_claims, len(PLACES) - 1)]
 
 
 class Slots(NamedTuple):
@@ -47,6 +57,7 @@ class Candidate:
     host: str
     is_urgent: bool = False
     is_asked: bool = False
+    suspicion: int = 0
 
     @property
     def is_mail(self) -> bool:
@@ -67,7 +78,7 @@ NO_LIMIT = Limit(2**31)
 
 @dataclasses.dataclass(slots=True)
 class InFlight:
-    """Deliveries in flight over all hosts."""
+    """Deliveries in flight over all hosts. `suspects`: places that suspects take in this process."""
 
     owners: Counter[Owner] = dataclasses.field(default_factory=Counter)
     doubted: Counter[Owner] = dataclasses.field(default_factory=Counter)  # to targets that are not proven
@@ -75,6 +86,7 @@ class InFlight:
     places: Counter[Place] = dataclasses.field(default_factory=Counter)
     total: int = 0
     asked: int = 0  # of no organization
+    suspects: int = 0
 
     def add(
         self, owner: Owner, place: Place, host: str, limit: Limit, count: int = 1, *, is_asked: bool = False
@@ -124,14 +136,13 @@ class Shares:
 
     def _in_turn(self, candidates: Iterable[Candidate], of_owner: int, of_host: int) -> Iterator[Candidate]:
         """Take candidates within these shares: of the owner that holds fewest, to its target that holds fewest."""
-        queues: dict[Owner, dict[Place, deque[Candidate]]] = defaultdict(lambda: defaultdict(deque))
+        queues: dict[Owner, dict[tuple[Place, int], deque[Candidate]]] = defaultdict(lambda: defaultdict(deque))
         for each in candidates:
-            queues[each.owner][each.place].append(each)
+            queues[each.owner][each.place, each.suspicion].append(each)
         number = itertools.count()
         owners = [(self._in_flight.owners[owner], next(number), owner) for owner in queues]
         places = {
-            owner: [(self._in_flight.places[place], next(number), place) for place in own]
-            for owner, own in queues.items()
+            owner: [(self._in_flight.places[key[0]], next(number), key) for key in own] for owner, own in queues.items()
         }
         heapq.heapify(owners)
         for heap in places.values():
@@ -140,12 +151,12 @@ class Shares:
             _, _, owner = heapq.heappop(owners)
             heap = places[owner]
             while heap:
-                _, _, place = heapq.heappop(heap)
-                queue = queues[owner][place]
-                # All of a queue have the same target, so what refuses its first one refuses the others.
+                _, _, key = heapq.heappop(heap)
+                queue = queues[owner][key]
+                # All of a queue have the same target and suspicion, so what refuses its first one refuses the others.
                 if queue and self._take(queue[0], of_owner, of_host):
                     yield queue.popleft()
-                    heapq.heappush(heap, (self._in_flight.places[place], next(number), place))
+                    heapq.heappush(heap, (self._in_flight.places[key[0]], next(number), key))
                     heapq.heappush(owners, (self._in_flight.owners[owner], next(number), owner))
                     break
 
@@ -162,11 +173,14 @@ class Shares:
         ):
             return False
         in_flight.add(each.owner, each.place, each.host, limit, is_asked=each.is_asked)
+        in_flight.suspects += each.suspicion
         self._room -= 1
         return True
 
     def _can_start(self, each: Candidate) -> bool:
-        """Return whether its target has room, and the slots have, without regard to shares."""
+        """Return whether its target has room, the slots have, and a suspect has, without regard to shares."""
+        if each.suspicion and self._in_flight.suspects + each.suspicion > SUSPECTS:
+            return False
         has_reserve = each.is_urgent or not self._in_flight.owners[each.owner]
         free_for_it = self._slots if has_reserve else self._unreserved
         limit = self._limits.get(each.place, NO_LIMIT)

@@ -21,7 +21,7 @@ from submissions.models import Submission, SubmitterMail
 from webhooks.enqueue import MAIL
 from webhooks.events import URGENT
 from webhooks.models import Delivery
-from webhooks.outbox.shares import Candidate, Place, Slots
+from webhooks.outbox.shares import Candidate, Place, Slots, suspicion
 
 OLDEST = 128  # due deliveries that are read before the queues are
 QUEUES_WALKED = 256  # in one walk; the next one goes on behind them
@@ -40,16 +40,15 @@ _TABLE = Delivery._meta.db_table
 _FIRST = "(SELECT 1 FROM {table} WHERE {mark} IS NULL ORDER BY id LIMIT 1) IS NOT NULL"
 _FIRST_DUE = (
     f"(SELECT 1 FROM {_TABLE} WHERE status = 'pending' AND next_attempt_at <= {{now}} AND lease_token IS NULL "  # noqa: S608 - names from code
-    "AND lost_claims {lost} ORDER BY next_attempt_at LIMIT 1) IS NOT NULL"
+    "ORDER BY next_attempt_at LIMIT 1) IS NOT NULL"
 )
 _WORK = (
     f"SELECT {_FIRST.format(table=Submission._meta.db_table, mark='dispatched_at')}, "  # noqa: S608 - names from code
     f"{_FIRST.format(table=Notice._meta.db_table, mark='dispatched_at')}, "
     f"{_FIRST.format(table=SubmitterMail._meta.db_table, mark='decided_at')}, "
-    f"EXISTS (SELECT 1 FROM {_TABLE} WHERE lease_token IS NOT NULL AND lease_until < {{now}}), "
-    f"{_FIRST_DUE.format(now='{now}', lost='> 0')}, {_FIRST_DUE.format(now='{now}', lost='= 0')}"
+    f"EXISTS (SELECT 1 FROM {_TABLE} WHERE lease_token IS NOT NULL AND lease_until < {{now}}), {_FIRST_DUE}"
 )
-_COLUMNS = "id, organization_id, channel, target, host"
+_COLUMNS = "id, organization_id, channel, target, host, lost_claims"
 _FIRST_AFTER = (
     f"SELECT n.id FROM {_TABLE} n WHERE n.status = 'pending' "  # noqa: S608 - names from code
     "AND (n.organization_id, n.channel, n.target) > ({}) "
@@ -67,7 +66,7 @@ _WALK = (
 _OLDEST_OF_QUEUE = (
     f"SELECT * FROM (SELECT {_COLUMNS} FROM {_TABLE} WHERE status = 'pending' "  # noqa: S608 - names from code
     "AND organization_id = %s AND channel = %s AND target = %s AND next_attempt_at <= {now} "
-    "AND lease_token IS NULL AND lost_claims = 0 ORDER BY next_attempt_at LIMIT %s) rows_of_queue"
+    "AND lease_token IS NULL ORDER BY next_attempt_at LIMIT %s) rows_of_queue"
 )
 
 
@@ -78,7 +77,6 @@ class Work(NamedTuple):
     notices: bool
     submitter_mails: bool
     abandoned: bool
-    alone: bool
     due: bool
 
 
@@ -124,16 +122,16 @@ class Waiting:
         for each in candidates:
             self._kept.pop(each.pk, None)
 
-    def candidates(self, room: Slots, *, alone: bool = False) -> list[Candidate]:
+    def candidates(self, room: Slots) -> list[Candidate]:
         """Return due deliveries that there is room for: urgent ones, the oldest, and if many wait, those of queues."""
-        found = self._from_database(room, alone=alone)
+        found = self._from_database(room)
         self._kept, self._kept_room = {each.pk: each for each in found}, room
         self._kept_until = time.monotonic() + KEPT_SECONDS
         return found
 
-    def _from_database(self, room: Slots, *, alone: bool) -> list[Candidate]:
+    def _from_database(self, room: Slots) -> list[Candidate]:
         self.suspended = set()
-        due = Delivery.objects.claimable(alone=alone).filter(kinds_with(room))
+        due = Delivery.objects.claimable().filter(kinds_with(room))
         # Two queries, because each has its index; one order by both would sort all that is due. Those with a priority
         # come first, so each is also the first of its target.
         urgent = due.filter(priority__gt=0).order_by("-priority", "next_attempt_at", "id")
@@ -142,18 +140,18 @@ class Waiting:
             first = list({row[0]: row for row in [*first, *_read(urgent.filter(organization__isnull=False))]}.values())
         rows = _read(due.filter(priority__lte=0).order_by("next_attempt_at", "id"))
         found = [*self._candidates(first), *self._candidates(rows)]
-        if len(rows) < OLDEST or alone:
+        if len(rows) < OLDEST:
             return found
         known = {each.pk for each in found}
         return found + [each for each in self._of_queues(room) if each.pk not in known]
 
     def _candidates(self, rows: Sequence[Any]) -> Iterator[Candidate]:
-        for pk, owner, channel, target, host, priority, suspended_at in rows:
+        for pk, owner, channel, target, host, lost_claims, priority, suspended_at in rows:
             if suspended_at is not None:
                 self.suspended.add(owner)
             else:
-                is_asked = owner is None
-                yield Candidate(pk, owner or target, (channel, target), host, priority >= URGENT, is_asked)
+                place, kinds = (channel, target), (priority >= URGENT, owner is None)
+                yield Candidate(pk, owner or target, place, host, *kinds, suspicion(lost_claims))
 
     def _of_queues(self, room: Slots) -> list[Candidate]:
         queues = self._next_queues(room)
@@ -165,8 +163,8 @@ class Waiting:
         with connection.cursor() as cursor:
             cursor.execute(" UNION ALL ".join([statement] * len(queues)), parameters)
             return [
-                Candidate(as_uuid(pk), as_uuid(owner), (channel, target), host)
-                for pk, owner, channel, target, host in cursor.fetchall()
+                Candidate(as_uuid(pk), as_uuid(owner), (channel, target), host, suspicion=suspicion(lost_claims))
+                for pk, owner, channel, target, host, lost_claims in cursor.fetchall()
             ]
 
     def _next_queues(self, room: Slots) -> list[Queue]:
@@ -192,5 +190,5 @@ class Waiting:
 
 
 def _read(rows: QuerySet[Delivery]) -> list[Any]:
-    columns = ("pk", "organization_id", "channel", "target", "host", "priority", "organization__suspended_at")
-    return list(rows.values_list(*columns)[:OLDEST])
+    columns = ("pk", "organization_id", "channel", "target", "host", "lost_claims", "priority")
+    return list(rows.values_list(*columns, "organization__suspended_at")[:OLDEST])

@@ -1,7 +1,7 @@
 """
-The heartbeats of workers, beat and `deliver`, busy or idle (docs/adr/0046): the overview and /readyz name a dead role.
+The heartbeats of workers, beat and `deliver`, busy or idle (docs/adr/0109): the overview and /readyz name a dead role.
 
-A row expires; nothing signs off. Celery's children and the process for lone sends leave none: their parent does.
+A row expires; nothing signs off. Celery's children leave none: their parent does.
 """
 
 import datetime as dt

@@ -5,9 +5,7 @@ from tests.services.waiting import let_pass
 
 SLOW_SECONDS = 2.0
 FORMS = 10
-# Deliveries with a lost claim that slow targets of one organization have in flight: they go one by one in 16 children,
-# of which a tenth is kept for others, and slow targets have half (docs/adr/0045, 0046).
-ALONE = 7
+SUSPECTS = 8  # deliveries with a lost claim that a process has in flight (docs/adr/0109)
 
 
 @fault("F1", "a worker or deliverer is killed, receivers take 2 s", quick=True)
@@ -26,6 +24,6 @@ def deliverer_killed(run: Run) -> None:
     width = FORMS * 4  # deliveries in flight
     queue = count / width * SLOW_SECONDS  # the time that the endpoints need
     # Of many kills, two in a row lose that many claims each, before the first of them are sent again.
-    lost = run.pick(quick=0, full=2) * width / ALONE * SLOW_SECONDS
+    lost = run.pick(quick=0, full=2) * width / SUSPECTS * SLOW_SECONDS
     run.judge(world, tenant, poster, within=90, recovery=run.recovery_bound(world) + queue + lost)
     run.forget(world, tenant)

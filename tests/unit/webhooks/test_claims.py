@@ -31,9 +31,9 @@ from webhooks.channels.outcome import Outcome
 from webhooks.channels.webhook_health import QUICK_MILLISECONDS
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox.abandoned import free_abandoned
-from webhooks.outbox.claim import Claim, Claimer
+from webhooks.outbox.claim import Claim
 from webhooks.outbox.record import record
-from webhooks.outbox.shares import Candidate, Shares, Slots
+from webhooks.outbox.shares import Candidate, Shares
 
 ROWS = 200
 IN_FLIGHT_PER_WEBHOOK = 4
@@ -60,7 +60,7 @@ def claim_until_none_is_due(limit: int) -> list[uuid.UUID]:
 def claim_abandoned() -> list[Claim]:
     """Claim deliveries whose first claim ended without a result."""
     free_abandoned()
-    return Claimer(alone=True).claim(Slots(10, 10))
+    return claim_due(10)
 
 
 def expire_leases() -> None:

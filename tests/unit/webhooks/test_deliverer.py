@@ -10,7 +10,8 @@ from django.db import IntegrityError, OperationalError
 
 from tests.services.receivers import Receiver, Reply
 from tests.unit.webhooks.dispatching import dispatch_all
-from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
+from tests.unit.webhooks.outbox.backlogs import expire_leases
+from tests.unit.webhooks.rows import claim_due, make_form, make_submission, make_webhook, totals
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox import loop as deliverer
 from webhooks.outbox.claim import Claim, Claimer
@@ -54,6 +55,15 @@ def test_run__until_idle__dispatches_delivers_and_records(receiver: Receiver) ->
     owe(receiver, 10)
     assert Deliverer().run(until_idle=True) is False
     assert told_once(receiver, 10)
+
+
+def test_run__until_idle__frees_lost_claims_and_sends_them(receiver: Receiver) -> None:
+    owe(receiver, 3)
+    dispatch_all()
+    assert len(claim_due(2)) == 2
+    expire_leases()
+    assert Deliverer().run(until_idle=True) is False
+    assert told_once(receiver, 3)
 
 
 @pytest.mark.parametrize(("place", "step"), [(deliverer, "record"), (deliverer, "dispatch_batch"), (Claimer, "claim")])

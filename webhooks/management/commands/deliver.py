@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import sys
 import threading
 from typing import Any
 
@@ -11,7 +10,6 @@ from django.db import connection
 
 from config.clean_up import clean_up
 from webhooks.models import DelivererSlots
-from webhooks.outbox.alone import AloneDeliverer
 from webhooks.outbox.loop import Deliverer
 from webhooks.processes.presence import leave_heartbeat
 
@@ -27,17 +25,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
-        alone_help = "send what may have killed its process; `deliver` starts this by itself"
-        parser.add_argument("--alone", action="store_true", help=alone_help)
-        parser.add_argument("--parent", type=int, help="with `--alone`: end when this process does")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the loop."""
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        if options["alone"]:
-            sys.exit(AloneDeliverer(stop, parent=options["parent"]).run())
         deliverer = Deliverer(stop=stop)
         if not options["once"]:
             leave_heartbeat(DelivererSlots.Role.DELIVER)

@@ -166,14 +166,13 @@ def test_candidates__urgent__are_first_behind_any_backlog() -> None:
     assert [each.is_urgent for each in found[:3]] == [True, True, False]
 
 
-def test_candidates__claimed_and_abandoned_ones__are_left_out_of_queues_too() -> None:
+def test_candidates__whose_claims_were_lost__are_of_queues_too_and_known_by_that() -> None:
     busy, other = webhooks(2)
     make_backlog(busy, OLDEST)
-    lost, _ = make_backlog(other, 2, age=A_MINUTE)
+    lost, fine = make_backlog(other, 2, age=A_MINUTE)
     Delivery.objects.filter(pk=lost.pk).update(lost_claims=1)
-    waiting = Waiting()
-    assert targets(waiting.candidates(ROOM))[other.public_id] == 1
-    assert [each.pk for each in waiting.candidates(ROOM, alone=True)] == [lost.pk]
+    found = Waiting().candidates(ROOM)
+    assert {each.pk: each.suspicion for each in found if each.place[1] == other.public_id} == {lost.pk: 1, fine.pk: 0}
 
 
 def claim_with_queries(claim: Callable[[], list[Claim]]) -> tuple[list[Claim], int]:
