@@ -222,11 +222,6 @@ class Delivery(models.Model):
                 condition=models.Q(status="pending"),
                 name="delivery_queues",
             ),
-            models.Index(
-                fields=["next_attempt_at"],
-                condition=models.Q(status="pending", lost_claims__gt=0),
-                name="delivery_due_alone",
-            ),
             models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
             models.Index(fields=["message"], name="delivery_by_message"),
             models.Index(
