@@ -15,7 +15,6 @@ class SubmissionsConfig(AppConfig):
         from submissions.lifecycle.erasure import finish_all_erasing
         from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
         from submissions.lifecycle.unverified import purge_unverified
-        from submissions.partitions.dropping import tend_partitions
         from submissions.refusals.recorder import purge_refusals
         from submissions.storage import count_unknown
         from submissions.tally import stored_count_of_form
@@ -25,5 +24,4 @@ class SubmissionsConfig(AppConfig):
         register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)
         register_clean_up(count_unknown, purge_usage, finish_all_deleting, purge_unverified)
         register_clean_up(purge_unconfirmed)
-        register_clean_up(tend_partitions)  # drops those that the jobs before have emptied
         register_clean_up(purge_files)  # after all that deletes submissions and forms

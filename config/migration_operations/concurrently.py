@@ -5,8 +5,8 @@ On PostgreSQL without a lock that blocks writers; on SQLite, which has one write
 migration needs `atomic = False`. Each can be run again: it skips a finished index and drops an invalid one, which an
 interrupted build leaves behind.
 
-A partitioned table (docs/adr/0104) gets its index partition by partition, as PostgreSQL refuses CONCURRENTLY for the
-whole. Its index is dropped with a lock that requests wait for, and a UNIQUE constraint cannot be added at all.
+PostgreSQL refuses CONCURRENTLY for a table in partitions (docs/scaling.md). There the index blocks writers, unless the
+operator has made it before.
 https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY
 """
 
@@ -22,14 +22,6 @@ from django.db.models import CheckConstraint, UniqueConstraint
 from django.db.utils import NotSupportedError
 
 _STATE_OF_INDEX = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s))"
-_IS_PARTITIONED = "SELECT relkind IN ('p', 'I') FROM pg_class WHERE oid = to_regclass(quote_ident(%s))"
-_PARTITIONS = """
-SELECT quote_ident(part.relname), part.relname, EXISTS(
-    SELECT 1 FROM pg_inherits of JOIN pg_index built ON built.indexrelid = of.inhrelid
-    WHERE of.inhparent = to_regclass(quote_ident(%s)) AND built.indrelid = part.oid)
-FROM pg_inherits i JOIN pg_class part ON part.oid = i.inhrelid WHERE i.inhparent = to_regclass(quote_ident(%s))
-ORDER BY part.oid
-"""
 _CONSTRAINT_EXISTS = "SELECT convalidated FROM pg_constraint WHERE conname = %s AND conrelid = to_regclass(%s)"
 
 
@@ -56,8 +48,7 @@ class AddIndexConcurrently(AddIndex):
         if schema_editor.connection.vendor != "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
             return
-        with _patient(schema_editor):
-            _drop_index(schema_editor, self.index.name)
+        _drop_index(schema_editor, self.index.name)
 
 
 class RemoveIndexConcurrently(RemoveIndex):
@@ -72,8 +63,7 @@ class RemoveIndexConcurrently(RemoveIndex):
         if schema_editor.connection.vendor != "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
-        with _patient(schema_editor):
-            _drop_index(schema_editor, self.name)
+        _drop_index(schema_editor, self.name)
 
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
@@ -111,8 +101,7 @@ class AddWrittenIndexConcurrently(Operation):
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
         """Drop the index."""
         if schema_editor.connection.vendor == "postgresql":
-            with _patient(schema_editor):
-                _drop_index(schema_editor, self.name)
+            _drop_index(schema_editor, self.name)
 
     def describe(self) -> str:
         """Return the line of `migrate --plan`."""
@@ -178,8 +167,6 @@ def _add_unique(editor: Any, model: Any, constraint: UniqueConstraint) -> None:
     table, name = editor.quote_name(model._meta.db_table), editor.quote_name(constraint.name)
     if _one(editor, _CONSTRAINT_EXISTS, constraint.name, table):
         return
-    if _one(editor, _IS_PARTITIONED, model._meta.db_table):
-        raise NotSupportedError(f"{name} cannot be added concurrently: {table} has partitions.")
     statement: Any = constraint.create_sql(model, editor)
     is_index = statement.template.startswith("CREATE UNIQUE INDEX")  # with a condition or expressions
     if not is_index:
@@ -194,49 +181,29 @@ def _build_index(editor: Any, name: str, statement: str) -> None:
     """Execute a CREATE INDEX CONCURRENTLY, unless the index is there. A failed one leaves nothing behind."""
     if editor.connection.in_atomic_block:
         raise NotSupportedError(f"The index {name} cannot be built in a transaction: set atomic = False.")
-    head, _, rest = statement.partition(" ON ")
-    table = rest.replace("(", " ").split()[0]
-    if _one(editor, _IS_PARTITIONED, table.strip('"')):
-        _build_on_partitions(editor, name, head.replace(" CONCURRENTLY", ""), table, rest.removeprefix(table))
+    is_valid = _one(editor, _STATE_OF_INDEX, name)
+    if is_valid:
         return
-    with _patient(editor):
-        is_valid = _one(editor, _STATE_OF_INDEX, name)
-        if is_valid:
-            return
-        if is_valid is False:
-            _drop_index(editor, name)
-        try:
-            editor.execute(statement, params=None)
-        except BaseException:
-            _drop_index(editor, name)
-            raise
-
-
-def _build_on_partitions(editor: Any, name: str, head: str, table: str, rest: str) -> None:
-    """
-    Build an index of a partitioned table: an empty one of the whole, then each partition's, which joins it.
-
-    The whole becomes valid with the last one. A partition that is made meanwhile has its own immediately.
-    """
-    if _one(editor, _STATE_OF_INDEX, name) is None:
-        editor.execute(f"{head} ON ONLY {table}{rest}", params=None)
+    if is_valid is False:
+        _drop_index(editor, name)
     try:
-        for quoted, plain, is_built in _all(editor, _PARTITIONS, name, table.strip('"')):
-            if not is_built:
-                part = f"{name[:38]}_{plain[-24:]}"  # names have at most 63 bytes
-                _build_index(editor, part, f'CREATE INDEX CONCURRENTLY "{part}" ON {quoted}{rest}')
-                editor.execute(f'ALTER INDEX {editor.quote_name(name)} ATTACH PARTITION "{part}"')
+        _execute(editor, statement)
     except BaseException:
         _drop_index(editor, name)
         raise
 
 
 def _drop_index(editor: Any, name: str) -> None:
-    if _one(editor, _IS_PARTITIONED, name):  # with those of the partitions; PostgreSQL refuses CONCURRENTLY
-        with _impatient(editor):
-            editor.execute(f"DROP INDEX IF EXISTS {editor.quote_name(name)}")
-    else:
-        editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {editor.quote_name(name)}")
+    _execute(editor, f"DROP INDEX CONCURRENTLY IF EXISTS {editor.quote_name(name)}")
+
+
+def _execute(editor: Any, statement: str) -> None:
+    """Execute a CREATE or DROP INDEX CONCURRENTLY; without CONCURRENTLY, if the table has partitions."""
+    try:
+        with _patient(editor):
+            editor.execute(statement, params=None)
+    except NotSupportedError:
+        editor.execute(statement.replace(" CONCURRENTLY", "", 1), params=None)
 
 
 @contextmanager
@@ -246,21 +213,8 @@ def _patient(editor: Any) -> Iterator[None]:
 
     These statements wait for every open transaction, such as a long export, and block nobody while they do.
     """
-    with _lock_timeout(editor, "0"):
-        yield
-
-
-@contextmanager
-def _impatient(editor: Any) -> Iterator[None]:
-    """Wait for a lock that requests wait for no longer than `manage.py migrate` does. It tries again."""
-    with _lock_timeout(editor, "5s"):
-        yield
-
-
-@contextmanager
-def _lock_timeout(editor: Any, limit: str) -> Iterator[None]:
     before = _one(editor, "SELECT current_setting('lock_timeout')")
-    editor.execute("SELECT set_config('lock_timeout', %s, false)", [limit])
+    editor.execute("SET lock_timeout = 0")
     try:
         yield
     finally:
@@ -269,11 +223,7 @@ def _lock_timeout(editor: Any, limit: str) -> Iterator[None]:
 
 def _one(editor: Any, query: str, *parameters: str) -> Any:
     """Return the first column of the first row, or None."""
-    rows = _all(editor, query, *parameters)
-    return rows[0][0] if rows else None
-
-
-def _all(editor: Any, query: str, *parameters: str) -> list[Any]:
     with editor.connection.cursor() as cursor:
         cursor.execute(query, parameters)
-        return list(cursor.fetchall())
+        row = cursor.fetchone()
+    return row[0] if row else None

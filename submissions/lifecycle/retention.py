@@ -27,17 +27,17 @@ def purge_submissions() -> int:
     """
     purged = 0
     for form in Form.objects.filter(retention_days__isnull=False).only("name", "organization_id", "retention_days"):
-        purged += purge_form(form, before=first_id_of(now() - dt.timedelta(days=form.retention_days or 0)))
+        purged += _purge_form(form, first_id_of(now() - dt.timedelta(days=form.retention_days or 0)))
     return purged
 
 
-def purge_form(form: Form, *, before: uuid.UUID, since: uuid.UUID | None = None) -> int:
+def _purge_form(form: Form, before: uuid.UUID) -> int:
     """
-    Delete a form's submissions with ids from `since` to below `before`; return how many. In batches, as above.
+    Delete a form's submissions with ids below `before`; return how many. In batches, as above.
 
     Each batch asks whether the organization is suspended: a run over a large form lasts for hours.
     """
-    purged, event, after = 0, None, since
+    purged, event, after = 0, None, None
     rows = Submission.objects.filter(form_id=form.pk, id__lt=before).order_by("id").values_list("pk", flat=True)
     suspended = Organization.objects.filter(pk=form.organization_id, suspended_at__isnull=False)
     # Each batch continues behind the last one: from the start it would pass all deleted rows again, until a vacuum.

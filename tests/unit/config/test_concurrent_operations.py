@@ -83,6 +83,22 @@ def test_remove_written_index__and_back__drops_and_makes_it() -> None:
     assert found() == ["valid"]
 
 
+def test_written_index__of_a_table_in_partitions__is_made_in_each_and_removed() -> None:
+    """PostgreSQL refuses CONCURRENTLY for it."""
+    execute("CREATE TABLE months (n int) PARTITION BY RANGE (n)")
+    execute("CREATE TABLE month PARTITION OF months FOR VALUES FROM (1) TO (2)")
+    operation = AddWrittenIndexConcurrently("extra", "ON months (n)")
+    try:
+        run(operation)
+        run(operation)
+        assert found() == ["valid"]
+        assert execute("SELECT count(*) FROM pg_index WHERE indrelid = 'month'::regclass AND indisvalid") == [(1,)]
+        run(operation, back=True)
+        assert found() == []
+    finally:
+        execute("DROP TABLE months")
+
+
 def test_index__left_invalid_by_a_killed_build__is_built_again() -> None:
     """PostgreSQL keeps such an index, updates it on every write, and never uses it."""
     run(INDEX)
