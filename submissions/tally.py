@@ -85,10 +85,10 @@ def _stored(scope: str, *, spam: bool | None) -> Combinable:
     column: Any = {False: F("kept"), True: F("spam"), None: F("kept") + F("spam")}[spam]
     path = "form" if scope == "form" else "form__organization"
     counted = Tally.objects.filter(**{path: OuterRef("pk")}).order_by().values(path).annotate(n=Sum(column)).values("n")
-    waiting = Submission.objects.undispatched().filter(**{scope: OuterRef("pk")}, counted_as="")
+    waiting = Submission.objects.uncounted().filter(**{path: OuterRef("pk")})
     if spam is not None:
         waiting = waiting.filter(spam=spam)
-    grouped = waiting.order_by().values(scope).annotate(n=Count("*")).values("n")
+    grouped = waiting.order_by().values(path).annotate(n=Count("*")).values("n")
     return _scalar(counted) + _scalar(grouped)
 
 

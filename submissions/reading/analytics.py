@@ -154,8 +154,7 @@ def summarize(
         tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lt=end)
         for row in _grouped(tallies, "hour", interval).annotate(**{f"n_{c}": Sum(c) for c in COLUMNS}):
             points[row["start"]].update({column: row[f"n_{column}"] for column in COLUMNS})
-        waiting = Submission.objects.using(alias).undispatched().filter(scope, counted_as="")
-        waiting = waiting.since(start).before(end)
+        waiting = Submission.objects.using(alias).uncounted().filter(scope).since(start).before(end)
         counts = {"n_received": Count("pk"), "n_spam": Count("pk", filter=Q(spam=True))}
         for row in _grouped(waiting, "created_at", interval).annotate(**counts):
             points[row["start"]].update(received=row["n_received"], spam=row["n_spam"])

@@ -70,7 +70,7 @@ def _hours(scope: Q, start: dt.datetime, *, by_form: bool = False) -> Iterator[_
     with snapshot() as alias:
         tallies = Tally.objects.using(alias).filter(scope, hour__gte=start).order_by()
         counted = list(tallies.values_list(*by, "hour").annotate(Sum("received"), Sum("spam")))
-        waiting = Submission.objects.using(alias).undispatched().filter(scope, counted_as="").since(start).order_by()
+        waiting = Submission.objects.using(alias).uncounted().filter(scope).since(start).order_by()
         hourly = waiting.annotate(hour=Trunc("created_at", "hour", tzinfo=dt.UTC)).values_list(*by, "hour")
         counted += list(hourly.annotate(n=Count("pk"), n_spam=Count("pk", filter=Q(spam=True))))
     for *form, hour, received, spam in counted:

@@ -20,6 +20,7 @@ NOTES: dict[str, str] = {
         "The API says an exact total, so each match is read and compared: 10,000 among a million rows, 10 among a "
         "thousand. A search with few matches is the row above."
     ),
+    "backlog-own": "The total is exact, so each waiting submission of the form is counted, by an index of these only.",
     "export-csv": (
         "The process of the export is busy all the time. Sampled with py-spy: reading rows from libpq a fifth, JSON of "
         "each row twice (once for the names in the header), then quoting. `columns=` saves the first reading."

@@ -13,7 +13,7 @@ from tests.load.sqlite_place import running_sqlite
 KINDS: tuple[Kind, ...] = (
     submit.KIND,
     sqlite.KIND,
-    lists.KIND,
+    *lists.KINDS,
     export.KIND,
     serve.KIND,
     size.KIND,
