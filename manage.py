@@ -7,12 +7,13 @@ import sys
 
 # The collector would search everything again and again while modules are loaded, which takes a fifth of the start.
 # dashboard.apps turns it on again.
-gc.disable()
+if __name__ == "__main__":  # not in the process of an export, which imports this file too
+    gc.disable()
 
-from django.core.exceptions import ImproperlyConfigured  # noqa: E402  # without the collector
-from django.core.management import execute_from_command_line  # noqa: E402  # without the collector
+from django.core.exceptions import ImproperlyConfigured  # without the collector
+from django.core.management import execute_from_command_line  # without the collector
 
-from config.environment.env_file import take_env_file  # noqa: E402  # without the collector
+from config.environment.env_file import take_env_file  # without the collector
 
 if __name__ == "__main__":
     try:

@@ -1,34 +1,25 @@
-"""Exports in their own processes, where the web process has a server that forks them (docs/adr/0108)."""
+"""Exports of a web process, each in its own process (docs/adr/0108)."""
 
 import logging
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from importlib import import_module
 from typing import Any
 
 import structlog
-from django.db import connection, connections
+from django.db import connections
 from django.db.models.sql import Query
 
 from config.api.errors import ServiceUnavailable
 from config.postgresql.replica import REPLICA, Known, ReplicaFailed
-from config.supervision import job_forks
-from config.supervision.job_forks import JobEnded, JobForks
+from config.postgresql.sessions import role
+from config.supervision import jobs
 from forms_app.models import Form
 from submissions.exporting.formats import Parts, Rows, snapshot_parts
 from submissions.models import Submission
 
 Learned = tuple[int, Known | None]  # the rows of a part, and news of the replica
-_forks = JobForks()
 logger = logging.getLogger(__name__)
-
-
-def start_export_processes() -> None:
-    """Start the server of this process. Call it before threads and connections."""
-    if connection.vendor == "postgresql":  # these need psycopg, which SQLite does not
-        import_module("submissions.exporting.copied_csv")
-        import_module("submissions.exporting.copied_records")
-    _forks.start("web-exports", "web-export")
+jobs.preload(__name__, "submissions.exporting.copied_csv", "submissions.exporting.copied_records")
 
 
 class Export:
@@ -41,12 +32,13 @@ class Export:
         self._known = REPLICA.known(asks=True)
 
     def parts(self) -> Parts:
-        """Return the text in parts with their numbers of rows, from another process if there is a server."""
-        parts = _forks.run(_export, self._context, self._known, self._rows.query, *self._arguments)
-        return snapshot_parts(self._rows, *self._arguments) if parts is None else _counted(parts)
+        """Return the text in parts with their numbers of rows, from another process if this one answers requests."""
+        if role() != "web":
+            return snapshot_parts(self._rows, *self._arguments)
+        return _counted(jobs.run(_export, self._context, self._known, self._rows.query, *self._arguments))
 
 
-def _counted(parts: job_forks.Parts) -> Parts:
+def _counted(parts: jobs.Parts) -> Parts:
     """Yield the parts with their numbers of rows, and empty ones while the process has none."""
     with closing(parts):
         try:
@@ -55,8 +47,8 @@ def _counted(parts: job_forks.Parts) -> Parts:
                 if known:
                     REPLICA.learn(known)
                 yield text, count
-        except JobEnded as error:
-            logger.error("the process of an export was killed")
+        except jobs.JobEnded as error:
+            logger.error("the process of an export was killed or could not be started")
             raise ServiceUnavailable from error
 
 

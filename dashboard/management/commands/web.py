@@ -12,7 +12,6 @@ from django.utils.module_loading import import_string
 from config.web_server.front import Front
 from config.web_server.server import run
 from config.web_server.short_handler import ShortHandler
-from submissions.exporting.processes import start_export_processes
 from submissions.receiving.page_limits import may_wait_for_body
 
 APPLICATION = "config.wsgi.application"  # by its name, because it knows every app
@@ -31,7 +30,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
-        start_export_processes()  # before `config.wsgi`, which starts threads
         sys.setswitchinterval(MAX_SWITCH_SECONDS)
         front = Front(import_string(APPLICATION), ShortHandler(), may_wait_for_body)
         run(
