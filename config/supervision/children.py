@@ -73,7 +73,7 @@ class Child:
         command, lifeline = [*self._command, *arguments], self._lifeline[0]
         if self._forks:
             self._forks = False
-            return Fork(functools.partial(call_command, *command), title=command[0], lifeline=lifeline, files=files)
+            return Fork(functools.partial(call_command, *command), name=command[0], lifeline=self._lifeline)
         # In a new session, so that Ctrl-C reaches only the parent, which then ends its children in order.
         return subprocess.Popen(  # noqa: S603 - our own command line
             [sys.executable, str(LAUNCHER), str(lifeline), str(settings.BASE_DIR / "manage.py"), *command],

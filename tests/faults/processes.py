@@ -34,8 +34,10 @@ def tree(pid: int) -> Iterator[int]:
 
 
 def command(pid: int) -> str:
+    """Return the command line of a process and its name, which of a fork is its own."""
     with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return f"{line.strip()} {Path(f'/proc/{pid}/comm').read_text().strip()}"
     return ""
 
 

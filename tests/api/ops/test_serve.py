@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from submissions.models import Submission
+from tests.faults import processes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import service_environment
@@ -67,13 +68,12 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def children_of(pid: int) -> dict[int, str]:
-    """Return the processes that this one started: `{pid: command}`."""
+    """Return the processes that this one started: `{pid: command line and name}`."""
     threads = Path(f"/proc/{pid}/task").glob("*/children")  # each lists those that it started
     pids = [int(child) for thread in threads for child in thread.read_text().split()]
     commands = {}
     for child in pids:
-        with suppress(OSError):  # it has ended meanwhile
-            commands[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+        commands[child] = processes.command(child)
     return commands
 
 

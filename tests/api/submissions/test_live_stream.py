@@ -19,6 +19,7 @@ from config.supervision.ports import allow_open_files
 from config.times import now
 from keys.models import Membership
 from submissions.live.tokens import SALT, live_token
+from tests.faults import processes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
@@ -236,7 +237,11 @@ def test_stream__headers__allow_our_own_origin_alone_and_no_storing(service: App
 def threads_of_the_events_process(service: Application) -> int:
     """Return the threads of `manage.py events` and of every process that it has started."""
     parents = {int(path.name): parent_of(path) for path in Path("/proc").iterdir() if path.name.isdecimal()}
-    ours = {pid for pid, parent in parents.items() if b"events" in command_of(pid) and parent == web_pid(service)}
+    ours = {
+        pid
+        for pid, parent in parents.items()
+        if "events" in processes.command(pid).split() and parent == web_pid(service)
+    }
     assert ours, "`serve` has a child that runs `events`"
     while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
         ours |= more
@@ -252,13 +257,6 @@ def parent_of(path: Path) -> int:
         return int((path / "stat").read_text().rpartition(") ")[2].split()[1])
     except OSError:
         return 0
-
-
-def command_of(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 def test_stream__a_hundred_open_views__cost_no_thread(api: Client, service: Application, tenant: Tenant) -> None:

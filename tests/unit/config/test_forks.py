@@ -1,22 +1,18 @@
-"""Forks of a process: no open file, connection, thread or random state of the parent goes on in them."""
+"""Forks of a process: no handler, session or random state of the parent goes on in them."""
 
 import os
 import random
 import secrets
 import signal
-import socket
-import sqlite3
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from uuid_utils.compat import uuid4
 
 from config.ids import new_id
-from config.supervision import forks
 from config.supervision.forks import Fork, may_fork
 from tests.services.waiting import eventually
 
@@ -27,11 +23,11 @@ class Nursery:
     """Forks whose output is read from a pipe. All of them end with the test."""
 
     def __init__(self) -> None:
-        self.lifeline, self.held = os.pipe()
+        self.lifeline = os.pipe()
         self.output, self.input = os.pipe()
 
     def fork(self, run: Callable[[], object]) -> Fork:
-        return Fork(run, title="test", lifeline=self.lifeline, files=[self.input])
+        return Fork(run, name="test", lifeline=self.lifeline)
 
     def say(self, text: str) -> None:
         os.write(self.input, text.encode())
@@ -44,22 +40,8 @@ class Nursery:
 def nursery() -> Iterator[Nursery]:
     made = Nursery()
     yield made
-    for descriptor in (made.held, made.lifeline, made.output, made.input):
+    for descriptor in (*made.lifeline, made.output, made.input):
         os.close(descriptor)
-
-
-def open_files() -> list[int]:
-    return [number for path in Path("/proc/self/fd").iterdir() if (number := int(path.name)) >= 0 and path.exists()]
-
-
-def test_fork__of_a_process_with_connections__has_none_of_them(nursery: Nursery, tmp_path: Path) -> None:
-    database = sqlite3.connect(tmp_path / "database")
-    database.execute("CREATE TABLE a (b)")
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
-        child = nursery.fork(lambda: nursery.say(" ".join(map(str, open_files()))))
-        assert child.wait(PATIENCE_SECONDS) == 0
-    assert set(map(int, nursery.said().split())) == {0, 1, 2, nursery.lifeline, nursery.input}
-    database.close()
 
 
 def test_forks__of_one_process__draw_different_ids_and_secrets(nursery: Nursery) -> None:
@@ -91,17 +73,17 @@ def test_fork__of_a_process_that_handles_signals__ends_by_sigterm(nursery: Nurse
 
 def test_fork__whose_supervisor_has_died__ends(nursery: Nursery) -> None:
     child = nursery.fork(threading.Event().wait)
-    os.close(nursery.held)
-    nursery.held = os.dup(nursery.output)
+    os.close(nursery.lifeline[1])
+    nursery.lifeline = nursery.lifeline[0], os.dup(nursery.output)
     assert child.wait(PATIENCE_SECONDS) == -signal.SIGKILL
 
 
-def test_fork__shown_by_ps__has_the_name_of_its_command(nursery: Nursery) -> None:
+def test_fork__shown_by_top__has_its_own_name_and_session(nursery: Nursery) -> None:
     child = nursery.fork(threading.Event().wait)
-    command = Path(f"/proc/{child.pid}/cmdline")
-    words = eventually(lambda: (found := command.read_bytes().split(b"\0")) and b"test" in found and found)
-    assert words[words.index(b"test") - 1] == b"manage.py"
-    assert not any(words[words.index(b"test") + 1 :])
+    assert child.pid
+    name = Path(f"/proc/{child.pid}/comm")
+    eventually(lambda: name.read_text() == "test\n")
+    assert os.getsid(child.pid) == child.pid
 
 
 def fail() -> None:
@@ -124,22 +106,3 @@ def test_process_with_two_threads__starts_new_interpreters() -> None:
     finally:
         ended.set()
         thread.join()
-
-
-def refuse_pidfds(pid: int) -> int:
-    raise PermissionError(1, f"no descriptor of {pid}")
-
-
-@pytest.mark.parametrize("pidfd_open", [None, refuse_pidfds])
-def test_process__where_another_cannot_be_watched_by_a_descriptor__starts_new_interpreters(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pidfd_open: Callable[[int], int] | None
-) -> None:
-    (tmp_path / "1").touch()
-    monkeypatch.setattr(forks, "TASKS", tmp_path)  # as with one thread
-    monkeypatch.setattr(forks, "connections", SimpleNamespace(all=list))  # as over SQLite
-    assert may_fork()
-    if pidfd_open:
-        monkeypatch.setattr(os, "pidfd_open", pidfd_open)
-    else:
-        monkeypatch.delattr(os, "pidfd_open")
-    assert not may_fork()
