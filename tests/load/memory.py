@@ -3,6 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
+from tests.faults import processes
 from tests.load.cpu import tree_of
 
 MIB = 2**20
@@ -20,3 +21,10 @@ def proportional_bytes(pid: int) -> int:
             if line.startswith("Pss:"):
                 return 1024 * int(line.split()[1])
     return 0
+
+
+def have_all_exported(serve: int) -> bool:
+    """Return whether every web process of `serve` has the fork server that its first export starts."""
+    web = [pid for pid in tree_of(serve) if "web" in processes.command(pid).split()]
+    assert web, "`serve` has web processes"
+    return all(any("forkserver" in processes.command(child) for child in processes.children(pid)) for pid in web)

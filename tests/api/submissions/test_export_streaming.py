@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults import processes
 from tests.load.cpu import tree_of
-from tests.load.memory import proportional_bytes
+from tests.load.memory import have_all_exported, proportional_bytes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
@@ -88,13 +88,11 @@ def memory(service: Application) -> int:
 def start_fork_servers(service: Application, path: str) -> None:
     """Export from every web process, which then has its fork server, with all modules."""
     tenant = make_tenant()
-    web = [pid for pid in tree_of(service.processes["web"].popen.pid) if "web" in processes.command(pid).split()]
-    assert web
 
     def have_exported() -> bool:
         with Client(service.port) as api:  # over another connection, which any of them may accept
             assert api.get(path, tenant.key).status == 200
-        return all(any("forkserver" in processes.command(child) for child in processes.children(pid)) for pid in web)
+        return have_all_exported(service.processes["web"].popen.pid)
 
     eventually(have_exported)
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.load.downloads import downloading
-from tests.load.memory import MIB, tree_bytes
+from tests.load.memory import MIB, have_all_exported, tree_bytes
 from tests.load.report.figures import Round, Row
 from tests.load.rounds import Bench
 from tests.load.rows.kinds import Kind, OneRound
 from tests.load.running import Options, Place
 from tests.load.statements import TABLE
 from tests.services.packages import program
-from tests.services.waiting import let_pass
+from tests.services.waiting import eventually, let_pass
 
 SAMPLE_SECONDS = 0.1
 SETTLE_SECONDS = 2.0
@@ -46,8 +46,13 @@ def running(place: Place, _options: Options) -> Iterator[OneRound]:
     """Yield a round of both formats and of both copies."""
     bench, small, large = place.bench, place.archive["small"], place.archive["large"]
     web = bench.application.processes["web"].popen.pid
-    for kind in ("csv", "ndjson"):
-        _export(bench, small, kind)
+
+    def export_small() -> bool:
+        for kind in ("csv", "ndjson"):
+            _export(bench, small, kind)
+        return have_all_exported(web)
+
+    eventually(export_small, because="every web process has exported")
     let_pass(SETTLE_SECONDS)
     idle = tree_bytes(web)
 
