@@ -41,6 +41,17 @@ def command(pid: int) -> str:
     return ""
 
 
+def job_server(web: int) -> int | None:
+    """Return the process that forks the exports of a web process, if it has been started."""
+    return next((pid for pid in children(web) if "multiprocessing.forkserver" in command(pid)), None)
+
+
+def jobs(web: int) -> list[int]:
+    """Return the exports of a web process."""
+    server = job_server(web)
+    return children(server) if server else []
+
+
 def memory(pid: int) -> int:
     """Return the resident bytes of a process and its descendants."""
     total = 0

@@ -136,9 +136,8 @@ def test_process__killed_before_the_first_part__is_a_503(start: Callable[..., Ap
     with Client(service.port) as api, ThreadPoolExecutor(1) as pool:
         with locked():
             answer = pool.submit(api.get, EXPORT + "csv", full.key)
-            (server,) = processes.children(service.processes["web"].popen.pid)
-            eventually(copies, 10, "the COPY waits")
-            processes.kill(*processes.children(server))
+            eventually(copies, 30, "the COPY waits")
+            processes.kill(*processes.jobs(service.processes["web"].popen.pid))
             refused = answer.result()
         assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
         assert refused.headers["Retry-After"]
@@ -150,7 +149,6 @@ def test_client__that_leaves_while_the_database_hangs__ends_the_process(
     start: Callable[..., Application], full: Tenant
 ) -> None:
     service = start()
-    (server,) = processes.children(service.processes["web"].popen.pid)
     request = f"GET {EXPORT}ndjson HTTP/1.1\r\nHost: 127.0.0.1\r\nx-access-key: {full.key}\r\n\r\n"
     with closing(socket.create_connection(("127.0.0.1", service.port), 30)) as peer:
         peer.sendall(request.encode())
@@ -161,7 +159,8 @@ def test_client__that_leaves_while_the_database_hangs__ends_the_process(
         while has_rest:  # sent before
             has_rest = bool(select.select([peer], [], [], 1)[0] and peer.recv(1_000_000))
     try:
-        eventually(lambda: not processes.children(server), HANGING_SECONDS, "the process of the export ends")
+        web = service.processes["web"].popen.pid
+        eventually(lambda: not processes.jobs(web), HANGING_SECONDS, "the process of the export ends")
     finally:
         processes.kill(pid, number=signal.SIGCONT)
     eventually(lambda: not copies(), 10, "no COPY remains")

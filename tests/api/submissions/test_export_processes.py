@@ -36,14 +36,11 @@ def web(start_service: Callable[..., Application]) -> Application:
 
 
 def server_of(web: Application) -> int | None:
-    """Return the process that forks exports, if there was one."""
-    pids = processes.children(web.processes["web"].popen.pid)
-    return next((pid for pid in pids if "multiprocessing.forkserver" in processes.command(pid)), None)
+    return processes.job_server(web.processes["web"].popen.pid)
 
 
 def exports_of(web: Application) -> list[int]:
-    server = server_of(web)
-    return processes.children(server) if server else []
+    return processes.jobs(web.processes["web"].popen.pid)
 
 
 def started(api: Client, tenant: Tenant, chosen: str = "ndjson") -> http.client.HTTPResponse:
