@@ -16,17 +16,22 @@ from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.django_db
 
-DISPATCHED, WAITING = 2_000, 1_000
+DISPATCHED, OTHERS, WAITING_OF_EACH = 2_000, 40, 25
 
 
 @pytest.fixture
 def tenant() -> Tenant:
-    """An organization with many dispatched rows and two that wait, next to one with many waiting rows."""
-    tenant, other = make_tenant(), make_tenant()
+    """
+    An organization with many dispatched rows and two that wait, next to many with waiting rows.
+
+    Many, as the planner supposes that the waiting rows are spread evenly over their forms.
+    """
+    tenant = make_tenant()
     put_many(tenant, tenant.default_form_id, [{"text": "x"}] * DISPATCHED)
     Submission.objects.update(dispatched_at=now(), counted_as=Submission.CountedAs.KEPT)
     put_many(tenant, tenant.default_form_id, [{"text": "x"}] * 2)
-    put_many(other, other.default_form_id, [{"text": "x"}] * WAITING)
+    for other in [make_tenant() for _ in range(OTHERS)]:
+        put_many(other, other.default_form_id, [{"text": "x"}] * WAITING_OF_EACH)
     return tenant
 
 
