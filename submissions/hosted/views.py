@@ -7,6 +7,7 @@ clients that ask for JSON get JSON (docs/contract.md 6).
 
 import dataclasses
 import hashlib
+import time
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -20,7 +21,6 @@ from django.views.decorators.http import require_safe
 from config.api.errors import ApiError, MethodNotAllowed, NotFound, QuotaExceeded, Suspended, not_found
 from config.api.parsing import idempotency_key
 from config.api.ratelimit import Usage
-from config.postgresql.clock import shared_time
 from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from submissions.hosted import pages, stamps
@@ -119,7 +119,7 @@ class HostedForm(Door, View):
             key = idempotency_key(request) or self._key_of_page(body)
         except ApiError as error:
             problem = error
-        opened_for = shared_time() - self.stamp.at if self.stamp else None
+        opened_for = time.time() - self.stamp.at if self.stamp else None
         return Post(
             request,
             raw_body=body.raw or body_as_read(request),

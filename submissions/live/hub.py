@@ -21,7 +21,6 @@ from django.db import Error as DatabaseError
 
 from config.database import drop_broken_connections
 from config.ids import first_id_of
-from config.postgresql.clock import difference, shared_now
 from config.times import now
 from submissions.live.reader import MOST_READ, Message, Reader
 from submissions.live.tokens import Watch, server_sent
@@ -84,15 +83,11 @@ class Hub:
         self.reader: asyncio.Task[None] | None = None
         self.failed = 0
         self._logged_at = 0.0
-        self.polled_at = now()  # start of the last successful poll; by the shared clock from the first one on
-
-    async def learn_the_time(self) -> None:
-        """Measure in the reader's thread how far our clock is from the database's."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, difference)
+        self.polled_at = now()  # start of the last successful poll
 
     def add(self, watch: Watch, after: uuid.UUID | None) -> Viewer:
         """Start to serve a viewer: from `after` on, or from now."""
-        moment = shared_now()
+        moment = now()
         viewer = Viewer(watch, after or first_id_of(moment))
         if after and after < first_id_of(moment - REPLAYED):
             viewer.dismiss()
@@ -139,7 +134,7 @@ class Hub:
 
     async def poll(self) -> None:
         """Read everything that is watched, and distribute it."""
-        began = shared_now()
+        began = now()
         watching = list(self.viewers)
         organizations = sorted({viewer.watch.organization_id for viewer in watching})
         floor = first_id_of(max(self.polled_at, began - REPLAYED) - READ_AGAIN)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models.functions import Length
 
-from config.postgresql.clock import difference
 from submissions.live.tokens import submission_event
 from submissions.models import Submission
 
@@ -29,7 +28,6 @@ class Reader:
 
     def read(self, organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
         """Return the newest messages of these organizations after an id, without spam, oldest first."""
-        difference()  # measured here from time to time: the event loop must not wait for it
         rows = Submission.objects.filter(organization__in=organizations, id__gt=since, spam=False).confirmed()
         rows = rows.select_related("form").only("id", "organization", "form__name", "created_at", "spam", "held")
         newest = {(row.pk, row.held, row.form.name): row for row in reversed(rows.order_by("-id")[:MOST_READ])}

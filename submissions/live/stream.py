@@ -10,6 +10,7 @@ rights are in a signed token that a page of the dashboard issues.
 
 import asyncio
 import json
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -20,7 +21,6 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from config.ids import InvalidId, Prefix, decode_id, encode_id
-from config.postgresql import clock
 from submissions.live.hub import Hub, Viewer
 from submissions.live.rights import is_over_share, still_may_watch
 from submissions.live.tokens import BadToken, Watch, read_token, server_sent
@@ -57,8 +57,6 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
-    if clock.is_stale():
-        await hub.learn_the_time()
     try:
         query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=10)
         watch = read_token(query.get("token", [""])[0])
@@ -75,7 +73,7 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
     gone = asyncio.ensure_future(_wait_until_gone(receive))
     try:
         # The token also expires for a client that reads nothing: the pump waits for room then, and checks no clock.
-        patience = max(0, watch.expires - clock.shared_time()) + LAST_WORDS_SECONDS
+        patience = max(0, watch.expires - time.time()) + LAST_WORDS_SECONDS
         await asyncio.wait({pump, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
     finally:
         hub.remove(viewer)
@@ -103,7 +101,7 @@ async def _refusal(watch: Watch) -> tuple[Any, ...] | None:
 async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
     """Send the messages in the viewer's queue until the token expires."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + max(0, watch.expires - clock.shared_time())
+    end = loop.time() + max(0, watch.expires - time.time())
     headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *_common_headers()]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await _part(send, HELLO)

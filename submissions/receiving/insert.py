@@ -24,7 +24,6 @@ from config.api.errors import Conflict
 from config.database import database_id
 from config.ids import made_at, new_id
 from config.postgresql import prepared
-from config.postgresql.clock import by_shared_time
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.confirmations import ask_submitters
@@ -91,7 +90,7 @@ def store(
     Raises Conflict when the key came with another body before, TooManyHeld, and ValidationFailed for a file that
     another submission has taken meanwhile.
     """
-    pk = by_shared_time(new_id())  # hosts whose clocks differ agree on the order
+    pk = new_id()
     if unconfirmed:
         intake = dataclasses.replace(intake, controls=intake.controls | {Submission.CONFIRM: "asked"})
     row = _row(pk, form, intake, meta, spam_reasons, sum(file.size for file in files) if files else 0)

@@ -34,7 +34,6 @@ LEAVES = frozenset(
         "config/client_address.py",  # request -> address
         "config/database.py",  # UUID <-> the driver's form
         "config/ids.py",  # UUID <-> text
-        "config/postgresql/clock.py",  # id -> id by the clock of all hosts
         "config/text.py",  # text -> storable text
         "config/times.py",  # time -> text
         "forms_app/formats.py",  # text -> whether it is an email address
