@@ -6,14 +6,13 @@ import datetime as dt
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import Error, InterfaceError, InternalError, OperationalError, connection, connections, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, connections, transaction
 
 from config.postgresql.connections import LIMIT
-from config.postgresql.replica import CANCELED, REPLICA, ReplicaFailed
 from config.times import now
 
 # The classes of errors that can mean an unavailable database; `is_away` decides. A read-only PostgreSQL raises
@@ -51,46 +50,12 @@ def sqlstate(error: BaseException) -> str:
 
 @contextmanager
 def snapshot(alias: str = settings.SNAPSHOT) -> Iterator[str]:
-    """
-    Yield the alias of a connection on which every query in the block sees the same snapshot.
-
-    Exports, and functions with `may_be_late`, get one of the replica if it can be read.
-    """
-    late = REPLICA.alias_for(alias)
-    with ExitStack() as stack:
-        if late and _begins_on_replica(stack, late):
-            try:
-                yield late
-                stack.close()  # the COMMIT can fail, too
-            except Error as error:
-                if sqlstate(error) == CANCELED:
-                    raise
-                if not is_busy(error):  # a query that is canceled for the replay says nothing about the next one
-                    REPLICA.fail(error, late)
-                raise ReplicaFailed("the replica failed") from error
-        else:
-            _begin(stack, alias)
-            yield alias
-
-
-def _begins_on_replica(stack: ExitStack, alias: str) -> bool:
-    try:
-        with ExitStack() as begun:
-            _begin(begun, alias)
-            is_near = REPLICA.is_near(alias)
-            if is_near:
-                stack.push(begun.pop_all())
-    except Error as error:
-        REPLICA.fail(error, alias)
-        return False
-    return is_near
-
-
-def _begin(stack: ExitStack, alias: str) -> None:
-    stack.enter_context(transaction.atomic(using=alias))
-    if seconds := connections[alias].settings_dict.get(LIMIT):
-        with connections[alias].cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{round(seconds * 1000)}"])
+    """Yield the alias of a connection on which every query in the block sees the same snapshot."""
+    with transaction.atomic(using=alias):
+        if seconds := connections[alias].settings_dict.get(LIMIT):
+            with connections[alias].cursor() as cursor:
+                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{round(seconds * 1000)}"])
+        yield alias
 
 
 def as_uuid(value: uuid.UUID | str) -> uuid.UUID:

@@ -134,7 +134,6 @@ FORM_RENDERER = "dashboard.form_renderer.FormRenderer"
 # A submission must be on disk before its 201: SQLite runs with synchronous=FULL, as PostgreSQL does by default.
 SNAPSHOT = "snapshot"  # alias for lists: several queries in one repeatable read, never a write
 EXPORT = "export"  # the same for exports, without a pool: a slow reader must not block lists
-REPLICA, REPLICA_EXPORT = "replica", "replica_export"  # the same two at DATABASE_REPLICA_URL
 DIRECT = "direct"  # `migrate`'s, where DATABASE_URL is a pooler
 
 
@@ -142,7 +141,7 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
     """
     Return `default` for everything, and `snapshot` and `export` for reads of it in one consistent transaction.
 
-    With the URL of a replica `replica` and `replica_export` are the same two there.
+    With the URL of a replica `export` is there, and `analytics`, a `snapshot`.
     """
     default: dict[str, Any] = env.db_url_config(url)
     default.setdefault("OPTIONS", {})
@@ -166,9 +165,9 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
         max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps connections; a single thread has only one
     default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
     found = {"default": default, SNAPSHOT: snapshot, EXPORT: export}
-    place: dict[str, Any] = env.db_url_config(replica_url) if replica_url else {}
-    if place and place["ENGINE"] == default["ENGINE"].replace("config.postgresql", "django.db.backends.postgresql"):
-        found |= {late: connections.of_replica(found[alias], place) for alias, late in REPLICA_OF.items()}
+    if replica_url:
+        there = databases(replica_url, has_pooler=has_pooler)
+        found |= {EXPORT: there[EXPORT], "analytics": there[SNAPSHOT]}
     return found
 
 
@@ -181,8 +180,8 @@ SQLITE_FILE = DATA_DIR / "fieldpost.sqlite3"  # made only where DATABASE_URL nam
 DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", default="")
 # Poolers lose them, but for PgBouncer from 1.21 on with max_prepared_statements.
 DATABASE_PREPARED_STATEMENTS = env.bool("DATABASE_PREPARED_STATEMENTS", default=not DATABASE_DIRECT_URL)
-DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", default="")  # a standby, for lists and exports
-REPLICA_OF = {SNAPSHOT: REPLICA, EXPORT: REPLICA_EXPORT} if DATABASE_REPLICA_URL else {}
+DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", default="")  # a standby, for exports and analytics
+ANALYTICS = "analytics" if DATABASE_REPLICA_URL else SNAPSHOT
 DATABASES = databases(
     DATABASE_URL or f"sqlite:///{quote(str(SQLITE_FILE))}",
     replica_url=DATABASE_REPLICA_URL,
@@ -190,9 +189,6 @@ DATABASES = databases(
 )
 if DATABASE_DIRECT_URL:
     DATABASES[DIRECT] = databases(DATABASE_DIRECT_URL)["default"]
-if DATABASE_REPLICA_URL:
-    DATABASE_ROUTERS = ["config.postgresql.routing.PrimaryRouter"]
-    MIDDLEWARE.append("dashboard.accounts.fresh_reads.FreshReadsMiddleware")
 _urls = (DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URL)
 if not (DATABASE_URL or SQLITE_FILE.exists()) or any(map(is_cut, _urls)):
     for _database in DATABASES.values():

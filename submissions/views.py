@@ -64,7 +64,6 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
     pagination_class = SubmissionPagination
     filterset_class = SubmissionFilters
     extra_query = ExportQuery
-    may_be_late = True
     resource = "submissions"
     permission_for = {
         "list": Permission.SUBMISSIONS_READ,

@@ -175,7 +175,6 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     filterset_class = DeliveryFilters
     resource = "webhooks"
     list_actions = ("of_webhook",)
-    may_be_late = True
     permission_for = dict.fromkeys(("of_webhook", "retrieve", "retry", "replay_mails"), WRITE)
 
     def get_queryset(self) -> Any:

@@ -12,7 +12,6 @@ from rest_framework.response import Response
 
 from config.api.serializers import QueryNumberField, QuerySerializer, validate
 from config.database import snapshot
-from config.postgresql.replica import may_be_late
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100
@@ -42,10 +41,6 @@ class Pagination(BasePagination):
         given = {name: request.query_params[name] for name in PARAMETERS if name in request.query_params}
         query = validate(PageQuery(data=given))
         self.page, self.limit = query["page"], query["limit"]
-        read = may_be_late(self._read) if view.may_be_late else self._read
-        return read(queryset, view)
-
-    def _read(self, queryset: Any, view: Any) -> list[Any]:
         start = (min(self.page, FARTHEST_PAGE) - 1) * self.limit
         with snapshot() as alias:
             rows = queryset.using(alias)

@@ -142,7 +142,6 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     record_serializer_class: type[serializers.BaseSerializer[Any]]
     filterset: Any = None  # set by StrictFilterBackend
     list_actions: ClassVar[tuple[str, ...]] = ("list",)
-    may_be_late: ClassVar[bool] = False  # lists come from DATABASE_REPLICA_URL: those that can be long
     etag_actions = ("retrieve",)
     extra_query: ClassVar[type[QuerySerializer]] = QuerySerializer  # of actions other than the list
 

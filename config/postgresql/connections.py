@@ -1,4 +1,4 @@
-"""Options of the connections to PostgreSQL: timeouts, the session's name and limits, isolation, pool, replica."""
+"""Options of the connections to PostgreSQL: timeouts, the session's name and limits, isolation, pool."""
 
 from typing import Any
 
@@ -48,16 +48,3 @@ def with_limits(
         default["OPTIONS"] |= {"pool": {"min_size": 1, **pool}}
         snapshot["OPTIONS"] |= {"pool": {"min_size": 0, **pool}}
     return snapshot, export
-
-
-def of_replica(primary: Database, place: Database) -> Database:
-    """Return a database like `primary`, for snapshots or for exports, at the place of the replica."""
-    from config.postgresql.watched import WatchedReplicaConnection
-
-    options = {**primary["OPTIONS"], **place.get("OPTIONS", {})}
-    if "options" in primary["OPTIONS"]:  # ours in front, so that those of the replica's URL win
-        options["options"] = f"{primary['OPTIONS']['options']} {place.get('OPTIONS', {}).get('options', '')}".strip()
-    if "pool" in options:
-        options["pool"] = options["pool"] | {"connection_class": WatchedReplicaConnection}
-    where = {name: place[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
-    return {**primary, **where, "OPTIONS": options}

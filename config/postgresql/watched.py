@@ -45,17 +45,6 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
 
-class WatchedReplicaConnection(WatchedConnection):
-    """The same to the replica, which can be frozen while the primary answers."""
-
-    frozen_watch = Watch()
-
-    @staticmethod
-    def answers() -> bool:
-        """Return whether the replica answers."""
-        return answers("replica", "SELECT 1")
-
-
 def _watched(steps: PQGen[T], watch: Watch, test: Callable[[], bool]) -> Generator[Any, Any, T]:
     """Run the steps, which get 0 when nothing was received for an interval."""
     since = time.monotonic()

@@ -1,7 +1,7 @@
 """Exports of a web process, each in its own process (docs/adr/0108)."""
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -10,14 +10,12 @@ from django.db import connections
 from django.db.models.sql import Query
 
 from config.api.errors import ServiceUnavailable
-from config.postgresql.replica import REPLICA, Known, ReplicaFailed
 from config.postgresql.sessions import role
 from config.supervision import jobs
 from forms_app.models import Form
 from submissions.exporting.formats import Parts, Rows, snapshot_parts
 from submissions.models import Submission
 
-Learned = tuple[int, Known | None]  # the rows of a part, and news of the replica
 logger = logging.getLogger(__name__)
 jobs.preload(__name__, "submissions.exporting.copied_csv", "submissions.exporting.copied_records")
 
@@ -29,24 +27,20 @@ class Export:
         self._rows = rows
         self._arguments = chosen, form, columns
         self._context = structlog.contextvars.get_contextvars()
-        self._known = REPLICA.known(asks=True)
 
     def parts(self) -> Parts:
         """Return the text in parts with their numbers of rows, from another process if this one answers requests."""
         if role() != "web":
             return snapshot_parts(self._rows, *self._arguments)
-        return _counted(jobs.run(_export, self._context, self._known, self._rows.query, *self._arguments))
+        return _counted(jobs.run(_export, self._context, self._rows.query, *self._arguments))
 
 
 def _counted(parts: jobs.Parts) -> Parts:
     """Yield the parts with their numbers of rows, and empty ones while the process has none."""
     with closing(parts):
         try:
-            for text, learned in parts:
-                count, known = learned or (0, None)
-                if known:
-                    REPLICA.learn(known)
-                yield text, count
+            for text, count in parts:
+                yield text, count or 0
         except jobs.JobEnded as error:
             logger.error("the process of an export was killed or could not be started")
             raise ServiceUnavailable from error
@@ -54,25 +48,17 @@ def _counted(parts: jobs.Parts) -> Parts:
 
 def _export(
     context: dict[str, Any],
-    known: Known | None,
     query: Query,
     chosen: str,
     form: Form | None,
     columns: Sequence[str],
-) -> Generator[tuple[bytes, Learned], None, None]:
+) -> Parts:
     """Yield the parts in the process of the export."""
     structlog.contextvars.bind_contextvars(**context)
-    if known:
-        REPLICA.learn(known)
     rows = Submission.objects.all()
     rows.query = query
     try:
         with closing(snapshot_parts(rows, chosen, form, columns)) as parts:
-            for text, count in parts:
-                yield text, (count, REPLICA.known(asks=False) if known else None)
-                known = None
-    except ReplicaFailed:
-        yield b"", (0, REPLICA.known(asks=False))
-        raise
+            yield from parts
     finally:
         connections.close_all()

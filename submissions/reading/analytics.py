@@ -5,6 +5,7 @@ import uuid
 from collections import Counter, defaultdict
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Trunc
 from django.urls import path
@@ -20,7 +21,6 @@ from config.api.serializers import IdField, PeriodField, QuerySerializer, valida
 from config.api.views import KeyedView, success
 from config.database import snapshot
 from config.ids import Prefix
-from config.postgresql.replica import may_be_late
 from config.times import END, MILLISECOND, Period, day_start, format_time, now
 from forms_app.models import Form
 from keys.models import Permission
@@ -143,14 +143,13 @@ def _start_of(moment: dt.datetime, interval: str) -> dt.datetime:
     return start if interval == "hour" else start.replace(hour=0)
 
 
-@may_be_late
 def summarize(
     organization_id: uuid.UUID, form_id: uuid.UUID | None, *, start: dt.datetime, end: dt.datetime, interval: str
 ) -> dict[str, Any]:
     """Return `{totals, series}` from `start` to before `end`: the tallies, plus the rows that no tally counts yet."""
     scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
     points: dict[dt.datetime, Counter[str]] = defaultdict(Counter)
-    with snapshot() as alias:
+    with snapshot(settings.ANALYTICS) as alias:
         tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lt=end)
         for row in _grouped(tallies, "hour", interval).annotate(**{f"n_{c}": Sum(c) for c in COLUMNS}):
             points[row["start"]].update({column: row[f"n_{column}"] for column in COLUMNS})

@@ -15,7 +15,6 @@ from django.db.models import Count, Q, Sum
 from django.db.models.functions import Trunc
 
 from config.database import snapshot
-from config.postgresql.replica import may_be_late
 from config.times import now
 from submissions.models import Submission, Tally
 
@@ -36,7 +35,6 @@ class DayCount:
         return max(0, self.received - self.spam)
 
 
-@may_be_late
 def count_days(
     organization_id: uuid.UUID, form_id: uuid.UUID | None, *, days: int, zone: dt.tzinfo = dt.UTC
 ) -> list[DayCount]:
@@ -46,7 +44,6 @@ def count_days(
     return _fold(_hours(scope, _start_of(spans[0], zone)), spans, zone)[None]
 
 
-@may_be_late
 def count_days_of_forms(
     form_ids: Collection[uuid.UUID], *, days: int, zone: dt.tzinfo = dt.UTC
 ) -> dict[uuid.UUID | None, list[DayCount]]:

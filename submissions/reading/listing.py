@@ -16,7 +16,6 @@ from django.db.models import QuerySet
 
 from config.database import snapshot
 from config.paging import NumberedPage
-from config.postgresql.replica import may_be_late
 from submissions import tally
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmissionQuerySet
@@ -136,7 +135,6 @@ class Page(NumberedPage):
         return self.pages
 
 
-@may_be_late
 def find_page(scope: Scope, *, number: int, size: int) -> Page:
     """Return a page of a list, newest first, all from one moment; a page past the end has no rows."""
     start = (number - 1) * size

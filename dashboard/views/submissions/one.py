@@ -9,7 +9,6 @@ from django.views.decorators.http import require_safe
 
 from config.ids import Prefix
 from dashboard.access import MemberRequest, find_own, in_organization
-from dashboard.accounts.fresh_reads import note_change
 from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import SubmissionsFilterForm
 from dashboard.inbox.values import reply_address, values_of
@@ -44,7 +43,6 @@ def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:
     """Mark a submission as read, and return what page and panel show."""
     if is_opened(request) and not found.is_read and not request.member.organization.is_suspended:
         mark_read([found.pk], organization_id=found.organization_id)
-        note_change(request)
     story = tell_story(found)
     return {
         "submission": found,

@@ -6,43 +6,24 @@ from pytest_django import Settings
 from config import checks
 from config import settings as ours
 from config.postgresql.connections import LIMIT
-from config.postgresql.watched import WatchedReplicaConnection
 
 PRIMARY = "postgres://one:secret@primary.example:5432/forms?sslmode=require"
 REPLICA = "postgres://two:hidden@replica.example:5433/forms?sslmode=verify-full"
 POOLER = "postgres://one:secret@primary.example:6432/forms"
 
 
-@pytest.fixture
-def with_replica(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "REPLICA_OF", {ours.SNAPSHOT: ours.REPLICA, ours.EXPORT: ours.REPLICA_EXPORT})
-
-
-def test_replica__has_its_own_place_and_options_and_the_isolation_of_the_primary_s_snapshots(
-    with_replica: None,  # noqa: ARG001 - a fixture for its effect
-) -> None:
+def test_replica__is_where_exports_and_analytics_are_read__as_snapshots_of_the_primary_are() -> None:
     found = ours.databases(PRIMARY, replica_url=REPLICA)
-    assert set(found) == {"default", "snapshot", "export", "replica", "replica_export"}
-    for late, of in (("replica", "snapshot"), ("replica_export", "export")):
-        assert [found[late][name] for name in ("USER", "PASSWORD", "HOST", "PORT")] == [
-            *("two", "hidden", "replica.example", 5433)
+    assert set(found) == {"default", "snapshot", "export", "analytics"}
+    for name, of in (("export", ours.databases(PRIMARY)["export"]), ("analytics", found["snapshot"])):
+        late = found[name]
+        assert [late[part] for part in ("USER", "PASSWORD", "HOST", "PORT")] == [
+            "two",
+            "hidden",
+            "replica.example",
+            5433,
         ]
-        assert found[late]["OPTIONS"]["sslmode"] == "verify-full"
-        assert found[of]["OPTIONS"]["sslmode"] == "require"
-        for name in ("isolation_level", "options", "tcp_user_timeout"):
-            assert found[late]["OPTIONS"][name] == found[of]["OPTIONS"][name]
-
-
-def test_replica__with_a_pool__has_its_own_watch(
-    with_replica: None,  # noqa: ARG001 - a fixture for its effect
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ours, "DATABASE_POOL_SIZE", 7)
-    found = ours.databases(PRIMARY, replica_url=REPLICA)
-    assert found["replica"]["OPTIONS"]["pool"]["max_size"] == 7
-    assert found["replica"]["OPTIONS"]["pool"]["connection_class"] is WatchedReplicaConnection
-    assert found["snapshot"]["OPTIONS"]["pool"]["connection_class"] is not WatchedReplicaConnection
-    assert "pool" not in found["replica_export"]["OPTIONS"]
+        assert late["OPTIONS"] == of["OPTIONS"] | {"sslmode": "verify-full"}
 
 
 def test_pooler__gets_no_session_options__and_limits_hold_in_transactions() -> None:
