@@ -1,4 +1,4 @@
-"""The Celery application and its beat schedule. Tasks are only hints: pending work is stored in the database."""
+"""The Celery application. Its tasks are only hints: pending work is stored in the database."""
 
 import os
 
@@ -10,16 +10,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("fieldpost")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-
-
-@app.on_after_configure.connect
-def schedule(sender: Celery, **_kwargs: object) -> None:
-    """Deliver due rows that no nudge announced; clean up once an hour."""
-    from django.conf import settings
-
-    sweep = settings.DELIVERY_SWEEP_SECONDS
-    sender.add_periodic_task(sweep, sender.signature("webhooks.tasks.deliver_due"), expires=sweep, name="sweep")
-    sender.add_periodic_task(3600, sender.signature("webhooks.tasks.clean_up"), expires=3600, name="clean-up")
 
 
 @celeryd_init.connect

@@ -1,5 +1,5 @@
 """
-The hourly clean-up. Each app registers its jobs in `apps.py`; the task, the command and the thread call `clean_up()`.
+The hourly clean-up. Each app registers its jobs in `apps.py`; `webhooks/periodic_jobs.py` calls `clean_up()`.
 """
 
 from collections.abc import Callable

@@ -15,14 +15,8 @@ _django = get_wsgi_application()
 
 from config.api.parsing import drop_long_media_types  # noqa: E402 - after setup
 from config.checks import refuse_wrong_settings  # noqa: E402 - after setup
-from submissions.files.removal import start_removing  # noqa: E402 - after setup
-from submissions.lifecycle.release_loop import start_releasing  # noqa: E402 - after setup
-from submissions.scanning.pending import start_scanning  # noqa: E402 - after setup
 
 refuse_wrong_settings()  # a WSGI server does not run Django's system checks
-start_releasing()
-start_removing()
-start_scanning()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -16,7 +16,6 @@ from tests.services.backing import Backing
 from tests.services.environment import (
     EXAMPLES_VARIABLE,
     POSTGRESQL,
-    RARE_POLLS,
     SQLITE,
     TEMPLATE_VARIABLE,
     service_environment,
@@ -69,14 +68,11 @@ SUITES = (
     ),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", ("tests/api",), optional=False),
     Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm", "hugo")),
-    Suite(
-        "dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE, settings=RARE_POLLS
-    ),
+    Suite("dashboard-sqlite", "dashboard suite on SQLite without Redis", ("tests/dashboard",), SQLITE),
     Suite(
         "dashboard-postgresql",
         "dashboard suite on PostgreSQL, Redis and Celery",
         ("tests/dashboard",),
-        settings=RARE_POLLS,
     ),
     Suite(
         "unit-sqlite",

@@ -1,12 +1,14 @@
-"""Celery tasks: hints to poll the tables. A lost one costs one sweep, a second one costs one poll."""
+"""Celery tasks, and when beat sends them: hints to poll the tables. A lost or a second one costs one poll."""
 
 from typing import Any
 
 from celery import shared_task
 from celery.signals import beat_embedded_init, beat_init, worker_ready
+from django.conf import settings
 
-from config import clean_up as cleaning
-from config.nudge import take_nudge
+from config.celery import app
+from config.nudge import DELIVER, MESSAGE_SECONDS, take_nudge
+from webhooks import periodic_jobs
 from webhooks.models import DelivererSlots
 from webhooks.outbox.loop import Deliverer
 from webhooks.processes.presence import leave_heartbeat
@@ -23,9 +25,17 @@ def deliver_due() -> None:
 
 
 @shared_task
-def clean_up() -> None:
-    """Delete expired rows."""
-    cleaning.clean_up()
+def run_job(name: str) -> None:
+    """Run one of JOBS."""
+    periodic_jobs.run(name)
+
+
+sweep = settings.DELIVERY_SWEEP_SECONDS
+app.add_periodic_task(sweep, app.signature(DELIVER), expires=sweep, name="sweep")
+for name, (_job, seconds) in periodic_jobs.JOBS.items():
+    # Busy workers take no message for up to BUDGET_SECONDS.
+    expires = max(seconds, MESSAGE_SECONDS)
+    app.add_periodic_task(seconds, app.signature("webhooks.tasks.run_job", [name]), expires=expires, name=name)
 
 
 @worker_ready.connect

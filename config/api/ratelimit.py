@@ -2,18 +2,22 @@
 Hourly limits and burst limits, and the headers of every response (docs/contract.md 2).
 
 An organization's hour has a ceiling for pages below the plan's limit, and a count may be given back. So it is counted
-here, in the same cache as the limits of addresses and bursts, which django-ratelimit counts (docs/adr/0036).
+here (docs/adr/0036); django-ratelimit counts the limits of addresses and bursts.
 """
 
+import contextlib
 import dataclasses
-import datetime as dt
+import fcntl
 import logging
+import os
+import struct
 import threading
 import time
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import cache
+from pathlib import Path
 
 from django.conf import settings
 from django.core.cache import caches
@@ -104,29 +108,7 @@ def reserve_for_pages(organization: uuid.UUID, hourly_limit: int, wanted: int = 
     """
     reset = _end_of_hour(organization)
     taken, count = _take(organization, reset, wanted, most=share(hourly_limit, PAGES_PERCENT))
-    if not taken:
-        if len(_full_here) >= MOST_NOTED:
-            _full_here.clear()
-        _full_here[organization] = reset
     return taken, Usage(hourly_limit, count, reset, is_over=not taken, organization=organization)
-
-
-_full_here: dict[uuid.UUID, int] = {}  # organization -> end of the hour in which pages found no room in this process
-
-
-def is_counted_here(organization: uuid.UUID) -> bool:
-    """
-    Return whether this process knows the use of an organization's hour: from Redis, or because it was full here.
-
-    Without Redis, a process that was restarted has forgotten the hour, and must not take it for empty.
-    """
-    is_shared = hasattr(caches[settings.RATELIMIT_USE_CACHE], "take")
-    return is_shared or _full_here.get(organization) == _end_of_hour(organization)
-
-
-def start_of_hour(organization: uuid.UUID) -> dt.datetime:
-    """Return the start of an organization's current hour."""
-    return dt.datetime.fromtimestamp(_end_of_hour(organization) - HOUR, dt.UTC)
 
 
 def give_back(usage: Usage, number: int = 1) -> Usage:
@@ -151,27 +133,61 @@ def _end_of_hour(organization: uuid.UUID) -> int:
 
 
 def _take(organization: uuid.UUID, reset: int, wanted: int, *, most: int) -> tuple[int, int]:
-    """Return `(taken, count)` of an hour's counter: in Redis, or in this process without it (docs/contract.md 2.8)."""
+    """
+    Return `(taken, count)` of an hour's counter: in Redis, or in a file where there is none.
+
+    While either fails, this process counts by itself (docs/contract.md 2.8).
+    """
     key, seconds = f"hour:{organization}:{reset}", max(1, reset - int(time.time())) + KEPT_LONGER
-    cache = caches[settings.RATELIMIT_USE_CACHE]
-    if hasattr(cache, "take"):  # RedisCounterCache, without importing redis where there is none: 27 ms, 6 MB
-        found: tuple[int, int] | None = cache.take(key, wanted, most=most, seconds=seconds)
+    counters = caches[settings.RATELIMIT_USE_CACHE]
+    if hasattr(counters, "take"):  # RedisCounterCache, without importing redis where there is none: 27 ms, 6 MB
+        found: tuple[int, int] | None = counters.take(key, wanted, most=most, seconds=seconds)
         if found is not None:
             return found
-        cache = caches["local"]
-    return _take_here(cache, key, wanted, most, seconds)
+    else:
+        with contextlib.suppress(OSError):  # such as a full disk, which others report
+            return _take_in_file(organization, reset, wanted, most)
+    return _take_here(key, wanted, most, seconds)
 
 
+_HOUR = struct.Struct("<QQ")  # its end, and the count
 _counting = threading.Lock()
 
 
-def _take_here(cache: Any, key: str, wanted: int, most: int, seconds: int) -> tuple[int, int]:
-    with _counting:
-        count = int(cache.get(key, 0))
-        taken = max(-count, min(wanted, max(0, most - count)))
+def _take_in_file(organization: uuid.UUID, reset: int, wanted: int, most: int) -> tuple[int, int]:
+    """Count in a file of DATA_DIR, which web and deliverer share. Raises OSError."""
+    file = os.open(hours_directory() / str(organization), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        stored = os.pread(file, _HOUR.size, 0)
+        end, count = _HOUR.unpack(stored) if len(stored) == _HOUR.size else (0, 0)
+        count = count if end == reset else 0
+        taken = _room(count, wanted, most)
         if taken:
-            cache.set(key, count + taken, seconds)
+            os.pwrite(file, _HOUR.pack(reset, count + taken), 0)
         return taken, count + taken
+    finally:
+        os.close(file)
+
+
+@cache
+def hours_directory() -> Path:
+    directory: Path = settings.DATA_DIR / "hours"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory
+
+
+def _take_here(key: str, wanted: int, most: int, seconds: int) -> tuple[int, int]:
+    with _counting:
+        count = int(caches["local"].get(key, 0))
+        taken = _room(count, wanted, most)
+        if taken:
+            caches["local"].set(key, count + taken, seconds)
+        return taken, count + taken
+
+
+def _room(count: int, wanted: int, most: int) -> int:
+    return max(-count, min(wanted, max(0, most - count)))
 
 
 def count_address(request: HttpRequest) -> Usage:

@@ -1,22 +1,15 @@
 """
 Delete files: first the bytes, then the row, so that a crash between the two leaves a row that is tried again.
 
-`removed_at` is set in the transactions that delete submissions and forms. A thread of each web process deletes such
-files within seconds; the hourly clean-up finds the rest. Two hosts may delete the same file: the result is the same, so
+`removed_at` is set in the transactions that delete submissions and forms. A job of the deliverers deletes such files
+within seconds; the hourly clean-up finds the rest. Two hosts may delete the same file: the result is the same, so
 nothing is locked while the storage works.
 """
 
-import logging
-import os
-import threading
-import time
 import uuid
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from config.database import drop_broken_connections, give_back_connection, is_away
-from config.outage import OUTAGE
 from config.times import now
 from forms_app.models import Form
 from submissions.files import storage
@@ -25,8 +18,6 @@ from submissions.models import StoredFile, Submission
 
 ROWS_A_BATCH = 200
 FAILURES_A_RUN = 3  # then the storage is unavailable, and the next run tries again
-
-logger = logging.getLogger(__name__)
 
 
 def remove_files_of_form(form_id: uuid.UUID) -> None:
@@ -47,6 +38,8 @@ def purge_files() -> int:
 
 def remove_due() -> int:
     """Delete the bytes and rows of removed files; return how many. While the storage is unavailable, they stay."""
+    if not storage.is_reachable():
+        return 0
     started, done, failed = now(), 0, 0
     # Bytes that are just being stored would be there after their row: such rows wait longer than storing takes.
     is_quiet = Q(stored_at__isnull=False) | Q(created_at__lt=started - STORING)
@@ -76,33 +69,3 @@ def _mark(rows: QuerySet[StoredFile]) -> None:
     left = rows.filter(removed_at=None)
     while batch := list(left.values_list("pk", flat=True)[:ROWS_A_BATCH]):
         left.filter(pk__in=batch).update(removed_at=now())
-
-
-def start_removing() -> None:
-    """Start the thread that deletes removed files, now and in every process that is forked from this one."""
-    _start_thread()
-    os.register_at_fork(after_in_child=_start_thread)
-
-
-def _start_thread() -> None:
-    threading.Thread(target=_remove_forever, daemon=True, name="remove-files").start()
-
-
-def _remove_forever() -> None:
-    while True:
-        time.sleep(settings.FILES_POLL_SECONDS)
-        remove_once()
-
-
-def remove_once() -> None:
-    """Delete removed files. A failure is left to the next poll."""
-    try:
-        remove_due()
-    except Exception as error:  # the thread must survive any error
-        if is_away(error):
-            OUTAGE.note(error)
-            drop_broken_connections(error)
-        else:
-            logger.exception("removed files could not be deleted")
-    finally:
-        give_back_connection()

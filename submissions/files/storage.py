@@ -5,10 +5,12 @@ A file's name in the storage comes from its id, so that its row, which is there 
 """
 
 import contextlib
+import functools
 import logging
 import tempfile
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from django.core.files import File
@@ -91,6 +93,24 @@ def remove(file_id: uuid.UUID) -> None:
     name = _name_of(file_id)
     with away_on_failure(f"{name} cannot be deleted"), contextlib.suppress(FileNotFoundError):
         _storage().delete(name)
+
+
+def is_reachable() -> bool:
+    """
+    Return whether this process can delete and scan files: others than the web may lack the directory.
+
+    It warns once, because another deliverer must reach them.
+    """
+    storage = _storage()
+    if isinstance(storage, LocalFiles) and not Path(storage.location).is_dir() and StoredFile.objects.exists():
+        _warn_of(storage.location)
+        return False
+    return True
+
+
+@functools.cache
+def _warn_of(directory: str) -> None:
+    logger.warning("files: no directory %s here: files wait for a deliverer that reaches them", directory)
 
 
 def direct_url(row: StoredFile) -> str | None:

@@ -16,7 +16,6 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from config.api import ratelimit
-from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import now
 from keys.models import Organization
@@ -77,10 +76,6 @@ def _release_into(organization: Organization) -> int:
     """Release an organization's oldest submissions into the room of its hour, in batches; return how many."""
     total, is_full = 0, False
     held = Submission.objects.filter(organization=organization, held=QUOTA)
-    if not ratelimit.is_counted_here(organization.pk):
-        held = held.filter(pk__lt=first_id_of(ratelimit.start_of_hour(organization.pk)))
-        if not held.exists():
-            return 0
     while not is_full:
         wanted = min(max(organization.held_posts - total, 1), ROWS_A_BATCH)
         reserved, usage = ratelimit.reserve_for_pages(organization.pk, organization.hourly_limit, wanted)

@@ -1,15 +1,13 @@
 """
 Scan stored files for viruses, if CLAMD_URL is set (docs/adr/0095).
 
-A thread of each web process does it, because there the files are: another host may not have the directory. A row is
-leased in the shared cache; without Redis there is only one web process. A lost lease costs a second scan with the same
-result, since a result is recorded only while the row has none.
+A job of the deliverers does it, with two leases in the shared cache: one process scans at a time, so that files that
+take long hold one child of the workers at most, and no other process tries a file without a result again too early. A
+lost lease costs a second scan with the same result, since a result is recorded only while the row has none.
 """
 
 import datetime as dt
 import logging
-import os
-import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -18,21 +16,19 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import QuerySet
 
-from config.database import drop_broken_connections, give_back_connection, is_away
+from config.database import give_back_connection
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
-from config.outage import OUTAGE as DATABASE_OUTAGE
 from config.times import now
 from submissions.files import storage
 from submissions.models import StoredFile
 from submissions.scanning.clamd import ClamdAway, NotScanned, scan
 
-POLL_SECONDS = 1.0
-AWAY_SECONDS = 5.0  # until a scanner or storage that failed is tried again
 AWAY_LOG_SECONDS = 300.0  # between lines about the same outage
 REFUSED_SECONDS = 300.0  # until a file without a result is tried again
-ROWS_A_ROUND = 50
-LEASE_SECONDS = 180  # longer than a scan; it ends by itself, because another process may have read the same rows
+ROWS_A_RUN = 200
+RUN_SECONDS = 30.0  # then no further scan begins, so that a worker can be stopped
+LEASE_SECONDS = 180  # longer than a run whose last scan takes its two minutes
 PENDING, CLEAN, INFECTED = StoredFile.Scan.PENDING, StoredFile.Scan.CLEAN, StoredFile.Scan.INFECTED
 
 logger = logging.getLogger(__name__)
@@ -44,13 +40,15 @@ def scan_pending() -> int:
     Scan stored files without a result, and return how many got one.
 
     Files newer than SCAN_SECONDS, for which submissions wait, come first. Raises ClamdAway and FilesAway: then the rest
-    is left to the next round.
+    is left to the next run.
     """
-    scanned = 0
+    scanned, until = 0, time.monotonic() + RUN_SECONDS
     for row in _some_pending():
+        if time.monotonic() > until:
+            break
         name = f"scan:{row.pk}"
-        if not cache.add(name, 1, LEASE_SECONDS):
-            continue  # another process has it
+        if not cache.add(name, 1, int(REFUSED_SECONDS)):
+            continue  # another process has tried it
         try:
             scanned += _scan_one(row)
         except BaseException:
@@ -71,7 +69,7 @@ def _some_pending() -> Sequence[StoredFile]:
 
 
 def _first(rows: QuerySet[StoredFile]) -> list[StoredFile]:
-    return list(rows.only("pk")[:ROWS_A_ROUND])
+    return list(rows.only("pk")[:ROWS_A_RUN])
 
 
 def _scan_one(row: StoredFile) -> int:
@@ -90,23 +88,6 @@ def _scan_one(row: StoredFile) -> int:
     changed = StoredFile.objects.filter(pk=row.pk, scan=PENDING).update(scan=result)
     nudge(DELIVER)  # a submission may wait for it; `row` may be older than that
     return changed
-
-
-def start_scanning() -> None:
-    """Start the thread, now and in every process that is forked from this one; without CLAMD_URL do nothing."""
-    if settings.CLAMD_URL:
-        _start_thread()
-        os.register_at_fork(after_in_child=_start_thread)
-
-
-def _start_thread() -> None:
-    threading.Thread(target=_scan_forever, daemon=True, name="scan").start()
-
-
-def _scan_forever() -> None:
-    outage = Outage()
-    while True:
-        time.sleep(scan_round(outage))
 
 
 class Outage:
@@ -129,22 +110,17 @@ class Outage:
         self._is_on, self._next_line = False, 0.0
 
 
-def scan_round(outage: Outage) -> float:
-    """Scan what is pending, and return the seconds until the next round. Any failure is left to that."""
+outage = Outage()
+
+
+def scan_due() -> None:
+    """Scan pending files, unless another process does. A scanner or a storage that fails is left to the next run."""
+    if not (storage.is_reachable() and cache.add("scan", 1, LEASE_SECONDS)):
+        return
     try:
-        scanned = scan_pending()
-        if scanned:
+        if scan_pending():
             outage.end()
-        return 0.0 if scanned else POLL_SECONDS
     except (ClamdAway, storage.FilesAway) as error:
         outage.note(error)
-        return AWAY_SECONDS
-    except Exception as error:  # the thread must survive any error
-        if is_away(error):
-            DATABASE_OUTAGE.note(error)
-            drop_broken_connections(error)
-        else:
-            logger.exception("files could not be scanned")
-        return AWAY_SECONDS
     finally:
-        give_back_connection()
+        cache.delete("scan")

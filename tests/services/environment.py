@@ -24,12 +24,10 @@ FILE_NAME = "fieldpost.sqlite3"  # in DATA_DIR
 # Instead of the service's own: tests wait less, and idle processes take less. Benchmarks leave them out.
 PAUSES = {
     "DELIVERY_SWEEP_SECONDS": "1",
-    "HELD_POLL_SECONDS": "0.5",
-    "FILES_POLL_SECONDS": "0.5",
+    "HELD_POLL_SECONDS": "1",
+    "FILES_POLL_SECONDS": "1",
     "DELIVERY_POLL_SECONDS": "0.5",
 }
-# Where no test waits for held submissions or deleted files: their polls take 2 % of a core in each web process.
-RARE_POLLS = {"HELD_POLL_SECONDS": "60", "FILES_POLL_SECONDS": "60"}
 
 # Settings of a developer's shell, which must not reach a test (docs/contract.md 8.4).
 OUR_NAMES = {

@@ -10,7 +10,7 @@ from pytest_django import DjangoDbBlocker
 
 from tests.services.application import ALL_ROLES, Application, LoneRole
 from tests.services.client import Client
-from tests.services.environment import BACKEND_VARIABLE, RARE_POLLS
+from tests.services.environment import BACKEND_VARIABLE
 from tests.services.processes import free_port
 from tests.services.receivers import MailReceiver, Receiver
 
@@ -107,7 +107,7 @@ def _another(
     addresses |= {"EVENTS_PORT": str(events_port), "EVENTS_URL": f"http://127.0.0.1:{events_port}"}
     environment, place = {**service.environment, **addresses}, directory / f"service-{port}"
     if role != "serve":
-        return LoneRole({**environment, **RARE_POLLS, **settings}, place, role=role, backend=service.backend)
+        return LoneRole({**environment, **settings}, place, role=role, backend=service.backend)
     environment.update(settings)
     return Application(
         environment,

@@ -39,7 +39,6 @@ FIELD = {"name": "cv", "label": "CV", "type": "File"}
 SETTINGS = {
     "BURST_PER_ADDRESS_AND_FORM": "1000000/m",
     "BURST_PER_FORM": "1000000/m",
-    "FILES_POLL_SECONDS": "0.5",
 }
 _END = (  # expired files and unfinished ones, which are kept for an hour or a week otherwise
     "from submissions.models import StoredFile; from config.times import now; import datetime as dt;"
@@ -143,7 +142,7 @@ def killed_with_files(run: Run) -> None:
 
 
 def die_at(run: Run, world: World, title: str, act: Callable[[], object]) -> None:
-    """Let a web process exit at this point while `act` runs; its request is sent again until it is answered."""
+    """Let a process exit at this point while `act` runs; its request is sent again until it is answered."""
     one = world.points[title]
     one.arm()
     with run.outage():

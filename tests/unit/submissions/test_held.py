@@ -1,13 +1,16 @@
 """Holding and releasing: in a new hour, in order, within the room, by several at the same time; the counts in step."""
 
 import datetime as dt
+import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import time_machine
-from django.core.cache import caches
+from pytest_django import Settings
 
 from config.api import ratelimit
 from config.ids import new_id
@@ -28,12 +31,6 @@ from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 pytestmark = pytest.mark.django_db
 HOUR = dt.timedelta(hours=1)
 FREE_PAGES = 90
-
-
-@pytest.fixture(autouse=True)
-def _fresh_counters() -> None:
-    caches["counters"].clear()
-    caches["local"].clear()
 
 
 def hold(form: Form, count: int, *, most: int = 1000) -> list[uuid.UUID]:
@@ -117,13 +114,30 @@ def test_release__larger_plan__takes_effect_in_the_same_hour() -> None:
     assert ratelimit.peek_organization(form.organization_id, 10_000).count == FREE_PAGES + 2
 
 
-def test_release__process_that_has_forgotten_the_hour__waits_for_the_next_one() -> None:
+def test_release__by_another_process_than_counts_requests__knows_the_hour() -> None:
     form = make_form()
-    hold(form, 1)  # by a process that was restarted since, without Redis
+    fill = "from config.api import ratelimit; ratelimit.reserve_for_pages(uuid.UUID(sys.argv[1]), 100, 90)"
+    code = f"import sys, uuid, django; django.setup(); {fill}"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.services.settings"}
+    subprocess.run([sys.executable, "-c", code, str(form.organization_id)], env=environment, check=True, timeout=60)
+    hold(form, 1)
 
-    is_shared = ratelimit.is_counted_here(form.organization_id)
+    assert release_due() == 0
+    Organization.objects.filter(pk=form.organization_id).update(plan="pro")
+    assert release_due() == 1
+    assert ratelimit.peek_organization(form.organization_id, 10_000).count == FREE_PAGES + 1
 
-    assert release_due() == (1 if is_shared else 0)
+
+def test_hour__whose_file_cannot_be_written__is_counted_in_memory(settings: Settings, tmp_path: Path) -> None:
+    form = make_form()
+    broken = tmp_path / "hours"
+    broken.touch()
+    settings.DATA_DIR = tmp_path
+    ratelimit.hours_directory.cache_clear()
+    try:
+        fill_hour(form)
+    finally:
+        ratelimit.hours_directory.cache_clear()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,13 +13,13 @@ from pytest_django import Settings
 
 from config import clean_up, redis_caches
 from config.celery import app
-from config.nudge import DELIVER, nudge, send_nudge, take_nudge
+from config.nudge import DELIVER, MESSAGE_SECONDS, nudge, send_nudge, take_nudge
 from config.redis_caches import Breaker
 from tests.services.processes import free_port
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
-from webhooks import tasks
+from webhooks import periodic_jobs, tasks
 from webhooks.models import Delivery
 
 HAS_REDIS = bool(django_settings.REDIS_URL)  # on the run with PostgreSQL; there no worker takes the messages away
@@ -60,15 +60,16 @@ def test_beat_schedule__every_entry__names_a_task_that_exists() -> None:
     schedule = {name: (entry["task"], entry["schedule"]) for name, entry in app.conf.beat_schedule.items()}
     assert schedule == {
         "sweep": ("webhooks.tasks.deliver_due", django_settings.DELIVERY_SWEEP_SECONDS),
-        "clean-up": ("webhooks.tasks.clean_up", 3600),
+        **{name: ("webhooks.tasks.run_job", seconds) for name, (_, seconds) in periodic_jobs.JOBS.items()},
     }
+    assert periodic_jobs.JOBS["clean-up"] == (clean_up.clean_up, 3600)
     assert {task for task, _ in schedule.values()} <= set(app.tasks)
 
 
-def test_beat_schedule__every_entry__expires_before_the_next_is_sent() -> None:
+def test_beat_schedule__every_entry__expires_before_the_next_is_sent_or_in_a_minute() -> None:
     """A queue that nobody works on must not fill up with sweeps."""
     for entry in app.conf.beat_schedule.values():
-        assert 0 < entry["options"]["expires"] <= entry["schedule"]
+        assert 0 < entry["options"]["expires"] <= max(entry["schedule"], MESSAGE_SECONDS)
 
 
 def test_dispatch_task__name_that_submit_nudges__is_the_tasks_own() -> None:
@@ -169,6 +170,7 @@ def test_deliver_due__budget_is_spent__asks_for_another_run(monkeypatch: pytest.
     assert asked == ["again"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
     names = [
@@ -200,7 +202,7 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
     ]
     assert [job.__name__ for job in clean_up.jobs] == names
     monkeypatch.setattr(clean_up, "jobs", [lambda name=name: called.append(name) for name in names])
-    tasks.clean_up.apply(throw=True)
+    tasks.run_job.apply(("clean-up",), throw=True)
     assert called == names
 
 

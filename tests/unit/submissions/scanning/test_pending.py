@@ -16,10 +16,11 @@ from pytest_django import Settings
 from config.ids import new_id
 from config.times import now
 from submissions.files import storage
+from submissions.files.removal import remove_due
 from submissions.models import StoredFile, Submission
 from submissions.scanning import pending
 from submissions.scanning.clamd import ClamdAway
-from submissions.scanning.pending import scan_pending
+from submissions.scanning.pending import scan_due, scan_pending
 from tests.services.clamd_server import MAX_STREAM_BYTES, VIRUS, ClamdServer
 from tests.support.rows import id_at
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
@@ -86,6 +87,37 @@ def test_file__that_another_process_scans__is_left_to_it() -> None:
     assert (scan_of(taken), scan_of(free)) == ("pending", "clean")
 
 
+def test_job__while_another_process_scans__leaves_all_files_to_it() -> None:
+    row = keep(SAFE)
+    cache.add("scan", 1, 60)
+    scan_due()
+    assert scan_of(row) == "pending"
+    cache.delete("scan")
+    scan_due()
+    assert scan_of(row) == "clean"
+    assert cache.add("scan", 1, 60)  # its lease has ended
+
+
+def test_run__after_half_a_minute__begins_no_further_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(SAFE)
+    monkeypatch.setattr(pending, "RUN_SECONDS", -1.0)
+    assert scan_pending() == 0
+
+
+def test_job__of_a_host_without_the_files__tries_none_and_warns_once(
+    settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = keep(SAFE)
+    settings.FILES_DIR = tmp_path / "elsewhere"
+    for _ in range(2):
+        scan_due()
+        assert remove_due() == 0
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    settings.FILES_DIR = tmp_path / "files"
+    scan_due()
+    assert scan_of(row) == "clean"
+
+
 def test_file__that_the_scanner_refuses__stays_pending_and_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:
     refused, other = keep(bytes(MAX_STREAM_BYTES + 1)), keep(SAFE)
     assert scan_pending() == 1
@@ -121,14 +153,13 @@ def test_outage__of_the_scanner__is_logged_once_and_its_end_too(
 ) -> None:
     caplog.set_level("INFO")
     keep(SAFE)
-    outage = pending.Outage()
     clamd.stop()
     try:
-        pauses = [pending.scan_round(outage) for _ in range(3)]
+        for _ in range(3):
+            scan_due()
     finally:
         clamd.start()
-    assert pauses == [pending.AWAY_SECONDS] * 3
-    pending.scan_round(outage)
+    scan_due()
     lines = [record.getMessage() for record in caplog.records if record.name == pending.__name__]
     assert [line.split(";")[0] for line in lines] == ["files are not scanned", "files are scanned again"]
 
