@@ -55,7 +55,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     """
     Return 200 if the database has every migration, stores, and has secrets that our keys read, else 503.
 
-    An unavailable database is UnavailableMiddleware's.
+    An unavailable database is FieldpostMiddleware's.
     """
     missing = missing_migrations()
     if missing:

@@ -87,17 +87,11 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 
-MIDDLEWARE = [  # `/api/` and `/f/` run without those that need a session: config/web_server/short_handler.py
-    "config.api.middleware.RequestIdMiddleware",
-    "config.api.middleware.CorsMiddleware",
-    "config.api.middleware.UnavailableMiddleware",
-    "config.api.middleware.PermissionsPolicyMiddleware",
-    "config.pages.own_host.FilesHostMiddleware",
-    "config.pages.own_host.PagesHostMiddleware",
+MIDDLEWARE = [
+    "config.api.middleware.FieldpostMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.pages.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "config.pages.policies.NoStoreMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

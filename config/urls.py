@@ -43,7 +43,7 @@ urlpatterns = [
     path("", include("forms_app.script.urls")),
     path("healthz", healthz),
     path("readyz", readyz),
-    path(security_txt.PATH, security_txt.security_txt),
+    path(security_txt.PATH, security_txt.security_txt, name="security-txt"),
     path("dashboard/", include("dashboard.urls")),
     path("account/", include("dashboard.accounts.passkey_login")),  # before allauth's own
     path("account/", include("allauth.urls")),

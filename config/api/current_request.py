@@ -4,7 +4,7 @@ from contextvars import ContextVar
 
 from django.http import HttpRequest
 
-CURRENT: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)  # RequestIdMiddleware sets it
+CURRENT: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)  # FieldpostMiddleware sets it
 
 
 def current_request() -> HttpRequest | None:

@@ -12,13 +12,13 @@ from django.views.csrf import csrf_failure as djangos_csrf_failure
 
 from config.api import errors
 from config.database import is_away
+from config.pages.addresses import PAGES
 from config.pages.visitors_language import visitors_language
 
 BUSY = gettext_noop("The service is busy. Wait a moment, then send it again.")  # for people
 POLICY = (
     "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-PAGES = ("/dashboard", "/account", "/admin")  # for people; every other path is for programs and other sites
 
 
 def _is_page(request: HttpRequest) -> bool:

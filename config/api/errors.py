@@ -203,7 +203,7 @@ def invalid(field: str, code: str, message: str, *, has_subject: bool = False) -
 
 
 def current_request_id() -> str:
-    """Return the id of the current request, bound by RequestIdMiddleware."""
+    """Return the id of the current request, bound by FieldpostMiddleware."""
     return str(structlog.contextvars.get_contextvars().get("request_id", "unknown"))
 
 

@@ -7,58 +7,24 @@ Posts to either address are taken: forms on other sites keep the address that th
 Files (FILES_ORIGIN): that host answers nothing but addresses of files, which `submissions.transfers.downloads` signs.
 """
 
-import re
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from config.api.error_pages import nothing_here
-from config.api.middleware import BRAND, CHALLENGE, OTHER_ADDRESSES
-
-# forms.js submits to the host that it came from, with a publishable key; no cookie is read there.
-_ANSWERED = re.compile(rf"/f/.*|/forms(\.[^/]+)?\.js|/api/submit|/\.well-known/security\.txt|{OTHER_ADDRESSES}")
-_FILE = re.compile(r"/files/upl_[0-9a-z]+")
-GetResponse = Callable[[HttpRequest], HttpResponse]
+from config.pages.addresses import ON_BOTH_HOSTS, ON_THE_PAGES_HOST, PLAIN_POSTS, name_of
 
 
-class FilesHostMiddleware:
-    """Keeps everything but files off the host of FILES_ORIGIN."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        if not settings.FILES_ORIGIN:
-            raise MiddlewareNotUsed
-        self.get_response = get_response
-        self._host = urlsplit(settings.FILES_ORIGIN).netloc.lower()
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        is_file = _FILE.fullmatch(request.path_info) and request.method in ("GET", "HEAD")
-        if request.get_host().lower() == self._host and not is_file:
-            return nothing_here(request)
-        return self.get_response(request)
-
-
-class PagesHostMiddleware:
-    """Keeps hosted pages and everything else on separate hosts."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        if not settings.PAGES_URL:
-            raise MiddlewareNotUsed
-        self.get_response = get_response
-        self._host = urlsplit(settings.PAGES_URL).netloc.lower()
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        path = request.path_info
-        if request.get_host().lower() == self._host:
-            is_answered = _ANSWERED.fullmatch(path) or path.startswith(settings.STATIC_URL)
-            return self.get_response(request) if is_answered else nothing_here(request)
-        is_page = path.startswith("/f/") and path != CHALLENGE and request.method in ("GET", "HEAD")
-        is_page = is_page and not path.startswith(BRAND)  # pictures: the dashboard shows them too
+def answer_of_host(request: HttpRequest) -> HttpResponse | None:
+    """Return the 404 of a host without this address, or the redirect to the host of pages; None for all others."""
+    host, name, is_read = request.get_host().lower(), name_of(request), request.method in ("GET", "HEAD")
+    if host == urlsplit(settings.FILES_ORIGIN).netloc.lower():
+        return None if is_read and name == "file" else nothing_here(request)
+    if host == urlsplit(settings.PAGES_URL).netloc.lower():
+        is_answered = name.startswith(PLAIN_POSTS) or name in ON_THE_PAGES_HOST
+        return None if is_answered or request.path_info.startswith(settings.STATIC_URL) else nothing_here(request)
+    if settings.PAGES_URL and is_read and name.startswith("hosted-") and name not in ON_BOTH_HOSTS:
         # Temporary: the setting may change.
-        return (
-            HttpResponseRedirect(settings.PAGES_URL + request.get_full_path())
-            if is_page
-            else self.get_response(request)
-        )
+        return HttpResponseRedirect(settings.PAGES_URL + request.get_full_path())
+    return None

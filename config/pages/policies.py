@@ -1,9 +1,4 @@
-"""Policies of pages: what a browser may do there, and keep of them."""
-
-from collections.abc import Callable
-
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+"""Policies of pages: what a browser may do there."""
 
 # Features that no page of ours uses, so that neither a script nor a frame in it can.
 PERMISSIONS = ", ".join(
@@ -27,16 +22,3 @@ API_DOCS = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-
-
-class NoStoreMiddleware:
-    """Lets nothing keep the answers that used a session, unless they say otherwise: after logout nobody reads them."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
-        if request.session.accessed:
-            response.headers.setdefault("Cache-Control", "no-store")
-        return response

@@ -22,7 +22,7 @@ from django.urls import resolve
 
 from config.api.current_request import CURRENT
 from config.api.errors import error_response
-from config.api.middleware import REQUEST_ID, body_was_read
+from config.api.middleware import REQUEST_ID
 from config.api.parsing import JSON_MEDIA_TYPE
 from config.database import is_away
 from config.ids import request_id_for
@@ -76,8 +76,8 @@ class SubmitHandler:
         headers += self._headers[str(request.scheme)]
         headers.append((OF_EACH_ANSWER[0], request_id.encode()))
         headers.append((CONTENT_LENGTH, str(len(response.content)).encode()))
-        if environ.get("CONTENT_LENGTH") not in (None, "", "0") and not body_was_read(request):
-            headers.append((b"connection", b"close"))  # as RequestIdMiddleware
+        if environ.get("CONTENT_LENGTH") not in (None, "", "0") and not getattr(request, "_read_started", True):
+            headers.append((b"connection", b"close"))  # as FieldpostMiddleware
         return Answer(response.status_code, headers, response.content, iter(()), lambda: None)
 
     def _view_response(self, request: HttpRequest) -> HttpResponse:

@@ -14,9 +14,8 @@ from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
+from config.pages.addresses import LOCALIZED
 from keys.models import User
-
-PAGES = ("/dashboard", "/account", "/admin", "/mails", "/demo")
 
 
 class LanguageMiddleware:
@@ -27,7 +26,7 @@ class LanguageMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer in the reader's language."""
-        if not request.path.startswith(PAGES):  # such as the API, forms.js, a file: none depends on a reader
+        if not request.path.startswith(LOCALIZED):  # such as the API, forms.js, a file: none depends on a reader
             return self.get_response(request)
         chosen = language_of(request.user)
         language = chosen or translation.get_language_from_request(request)

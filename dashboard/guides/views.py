@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config.api.compression import compress
@@ -54,6 +55,7 @@ def llms_txt(_request: HttpRequest) -> HttpResponse:
     return _kept(_llms_text, content_type=TEXT)
 
 
+@csrf_exempt
 @require_safe
 def find(request: HttpRequest) -> HttpResponse:
     """Show the sections that have every word of `q`. A limit of the address bounds the new words."""

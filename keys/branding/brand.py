@@ -8,7 +8,6 @@ import re
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.api.middleware import BRAND
 from keys.branding.colors import text_on
 from keys.models import Organization
 
@@ -76,4 +75,4 @@ def _shown(name: str) -> ShownLogo | None:
     width, height = int(found["width"]), int(found["height"])
     scale = min(1.0, SHOWN_WIDTH / width, SHOWN_HEIGHT / height)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return ShownLogo(f"{BRAND}{name}.png", *size, found["tone"] or "")
+    return ShownLogo(f"/f/brand/{name}.png", *size, found["tone"] or "")

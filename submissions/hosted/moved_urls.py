@@ -1,4 +1,4 @@
-"""The addresses of other form services (docs/moving.md); `config.api.middleware.OTHER_ADDRESSES` has the same."""
+"""The addresses of other form services (docs/moving.md). Names begin with `moved-`: see `config.pages.addresses`."""
 
 from django.urls import path, re_path
 

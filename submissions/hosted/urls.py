@@ -7,7 +7,7 @@ from submissions.hosted.reports import report
 from submissions.hosted.views import HostedForm, challenge, thanks, unknown
 
 urlpatterns = [
-    path("challenge", challenge, name="challenge"),
+    path("challenge", challenge, name="hosted-challenge"),
     path("brand/<str:name>.png", brand.logo, name="hosted-logo"),
     path("confirm/<str:token>", confirm_page, name="hosted-confirm"),
     path("no-mails/<str:token>", no_mails_page, name="hosted-no-mails"),
