@@ -21,9 +21,7 @@ from config.web_server.bodies import Bodies, Disconnected, NotWaitedFor, TooLarg
 from config.web_server.body import is_large
 from config.web_server.connection import CONNECTION, CYCLE
 from config.web_server.health import Health
-from config.web_server.short_handler import PATHS, ShortHandler
 from config.web_server.spool import NoRoom, Spool, SpooledBody, TooLargeForFile
-from config.web_server.submit_handler import SubmitHandler
 from config.web_server.threads import Threads
 from config.web_server.wsgi_bridge import Answer, Application
 
@@ -44,19 +42,15 @@ logger = logging.getLogger(__name__)
 
 class Front:
     """
-    `application`: for every path but those of `short`, which have less middleware.
-
     `may_wait(environ, is_large)`: whether to wait for the rest of a body, or to read a large one at all. It blocks, so
     it runs in a thread.
     """
 
-    def __init__(self, application: Application, short: ShortHandler, may_wait: MayWait) -> None:
+    def __init__(self, application: Application, may_wait: MayWait) -> None:
         self._application = application
-        self._short = short
         self._may_wait = may_wait
         self._bodies = Bodies(self._ask)
         self._health: Health
-        self._submit: SubmitHandler
         self._spool: Spool
         self._threads: Threads
         self._upload_threads: Threads
@@ -65,7 +59,6 @@ class Front:
     def start(self) -> None:
         """Start the threads. Call it in the event loop."""
         self._health = Health(self._application)
-        self._submit = SubmitHandler(self._short)
         self._threads = Threads(THREADS, "web")
         self._upload_threads = Threads(UPLOAD_THREADS, "upload")
         self._stream_threads = Threads(STREAM_THREADS, "stream")
@@ -119,10 +112,7 @@ class Front:
         threads = self._upload_threads if isinstance(body, SpooledBody) else self._threads
         if threads.waiting > MAX_WAITING:
             return None
-        if self._submit.takes(scope):
-            return await threads.call(self._submit.answer, scope, body)
-        application = self._short if scope["path"].startswith(PATHS) else self._application
-        return await threads.call(wsgi_bridge.call, application, scope, body)
+        return await threads.call(wsgi_bridge.call, self._application, scope, body)
 
     async def _read(self, scope: Any, receive: Any) -> bytes | SpooledBody | None:
         """

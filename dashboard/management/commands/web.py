@@ -11,7 +11,6 @@ from django.utils.module_loading import import_string
 
 from config.web_server.front import Front
 from config.web_server.server import run
-from config.web_server.short_handler import ShortHandler
 from submissions.receiving.page_limits import may_wait_for_body
 
 APPLICATION = "config.wsgi.application"  # by its name, because it knows every app
@@ -31,7 +30,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped."""
         sys.setswitchinterval(MAX_SWITCH_SECONDS)
-        front = Front(import_string(APPLICATION), ShortHandler(), may_wait_for_body)
+        front = Front(import_string(APPLICATION), may_wait_for_body)
         run(
             front,
             listener=socket.socket(fileno=options["listener"]),
