@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import fork_server
+from tests.load.cpu import tree_seconds
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL, SQLITE
 from tests.services.packages import PACKAGES, advice
 from tests.services.waiting import let_pass
@@ -49,12 +49,11 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
-    """Print the line to type where nothing ran, and the processor time of this process and of all that it stopped."""
+    """Print the line to type where nothing ran, and the processor time of this process and of all that it started."""
     path = Path(config.args[0].partition("::")[0])
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and path.suffix == ".py" and path.is_file():
         backend = os.environ[BACKEND_VARIABLE]
         other = POSTGRESQL if backend == SQLITE else SQLITE
         suite = f"{path.resolve().relative_to(Path(__file__).parent).parts[0]}-{other}"
         terminalreporter.line(f"Nothing on {backend}. Try: .venv/bin/python -m tests.run --only {suite} -k {path.stem}")
-    seconds = fork_server.close() + sum(os.times()[:4])
-    terminalreporter.line(f"{seconds:.0f}{PROCESSOR_TIME}")
+    terminalreporter.line(f"{tree_seconds(os.getpid()):.0f}{PROCESSOR_TIME}")

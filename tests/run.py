@@ -16,12 +16,10 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 
 from tests import python_coverage
 from tests.services.backing import Backing, backing_services, programs_needed
-from tests.services.environment import MIGRATED_VARIABLE, POSTGRESQL, SQLITE, for_tests
-from tests.services.fork_server import serving
+from tests.services.environment import MIGRATED_VARIABLE, POSTGRESQL, SQLITE
 from tests.services.packages import ensure
 from tests.services.processes import ROOT
 from tests.suites import BY_NAME, QUICK, SUITES, Result, Runner, Suite, exists
@@ -77,7 +75,6 @@ def _run(suites: Sequence[Suite], for_pytest: Sequence[str]) -> list[Result]:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldpost-migrated-"))
         os.environ[MIGRATED_VARIABLE] = directory
         _compile()
-        stack.enter_context(serving(Path(directory) / "forks", for_tests(os.environ)))
         backing = _start_backing(stack) if any(suite.backend == POSTGRESQL for suite in suites) else None
         runner = Runner(backing, for_pytest, live=live)
         lanes = stack.enter_context(ThreadPoolExecutor(LANES))

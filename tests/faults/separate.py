@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tests.faults.case import FAULTS, Run, Worlds, run_fault
 from tests.faults.run import load
-from tests.services.fork_server import SOCKET_VARIABLE
 from tests.services.own_network import raise_loopback, separate, use_our_resolver
 from tests.services.processes import ROOT
 
@@ -40,7 +39,6 @@ def run_separately(run: Run) -> None:
 def main(id: str, backend: str, seed: str, length: str, file: str) -> None:  # noqa: A002 - its name in the table
     """Run this fault, and write its result."""
     os.environ[VARIABLE] = "1"
-    os.environ.pop(SOCKET_VARIABLE, None)  # the run's fork server is outside, and so would be what it forks
     raise_loopback()
     load()
     with (

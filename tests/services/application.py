@@ -17,6 +17,7 @@ from config.supervision.ports import BACKLOG
 from tests.services.backing import migrated_sqlite
 from tests.services.commands import CommandServer
 from tests.services.environment import FILE_NAME, POSTGRESQL, SQLITE, sqlite_url
+from tests.services.forks import Descriptor
 from tests.services.processes import Process
 from tests.services.waiting import eventually
 
@@ -183,19 +184,16 @@ class LoneRole(Application):
         return answers(self.port, "/readyz") if self.role == "web" else answers(self.events_port, "/healthz")
 
     def start_role(self, role: str) -> Process:
-        command = [sys.executable, LAUNCHER, str(_LIFELINE[0]), "manage.py", role]
+        command: list[str | Path | Descriptor]
+        command = [sys.executable, LAUNCHER, Descriptor(_LIFELINE[0]), "manage.py", role]
         environment, log = self.environment, self.directory / f"{role}.log"
         with ExitStack() as stack:
-            files: tuple[int, ...] = ()
             if role == "web":
                 listener = stack.enter_context(socket.create_server(("127.0.0.1", self.port), backlog=BACKLOG))
                 told = stack.enter_context(Path(os.devnull).open("wb"))
-                files = (listener.fileno(), told.fileno())
-                command += ["--listener", str(files[0]), "--ready", str(files[1])]
+                command += ["--listener", Descriptor(listener.fileno()), "--ready", Descriptor(told.fileno())]
                 environment = {"DATABASE_POOL_SIZE": str(WEB_POOL_SIZE)} | environment  # as `serve` sets it
-            self.processes[role] = Process(
-                role, command, log=log, env=environment, files=(*files, _LIFELINE[0]), forks=True
-            )
+            self.processes[role] = Process(role, command, log=log, env=environment, forks=True)
         return self.processes[role]
 
 

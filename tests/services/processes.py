@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from tests.services.fork_server import ROOT as ROOT
-from tests.services.fork_server import Forked, can_fork, start
+from tests.services.forks import ROOT as ROOT
+from tests.services.forks import Descriptor, Forked, can_fork, start
 from tests.services.waiting import eventually
 
 STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
@@ -72,19 +72,18 @@ class Process:
     def __init__(
         self,
         name: str,
-        command: Sequence[str | Path],
+        command: Sequence[str | Path | Descriptor],
         *,
         log: Path | None,
         env: Mapping[str, str] | None = None,
         cwd: Path = ROOT,
         user: str | None = None,
-        files: Sequence[int] = (),
         forks: bool = False,
     ) -> None:
         """
-        Start `command`, as `user` if given (that needs root). Without `log` it prints where we print. It inherits the
-        descriptors `files`. With `forks` it may be a fork of `tests/services/fork_server.py`: for a command line of
-        this Python, with a log.
+        Start `command`, as `user` if given (that needs root). Without `log` it prints where we print. It inherits each
+        `Descriptor` in its command. With `forks` it may be a fork (`tests/services/forks.py`): for a command line of
+        this Python in ROOT, with a log.
         """
         self.name = name
         self.log = log
@@ -92,10 +91,8 @@ class Process:
         self._ended = False
         self.popen: subprocess.Popen[bytes] | Forked
         if forks and log and env is not None and can_fork(env):
-            with log.open("ab") as printed, Path(os.devnull).open("rb") as nothing:
-                streams = {0: nothing.fileno(), 1: printed.fileno(), 2: printed.fileno()}
-                arguments = [str(part) for part in command[1:]]
-                self.popen = start(arguments, env, cwd, streams | {number: number for number in files})
+            with log.open("ab") as printed:
+                self.popen = start(command[1:], env, printed.fileno())
             return
         output = log.open("ab") if log else None
         try:
@@ -106,7 +103,7 @@ class Process:
                 stderr=subprocess.STDOUT if output else None,
                 env=dict(env) if env is not None else None,
                 cwd=cwd,
-                pass_fds=files,
+                pass_fds=[part for part in command if isinstance(part, Descriptor)],
                 start_new_session=True,  # Ctrl-C reaches only us, and we stop things in their order
                 user=user,
                 group=user,
@@ -137,6 +134,7 @@ class Process:
         if not self._ended:
             with suppress(ProcessLookupError):
                 os.killpg(self.popen.pid, signal.SIGKILL)
+            self.popen.kill()  # a fork that leads no group yet
             self._ended = True
         self.popen.wait()
 

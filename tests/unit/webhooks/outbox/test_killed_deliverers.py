@@ -54,7 +54,7 @@ class Deliverers:
         }
         log = self.directory / f"deliverer-{len(self.started)}.log"
         command = [sys.executable, "manage.py", "deliver", *options]
-        self.started.append(Process("deliverer", command, log=log, env=environment, forks=True))
+        self.started.append(Process("deliverer", command, log=log, env=environment))
         return self.started[-1]
 
     def stop(self) -> None:
