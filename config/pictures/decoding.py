@@ -5,22 +5,12 @@ Formats and pixels are bounded before a pixel is decoded. Nothing of the file bu
 """
 
 from collections.abc import Collection, Mapping
-from typing import IO, Any
+from typing import IO
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 _SMOOTH = {"RGB", "RGBA", "L", "LA"}  # modes that are resized smoothly as they are
 _SHORTENED = {"I;16", "I;16B", "I;16L", "I;16N"}  # gray in 16 bits, which Pillow cuts off instead of scaling
-_ORIENTATION = 0x0112  # of EXIF
-_TURNS: Mapping[Any, Image.Transpose] = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
 
 
 class NotAPicture(ValueError):
@@ -54,9 +44,8 @@ def decode_picture(
                 opened.draft(None, _size_within(opened, within))
             opened.load()
             pixels = _small(opened, within) if within else opened
-            turn = _turn(opened)
-            upright = pixels if turn is None else pixels.transpose(turn)
-            converted = upright.convert("RGBA")
+            _turn_upright(pixels)
+            converted = pixels.convert("RGBA")
     except (TooManyPixels, MemoryError):  # that is ours: the same file may be a picture later
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -75,12 +64,14 @@ def _kind(opened: Image.Image, limits: Mapping[str, int]) -> str:
     return "JPEG" if opened.format == "MPO" else str(opened.format)  # MPO: a JPEG of a phone with further pictures
 
 
-def _turn(opened: Image.Image) -> Image.Transpose | None:
-    """Return how a photo becomes upright; None for one without such metadata, or with unreadable metadata."""
+def _turn_upright(image: Image.Image) -> None:
+    """Turn a photo as its metadata says. With unreadable metadata it stays as it is."""
     try:
-        return _TURNS.get(opened.getexif().get(_ORIENTATION))
-    except Exception:  # as for pixels; a picture is shown without it
-        return None
+        ImageOps.exif_transpose(image, in_place=True)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: S110 - as for pixels
+        pass
 
 
 def _size_within(opened: Image.Image, within: tuple[int, int]) -> tuple[int, int]:
