@@ -33,8 +33,8 @@ class SessionWatch:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        session = getattr(request, "session", None)  # paths of machines have none
-        if session is not None and session.accessed and session.session_key:
+        session = request.session
+        if session.accessed and session.session_key:
             if request.user.is_authenticated:
                 _note_use(request)
             elif SESSION_KEY in session:  # the account was closed: reopening it must not revive the session

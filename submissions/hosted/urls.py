@@ -1,3 +1,5 @@
+"""The addresses below `/f/`. Names begin with `hosted-`: see `config.pages.addresses`."""
+
 from django.urls import path, re_path
 
 from submissions.hosted import brand
