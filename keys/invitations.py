@@ -108,7 +108,7 @@ def join_as_new_person(invitation: Invitation, *, name: str, password: str) -> U
     """
     Create the account of an invited person and make them a member.
 
-    The address needs no code: only its mail had the token by which `invitation` was found (docs/adr/0081). Raises
+    The address needs no code: only its mail had the token by which `invitation` was found. Raises
     Conflict if the address has an account by now, or the invitation was revoked; nothing is created then.
     """
     try:

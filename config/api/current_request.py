@@ -1,4 +1,4 @@
-"""The request that this thread is answering, for records of who did something and from where."""
+"""The request that this thread is answering, for records of who did something and from where (docs/adr/0042)."""
 
 from contextvars import ContextVar
 

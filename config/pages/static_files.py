@@ -1,5 +1,5 @@
 """
-Static files under names with a hash of their content, compressed and kept by browsers for a year (docs/adr/0062).
+Static files under names with a hash of their content, compressed and kept by browsers for a year.
 
 No command prepares them: the first request for a file copies it, with its hash in the name and a compressed twin, to
 STATIC_ROOT. Later requests and later processes find it there.

@@ -1,7 +1,7 @@
 """
 The guides: documents of `docs/` for people who use or run the service, read and rendered once in a process.
 
-Records of decisions and house rules are for people who change the code: they stay out (docs/adr/0068).
+Records of decisions and house rules are for people who change the code: they stay out.
 """
 
 import dataclasses

@@ -1,5 +1,5 @@
 """
-Charts of submissions by day, as the numbers that a template draws: an SVG without a script (docs/adr/0073).
+Charts of submissions by day, as the numbers that a template draws: an SVG without a script (docs/design.md).
 
 Positions are percentages of the drawing, so that it fits any width while corners and text keep their size. They are
 texts, because a template would write a float in the reader's language.

@@ -1,4 +1,4 @@
-"""Mark submissions as read or unread, for every member of their organization: the inbox is shared (docs/adr/0070)."""
+"""Mark submissions as read or unread, for every member of their organization: the inbox is shared (docs/design.md)."""
 
 import uuid
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 """
-A test submission: a member sends one from the dashboard, through the checks of a visitor's (docs/adr/0074).
+A test submission: a member sends one from the dashboard, through the checks of a visitor's (docs/design.md).
 
 It is no request to the API, so it does not count against the plan's hour; it has its own limit. Its member is logged
 in, so origins, bursts, proof of work and captchas are not asked for. The rest is as for every submission: storage, the

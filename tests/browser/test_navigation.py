@@ -1,4 +1,4 @@
-"""The menu: a sidebar that folds, on a phone a bar and a drawer, with and without scripts (docs/adr/0067)."""
+"""The menu: a sidebar that folds, on a phone a bar and a drawer, with and without scripts (docs/design.md)."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect

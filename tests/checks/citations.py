@@ -110,9 +110,18 @@ def findings(path: Path, text: str) -> Iterator[Finding]:
         yield Finding(relative(path), line, f"no reader has {match[1]}: cite docs/contract.md or docs/adr")
 
 
+def _uncited() -> Iterator[Finding]:
+    records = {path.name[:4]: path for path in sorted((ROOT / "docs" / "adr").glob("0*.md"))}
+    others = (path for path in files() if path.parent.name != "adr" and path.name != "CHANGELOG.md")
+    cited = {number for path in others for number in re.findall(r"adr/(\d{4})", path.read_text())}
+    for number in sorted(records.keys() - cited):
+        yield Finding(relative(records[number]), 1, "nothing cites this record: delete it, or cite it at its subject")
+
+
 def all_findings(paths: list[Path] | None = None) -> list[Finding]:
-    """Return the findings in the files at or below `paths`; in the whole project by default."""
-    return [finding for path in files(paths) if path != EXAMPLES for finding in findings(path, path.read_text())]
+    """Return the findings in the files at or below `paths`; by default in the whole project, uncited records too."""
+    found = [finding for path in files(paths) if path != EXAMPLES for finding in findings(path, path.read_text())]
+    return found if paths else [*found, *_uncited()]
 
 
 def main(arguments: list[str]) -> int:

@@ -37,7 +37,7 @@ class Application:
     On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after. With
     `streams=False` there is no live stream. The roles in `forked` start as forks of a process that has imported other
-    packages (docs/adr/0106), each time that `start_role` starts them.
+    packages (`tests/services/forks.py`), each time that `start_role` starts them.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
 /*
- * Files of a form: each is sent by itself before the form, which then carries their ids (docs/adr/0094).
+ * Files of a form: each is sent by itself before the form, which then carries their ids.
  *
  * A file that has arrived is not sent again, whatever happens to the others, the form or the page.
  */

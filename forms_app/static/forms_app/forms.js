@@ -7,7 +7,7 @@
  * connection or a restarted service loses nothing: the next page load, or `online`, sends it again with the same
  * idempotency key, and the service stores it once.
  *
- * What few pages need is in forms.more.js, loaded when it is needed (docs/adr/0055). The build replaces MORE_FILE and
+ * What few pages need is in forms.more.js, loaded when it is needed. The build replaces MORE_FILE and
  * MORE_INTEGRITY by its name and its SRI hash.
  */
 (() => {

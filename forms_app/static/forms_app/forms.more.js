@@ -1,5 +1,5 @@
 /*
- * What few pages need of forms.js, which loads it when it meets such a page (docs/adr/0055). PROOF_FILE, DEBUG_FILE,
+ * What few pages need of forms.js, which loads it when it meets such a page. PROOF_FILE, DEBUG_FILE,
  * FILES_FILE and their hashes are filled in by the build, so that a page that pins forms.js has pinned these, too.
  */
 import { reveal } from "./more/appearance.js";

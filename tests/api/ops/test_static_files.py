@@ -1,4 +1,4 @@
-"""Static files: hashed names, gzip and a year of cache, without a command that prepares them (docs/adr/0062)."""
+"""Static files: hashed names, gzip and a year of cache, without a command that prepares them."""
 
 import gzip
 import hashlib

@@ -17,7 +17,7 @@ _HEAD = """\
 
 Every figure is the median of rounds, with the lowest and the highest of them. In a round, our service and its rival run
 one after the other on the same machine, which also makes the load, so their ratio is what counts: a slow machine slows
-both. The reasons for the rivals are in [0105](adr/0105-benchmarks-as-ratios.md). Durability is on, and each run checks
+both. Durability is on, and each run checks
 it: PostgreSQL's `fsync`, `synchronous_commit` and `full_page_writes`, SQLite's `synchronous=FULL`.
 
 ```sh

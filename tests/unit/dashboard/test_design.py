@@ -1,4 +1,4 @@
-"""The committed style sheet, typeface and icons are those of their sources (docs/adr/0066)."""
+"""The committed style sheet, typeface and icons are those of their sources."""
 
 import re
 from pathlib import Path
