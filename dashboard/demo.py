@@ -11,7 +11,7 @@ from django.conf import settings
 from forms_app.actions import create_form
 from forms_app.field_kinds import FieldType
 from forms_app.models import Form
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.access_keys import issue_key, regenerate_key
 from keys.authentication import find_key
 from keys.models import AccessKey, Organization, User

@@ -1,4 +1,4 @@
-"""Names, plans and people of organizations. `forms_app.organizations` creates them."""
+"""Names, plans and people of organizations. `forms_app.sign_up` creates them."""
 
 from allauth.mfa.models import Authenticator
 from django.db import transaction

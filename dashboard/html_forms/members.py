@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from dashboard.access import Member
-from forms_app.organizations import MAX_NAME
+from forms_app.sign_up import MAX_NAME
 from keys.members import may_give
 from keys.models import Organization, Role
 

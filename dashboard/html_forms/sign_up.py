@@ -16,7 +16,7 @@ from django.utils.translation import gettext, gettext_lazy
 from config.text import refuse_web_address
 from dashboard.accounts.languages import choose_language, language_now
 from dashboard.opened_invitation import opened_invitation
-from forms_app.organizations import MAX_NAME, SlugTaken, create_organization
+from forms_app.sign_up import MAX_NAME, SlugTaken, create_organization
 from keys.models import User
 
 

@@ -12,7 +12,7 @@ from config.api.errors import ApiError
 from dashboard.access import MemberRequest, in_organization, person, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
-from forms_app.organizations import create_own_organization
+from forms_app.sign_up import create_own_organization
 from keys.invitations import invitations_to
 from keys.models import Role
 from keys.organizations import demand_second_step, rename_organization

@@ -12,7 +12,7 @@ from config.ids import Prefix, decode_id
 from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.access_keys import issue_key
 from keys.models import User
 from keys.plans import Plan

@@ -13,7 +13,7 @@ from typing import Any
 from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.access_keys import issue_key, note_use
 from keys.models import AccessKey, Notice, User
 from keys.plans import Plan

@@ -11,7 +11,7 @@ from config.ids import Prefix, encode_id
 from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.access_keys import ALL_PERMISSIONS, issue_key
 from keys.models import AccessKey, Organization, User
 from keys.plans import Plan

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.core.validators import validate_email
 from django.db import transaction
 
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.management.operator_command import OperatorCommand
 from keys.organizations import find_or_create_person, parse_plan
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.models import Notice, User
 from keys.plans import Plan
 from submissions.models import Submission

@@ -15,7 +15,7 @@ from config.clean_up import clean_up
 from config.secrets.encryption import PREFIX
 from forms_app.actions import change_spam_protection
 from forms_app.models import Form
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from forms_app.spam_protection import SpamProtection
 from keys.models import User
 from webhooks.models import Webhook

@@ -15,7 +15,7 @@ from django.test import RequestFactory
 from config.api.errors import EmptySubmission
 from config.times import now
 from forms_app.models import Form
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.models import Organization, User
 from submissions.models import Refusal
 from submissions.refusals import recorder as refusals

@@ -8,7 +8,7 @@ from allauth.account.models import EmailAddress
 
 from config.times import now
 from forms_app.models import Form
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.models import Membership, Organization, User
 from submissions.lifecycle.unverified import purge_unverified
 from tests.unit.webhooks.rows import make_submission

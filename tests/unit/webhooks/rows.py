@@ -8,7 +8,7 @@ from config.ids import made_at, new_id
 from config.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
-from forms_app.organizations import create_organization
+from forms_app.sign_up import create_organization
 from keys.models import User
 from submissions.models import Submission, Tally
 from submissions.search_text import search_text
