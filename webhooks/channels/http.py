@@ -19,7 +19,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from urllib3 import BaseHTTPResponse, exceptions
+from urllib3.exceptions import LocationValueError
 
 from submissions.json_text import dump_json
 from webhooks.channels.connections import kept_connections
@@ -28,14 +28,11 @@ from webhooks.channels.connections.address_guard import (
     AddressRefused,
     Destination,
     NameNotResolved,
-    PortRefused,
     UrlRefused,
     parse_url,
-    resolve,
 )
 from webhooks.channels.connections.connection import Answer, Connection
 from webhooks.channels.connections.deadline import Deadline
-from webhooks.channels.connections.proxy import send_through_proxy
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
 
@@ -71,6 +68,8 @@ def post(
     and the body is only for the log.
     """
     started = time.monotonic()
+    if settings.WEBHOOK_PROXY_URL:
+        endpoint = ""  # a connection through it is for one message
     with closing(Deadline(MAX_SECONDS)) as deadline:
         try:
             with _answer_to(_Message(method, body, headers), url, endpoint, deadline) as answer:
@@ -108,16 +107,9 @@ def _host_header(url: str) -> str:
 
 
 @contextmanager
-def _answer_to(message: _Message, url: str, endpoint: str, deadline: Deadline) -> Iterator[Answer | BaseHTTPResponse]:
+def _answer_to(message: _Message, url: str, endpoint: str, deadline: Deadline) -> Iterator[Answer]:
     """Send the message and yield the answer, its status and headers read. Raises what the guard and clients raise."""
-    destination = parse_url(url)
-    if settings.WEBHOOK_PROXY_URL:
-        _refuse_before_the_proxy(destination)
-        sent = (message.body, message.headers, deadline, DNS_SECONDS, message.method)
-        with closing(send_through_proxy(destination, *sent)) as response:
-            yield response
-        return
-    connection, answer = _send(destination, message, endpoint, deadline)
+    connection, answer = _send(parse_url(url), message, endpoint, deadline)
     try:
         with closing(answer):
             yield answer
@@ -127,15 +119,6 @@ def _answer_to(message: _Message, url: str, endpoint: str, deadline: Deadline) -
             kept_connections.KEPT.keep(endpoint, connection)
         else:
             connection.close()
-
-
-def _refuse_before_the_proxy(destination: Destination) -> None:
-    """Raise AddressRefused as at the socket: the proxy connects, perhaps to a name that only the proxy can resolve."""
-    try:
-        resolve(destination.host, destination.port)
-    except NameNotResolved:
-        if destination.port not in settings.WEBHOOK_ALLOWED_PORTS:
-            raise PortRefused(destination.host) from None
 
 
 def _send(destination: Destination, message: _Message, endpoint: str, deadline: Deadline) -> tuple[Connection, Answer]:
@@ -161,11 +144,11 @@ def _send(destination: Destination, message: _Message, endpoint: str, deadline: 
         raise
 
 
-def _excerpt(answer: Answer | BaseHTTPResponse, most: int) -> str:
+def _excerpt(answer: Answer, most: int) -> str:
     """Read the answer to its bounded end and return its first bytes as text that PostgreSQL takes."""
     kept = bytearray()
     # Keep the part of an answer that breaks off.
-    with suppress(exceptions.HTTPError, http.client.HTTPException, OSError):
+    with suppress(http.client.HTTPException, OSError):
         while chunk := answer.read1(EXCERPT_BYTES):
             kept += chunk[: most - len(kept)]
     return kept.decode("utf-8", "replace").replace("\0", "")
@@ -194,36 +177,24 @@ def parse_retry_after(value: str | None, now: datetime) -> float | None:
 
 # The first that fits; ssl's errors are OSErrors, and a closed connection is a broken answer to http.client.
 _ERROR_CLASSES: tuple[tuple[tuple[type[Exception], ...], ErrorClass], ...] = (
-    ((TimeoutError, exceptions.TimeoutError), ErrorClass.TIMEOUT),
-    ((UrlRefused, exceptions.LocationValueError), ErrorClass.URL_REFUSED),
+    ((TimeoutError,), ErrorClass.TIMEOUT),
+    ((UrlRefused, LocationValueError), ErrorClass.URL_REFUSED),
     ((AddressRefused,), ErrorClass.ADDRESS_REFUSED),
     ((NameNotResolved,), ErrorClass.DNS_FAILURE),
-    ((ssl.SSLError, exceptions.SSLError), ErrorClass.TLS_FAILURE),
+    ((ssl.SSLError,), ErrorClass.TLS_FAILURE),
     ((ConnectionRefusedError,), ErrorClass.CONNECTION_REFUSED),
     ((http.client.RemoteDisconnected,), ErrorClass.CONNECTION_FAILED),
     ((http.client.HTTPException,), ErrorClass.INVALID_RESPONSE),
-    ((OSError, exceptions.HTTPError), ErrorClass.CONNECTION_FAILED),
+    ((OSError,), ErrorClass.CONNECTION_FAILED),
 )
 
 
 def _error_class(error: Exception, deadline: Deadline) -> ErrorClass:
-    cause = _root_of(error)
     for kinds, error_class in _ERROR_CLASSES:
-        if isinstance(cause, kinds):  # the end of the deadline breaks a connection in many ways
+        if isinstance(error, kinds):  # the end of the deadline breaks a connection in many ways
             return ErrorClass.TIMEOUT if deadline.is_over else error_class
     logger.error("a webhook attempt failed with an unexpected error", exc_info=error)
     return ErrorClass.INTERNAL_ERROR
-
-
-def _root_of(error: Exception) -> BaseException:
-    """Unwrap urllib3's errors of proxies, of connecting and of a broken exchange, which carry the cause."""
-    if isinstance(error, exceptions.ProxyError):
-        return _root_of(error.original_error)
-    if isinstance(error, exceptions.NewConnectionError):
-        return error.__cause__ or error
-    if isinstance(error, exceptions.ProtocolError) and isinstance(error.args[-1], Exception):
-        return error.args[-1]
-    return error
 
 
 def _milliseconds_since(started: float) -> int:

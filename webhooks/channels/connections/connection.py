@@ -2,7 +2,8 @@
 One connection to a receiver: to a checked address, under a deadline, with a bounded answer (docs/adr/0014).
 
 The guard sits at the socket: the host is resolved once for a connection, every address is checked, and the connection
-goes to a checked address, while Host, SNI and the certificate keep the name.
+goes to a checked address, while Host, SNI and the certificate keep the name. The operator's proxy, WEBHOOK_PROXY_URL
+(docs/running.md), looks up the name again and connects, so it must guard.
 """
 
 import http.client
@@ -10,14 +11,26 @@ import io
 import socket
 import ssl
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
-from urllib3.util import parse_url
+from django.conf import settings
+from urllib3.util import make_headers, parse_url
 from urllib3.util.ssl_ import create_urllib3_context
+from urllib3.util.ssltransport import SSLTransport
 
-from webhooks.channels.connections.address_guard import DEFAULT_PORTS, Destination, SocketAddress, resolve
+from webhooks.channels.connections.address_guard import (
+    DEFAULT_PORTS,
+    Destination,
+    NameNotResolved,
+    PortRefused,
+    SocketAddress,
+    look_up,
+    resolve,
+)
 from webhooks.channels.connections.deadline import Deadline
 
 MAX_ANSWER_BYTES = 64 * 1024  # status line and headers included
@@ -140,28 +153,82 @@ def _target_of(url: str) -> str:
     return parse_url(url).request_uri
 
 
+class _Proxy(NamedTuple):
+    """The operator's proxy, and the headers that it is asked with."""
+
+    scheme: str
+    host: str
+    port: int
+    headers: dict[str, str]
+
+
+@lru_cache(maxsize=8)
+def _proxy_at(url: str) -> _Proxy:
+    parts = urlsplit(url)
+    credentials = unquote(parts.netloc.rpartition("@")[0])
+    headers = dict(make_headers(proxy_basic_auth=credentials)) if credentials else {}
+    return _Proxy(parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme], headers)
+
+
+def _open_tunnel(line: socket.socket, proxy: _Proxy, place: str) -> None:
+    """Have the proxy pass on everything to this host and port. Raises OSError if it refuses, and HTTPException."""
+    headers = "".join(f"{name}: {value}\r\n" for name, value in {"Host": place, **proxy.headers}.items())
+    line.sendall(f"CONNECT {place} HTTP/1.1\r\n{headers}\r\n".encode())
+    with closing(Answer(line, method="CONNECT")) as answer:
+        answer.begin()
+        if answer.status != 200:
+            raise OSError(f"the proxy refused the tunnel: {answer.status}")
+
+
 class Connection(http.client.HTTPConnection):
     """A connection for messages to one destination's scheme, host and port."""
 
     auto_open = 0  # only `open` connects
 
     def __init__(self, destination: Destination) -> None:
-        super().__init__(destination.host.rstrip("."), destination.port)
+        host = destination.host.rstrip(".")
+        super().__init__(host, destination.port)
+        self._base = replace(destination, host=host, target="").url
         self.default_port = DEFAULT_PORTS[destination.scheme]  # left out of the Host header
         self.origin = (destination.scheme, destination.host, destination.port)
         self.opened_at = 0.0
         self.answer: Answer | None = None
+        self._proxy = _proxy_at(settings.WEBHOOK_PROXY_URL) if settings.WEBHOOK_PROXY_URL else None
 
     def open(self, deadline: Deadline, dns_seconds: float) -> None:
-        """Resolve, check and connect. Raises NameNotResolved, AddressRefused and OSError."""
+        """Resolve, check and connect. Raises NameNotResolved, AddressRefused, OSError, and HTTPException of a proxy."""
         scheme, host, port = self.origin
+        proxy = self._proxy
         self.opened_at = time.monotonic()  # before the look-up: its age is what counts
-        line = connect(resolve(host, port, min(dns_seconds, deadline.remaining)), deadline)
+        line = connect(self._addresses(deadline, dns_seconds), deadline)
         deadline.watch(line)
         self.sock = line
+        line.settimeout(max(deadline.remaining, SHORTEST_SECONDS))
+        if proxy is not None and proxy.scheme == "https":
+            self.sock = tls_context().wrap_socket(line, server_hostname=proxy.host)
         if scheme == "https":
-            line.settimeout(max(deadline.remaining, SHORTEST_SECONDS))
-            self.sock = tls_context().wrap_socket(line, server_hostname=self.host)
+            if proxy is not None:
+                _open_tunnel(self.sock, proxy, f"[{host}]:{port}" if ":" in host else f"{self.host}:{port}")
+                if deadline.is_over:  # http.client takes headers that we cut off for complete ones
+                    raise TimeoutError
+            if isinstance(self.sock, ssl.SSLSocket):  # `ssl` does not speak TLS inside of TLS
+                self.sock = SSLTransport(self.sock, tls_context(), self.host)
+            else:
+                self.sock = tls_context().wrap_socket(self.sock, server_hostname=self.host)
+
+    def _addresses(self, deadline: Deadline, dns_seconds: float) -> list[SocketAddress]:
+        """Return the checked addresses of the receiver; those of the proxy unchecked, as the operator chose it."""
+        _, host, port = self.origin
+        try:
+            addresses = resolve(host, port, min(dns_seconds, deadline.remaining))
+        except NameNotResolved:
+            if self._proxy is None:
+                raise
+            if port not in settings.WEBHOOK_ALLOWED_PORTS:  # perhaps only the proxy can resolve the name
+                raise PortRefused(host) from None
+        if self._proxy is None:
+            return addresses
+        return look_up(self._proxy.host, self._proxy.port, min(dns_seconds, deadline.remaining))
 
     def exchange(
         self, url: str, body: bytes, headers: dict[str, str], deadline: Deadline, method: str = "POST"
@@ -169,8 +236,11 @@ class Connection(http.client.HTTPConnection):
         """Send one message and return its answer, status and headers read. Raises OSError and HTTPException."""
         self.answer = None
         self.sock.settimeout(max(deadline.remaining, SHORTEST_SECONDS))
+        target = _target_of(url)
+        if self._proxy is not None and self.origin[0] == "http":  # it reads the receiver from the request
+            target, headers = f"{self._base}{target}", headers | self._proxy.headers
         with suppress(BrokenPipeError):  # the peer may have answered before it stopped reading
-            self.request(method, _target_of(url), body, headers)
+            self.request(method, target, body, headers)
         self.getresponse()
         assert self.answer is not None  # noqa: S101 - getresponse made it
         return self.answer

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from ssl import SSLContext
+from ssl import MemoryBIO, SSLContext, SSLWantReadError
 from typing import Any
 
 from tests.services.waiting import eventually, let_pass
@@ -92,6 +92,37 @@ class KeepingReceiver(RawReceiver):
                 connection.sendall(behaviour)
             else:
                 is_open = behaviour(connection) is not CLOSE
+
+
+class TunnelingProxy(RawReceiver):
+    """A proxy that answers by itself: over TLS by `inner` after CONNECT, as the receiver at the other end would."""
+
+    def __init__(self, inner: SSLContext, **kwargs: Any) -> None:
+        self._inner = inner
+        super().__init__(**kwargs)
+
+    def handle(self, connection: socket.socket) -> None:
+        self.requests.append(read_request(connection))
+        if not self.requests[-1].startswith(b"CONNECT "):
+            connection.sendall(OK)
+            return
+        connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        coming, going = MemoryBIO(), MemoryBIO()  # `connection` may speak TLS itself
+        tls = self._inner.wrap_bio(coming, going, server_side=True)
+
+        def read() -> bytes:
+            while True:
+                with suppress(SSLWantReadError):
+                    return tls.read(65536)
+                connection.sendall(going.read())
+                coming.write(connection.recv(65536))
+
+        request = read()  # after the handshake, which it makes
+        while not request.endswith(BODY):
+            request += read()
+        self.requests.append(request)
+        tls.write(OK)
+        connection.sendall(going.read())
 
 
 def own_answer(request: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import errno
 import socket
+from ssl import SSLContext
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.unit.webhooks.channels.raw_receiver import (
     TRAP,
     Names,
     Receivers,
+    TunnelingProxy,
     drip,
     failed_with,
     lasted,
@@ -130,6 +132,23 @@ def test_post__configured_proxy_and_https__asks_for_a_tunnel(receivers: Receiver
     assert failed_with(post("https://soon.invalid/hook", BODY, HEADERS)) == "connection_failed"
     assert proxy.requests[0].startswith(b"CONNECT soon.invalid:443 HTTP/1.")
     assert b"proxy-authorization: Basic dXNlcjpwYXNz" in proxy.requests[0]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("to_proxy", ["http", "https"])
+def test_post__configured_proxy_with_or_without_tls__each_message_has_its_connection(
+    receivers: Receivers, trusted: SSLContext, settings: Settings, to_proxy: str, scheme: str
+) -> None:
+    secure = trusted if to_proxy == "https" else None
+    proxy = receivers(kind=TunnelingProxy, inner=trusted, context=secure)
+    settings.WEBHOOK_PROXY_URL = f"{to_proxy}://ada:p%40ss@hooks.example:{proxy.port}"
+    outcomes = [post(f"{scheme}://hooks.example/a?b", BODY, HEADERS, endpoint="wh_1") for _ in range(2)]
+    assert [(one.error, one.response_excerpt) for one in outcomes] == [("", "ok")] * 2
+    assert proxy.connections == 2
+    asked = [b"CONNECT hooks.example:443", b"POST /a?b"] if scheme == "https" else [b"POST http://hooks.example/a?b"]
+    assert [request.partition(b" HTTP/1.1\r\n")[0] for request in proxy.requests] == asked * 2
+    authorized = [b"proxy-authorization: Basic YWRhOnBAc3M=\r\n" in request for request in proxy.requests]
+    assert authorized == ([True, False] if scheme == "https" else [True]) * 2  # nothing of it reaches the receiver
 
 
 def test_post__configured_proxy__still_refuses_a_private_address_first(
