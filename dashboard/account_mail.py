@@ -16,7 +16,7 @@ from django.http import HttpRequest
 
 from config.api.ratelimit import count_burst
 from config.times import now
-from forms_app.outsiders.addresses import mailbox_of
+from forms_app.consent.addresses import mailbox_of
 from keys.branding.mail_html import html_of
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from forms_app.outsiders.recipients import (
+from forms_app.consent.recipients import (
     LinkInvalid,
     confirm,
     find_question,

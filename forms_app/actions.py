@@ -13,8 +13,8 @@ from django.utils.translation import gettext, gettext_noop
 from config.api.errors import Conflict, invalid
 from config.api.find_owned import still_there
 from config.times import format_time, now
+from forms_app.consent.recipients import standings
 from forms_app.models import Form
-from forms_app.outsiders.recipients import standings
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import Reply, refuse_answers, refuse_links
 from keys.audit import record_event

@@ -9,9 +9,9 @@ class FormsConfig(AppConfig):
         """Register this app's part of the hourly clean-up, and the secrets in its JSON columns."""
         from config.clean_up import register_clean_up
         from config.secrets.rotation import register_json_secret
+        from forms_app.consent.questions import purge_questions
+        from forms_app.consent.reports import purge_reports
         from forms_app.models import Form
-        from forms_app.outsiders.questions import purge_questions
-        from forms_app.outsiders.reports import purge_reports
 
         register_clean_up(purge_reports, purge_questions)
         register_json_secret(Form, "spam_protection", "captcha_secret")

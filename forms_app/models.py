@@ -194,7 +194,7 @@ class OptOut(models.Model):
     """
     A mailbox that wants no more mails about what it submitted to an organization: no replies, no confirmations.
 
-    `email`: as `forms_app.outsiders.addresses.mailbox_of` returns it.
+    `email`: as `forms_app.consent.addresses.mailbox_of` returns it.
     """
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -20,8 +20,8 @@ from config.api.ratelimit import HOUR, take_share
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import MILLISECOND, format_time
+from forms_app.consent.recipients import mailable
 from forms_app.models import Form
-from forms_app.outsiders.recipients import mailable
 from keys.audit import record_event
 from keys.models import Organization
 from keys.trail.changes import changes

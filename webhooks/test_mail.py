@@ -7,8 +7,8 @@ from django.utils.translation import gettext
 from config.api.errors import Conflict
 from config.api.ratelimit import count_burst
 from config.nudge import DELIVER, nudge
+from forms_app.consent.recipients import mailable
 from forms_app.models import Form
-from forms_app.outsiders.recipients import mailable
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import TEST
 from webhooks.models import Delivery

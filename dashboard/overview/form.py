@@ -18,8 +18,8 @@ from dashboard.delivery_story import is_settled, tell_story
 from dashboard.limits.costs import expensive
 from dashboard.overview.activity import activity_of
 from dashboard.overview.connect import connection_of
+from forms_app.consent.recipients import mailable
 from forms_app.models import Form
-from forms_app.outsiders.recipients import mailable
 from submissions.lifecycle.spam_marks import delete_many
 from submissions.models import Submission
 from submissions.receiving.from_member import send_test

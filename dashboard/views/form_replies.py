@@ -22,8 +22,8 @@ from dashboard.html_forms.forms import save
 from dashboard.html_forms.replies import RepliesForm
 from dashboard.limits.costs import expensive
 from forms_app.actions import FormValues
+from forms_app.consent.opt_outs import remove_opt_out
 from forms_app.models import Form, OptOut
-from forms_app.outsiders.opt_outs import remove_opt_out
 from forms_app.snippets import test_values
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.placeholders import TemplateRefused

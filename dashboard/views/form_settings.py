@@ -15,7 +15,7 @@ from dashboard.html_forms.forms import RecipientsForm, SettingsForm, save
 from dashboard.html_forms.spam_protection import SpamProtectionForm
 from dashboard.limits.costs import expensive
 from forms_app.actions import StaleForm, change_spam_protection
-from forms_app.outsiders.recipients import mailable, standings
+from forms_app.consent.recipients import mailable, standings
 from keys.models import Role
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST

@@ -18,9 +18,9 @@ from django.views.decorators.http import require_http_methods
 from config.client_address import client_address
 from config.pages.visitors_language import visitors_language
 from config.text import SHOWN_OF_A_NAME, name_for_strangers
+from forms_app.consent.opt_outs import Link, find_link, opt_in, opt_out
+from forms_app.consent.recipients import LinkInvalid
 from forms_app.models import ENGLISH
-from forms_app.outsiders.opt_outs import Link, find_link, opt_in, opt_out
-from forms_app.outsiders.recipients import LinkInvalid
 from forms_app.texts.replies import confirmation_lines, name_for_submitters
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods
 from config.api.errors import ValidationFailed
 from config.api.ratelimit import count_burst
 from config.client_address import client_address, client_network
+from forms_app.consent.reports import report_form
 from forms_app.models import Form
-from forms_app.outsiders.reports import report_form
 from submissions.hosted import pages
 from submissions.hosted.find import find_form
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.signing import BadSignature, Signer
 
 from config.ids import InvalidId, Prefix, decode_id
-from forms_app.outsiders.recipients import LinkInvalid, mailable, short_digest
+from forms_app.consent.recipients import LinkInvalid, mailable, short_digest
 from submissions.models import Submission
 
 

@@ -173,8 +173,8 @@ PATTERNS = {
     "webhooks.channels.destinations.telegram.CHAT": Row("fullmatch", ("-1", "99", "@a"), "@channel"),
     "webhooks.channels.destinations.telegram.MENTION": Row("sub", ("@a", "a@", "@@"), WORDS),
     "webhooks.channels.destinations.telegram.TOKEN": Row("fullmatch", ("12345:", "99", "a-"), "12345:abc"),
-    "forms_app.outsiders.addresses._QUOTED_PAIR": Row("sub", ("\\a", "\\"), "ada lovelace "),
-    "forms_app.outsiders.addresses._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
+    "forms_app.consent.addresses._QUOTED_PAIR": Row("sub", ("\\a", "\\"), "ada lovelace "),
+    "forms_app.consent.addresses._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
     "webhooks.channels.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
 }
 

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy
 
 from config.secrets.encryption import decrypt
 from config.times import now
-from forms_app.outsiders.addresses import mailbox_of
-from forms_app.outsiders.opt_outs import opted_out_among
-from forms_app.outsiders.recipients import mailable, stopped_among
+from forms_app.consent.addresses import mailbox_of
+from forms_app.consent.opt_outs import opted_out_among
+from forms_app.consent.recipients import mailable, stopped_among
 from keys.members import verified_members
 from keys.notices import ENGLISH, languages_of
 from keys.plans import Plan

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
+from forms_app.consent.recipients import stop_url
 from forms_app.field_kinds import FieldType
-from forms_app.outsiders.recipients import stop_url
 from keys.branding.brand import brand_of
 from keys.branding.mail_html import html_of
 from keys.models import Organization

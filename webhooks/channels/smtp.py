@@ -25,7 +25,7 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 
-from forms_app.outsiders.addresses import is_single_address
+from forms_app.consent.addresses import is_single_address
 from submissions.json_text import dump_json
 from webhooks.channels.connections.deadline import Deadline
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome

@@ -17,9 +17,9 @@ from config.api.errors import ApiError
 from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from config.times import now
 from forms_app.actions import change_recipients
+from forms_app.consent.questions import OrganizationAskedTooMany
+from forms_app.consent.recipients import GOOD_FOR, new_question, unasked
 from forms_app.models import Form
-from forms_app.outsiders.questions import OrganizationAskedTooMany
-from forms_app.outsiders.recipients import GOOD_FOR, new_question, unasked
 from keys.notices import languages_of
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import RECIPIENT_ASKED

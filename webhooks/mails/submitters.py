@@ -26,9 +26,9 @@ from config.api.ratelimit import count_burst
 from config.database import database_now
 from config.ids import new_id
 from config.times import format_time, now
+from forms_app.consent.addresses import is_of_a_program, is_single_address, mailbox_digest, mailbox_of
+from forms_app.consent.opt_outs import opt_out_url, opted_out_among
 from forms_app.models import Form
-from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_digest, mailbox_of
-from forms_app.outsiders.opt_outs import opt_out_url, opted_out_among
 from forms_app.snippets import test_values
 from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply, name_for_submitters
 from keys.branding.brand import brand_of

@@ -3,7 +3,7 @@
 import pytest
 from django.core.mail.message import sanitize_address
 
-from forms_app.outsiders.addresses import is_of_a_program, is_single_address, mailbox_of
+from forms_app.consent.addresses import is_of_a_program, is_single_address, mailbox_of
 from forms_app.texts.placeholders import TemplateRefused, fill_text, placeholders_in
 from forms_app.texts.replies import Filled, Reply, confirmation_lines, fill_reply, name_for_submitters, shown_value
 

@@ -13,8 +13,8 @@ from config.api.errors import Conflict
 from config.clean_up import clean_up
 from config.times import now
 from forms_app.actions import archive_form
+from forms_app.consent.questions import MOST_FOR_AN_ADDRESS, MOST_FOR_AN_ORGANIZATION
 from forms_app.models import Form, RecipientQuestion
-from forms_app.outsiders.questions import MOST_FOR_AN_ADDRESS, MOST_FOR_AN_ORGANIZATION
 from forms_app.sign_up import create_organization
 from keys.models import User
 from submissions.lifecycle.closing import delete_organization, end_organization

@@ -14,9 +14,9 @@ from django.db import transaction
 
 from config.ids import InvalidId, Prefix, decode_id, encode_id
 from config.secrets.encryption import PREFIX, CannotDecrypt, decrypt, encrypt
+from forms_app.consent.addresses import is_single_address, mailbox_of
+from forms_app.consent.recipients import LinkInvalid
 from forms_app.models import ENGLISH, OptOut
-from forms_app.outsiders.addresses import is_single_address, mailbox_of
-from forms_app.outsiders.recipients import LinkInvalid
 from keys.audit import record_event
 from keys.models import Organization
 

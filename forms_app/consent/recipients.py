@@ -20,8 +20,8 @@ from django.utils.translation import gettext, gettext_lazy
 from config.api.errors import Conflict
 from config.ids import Prefix, decode_id
 from config.times import now
+from forms_app.consent.questions import count_question, lock_questions_of, mailbox_key
 from forms_app.models import Form, Recipient
-from forms_app.outsiders.questions import count_question, lock_questions_of, mailbox_key
 from keys.audit import record_event
 from keys.members import verified_members
 

@@ -13,8 +13,8 @@ from config.api.errors import Conflict
 from config.clean_up import delete_in_batches
 from config.database import lock_name
 from config.times import now
+from forms_app.consent.addresses import mailbox_digest
 from forms_app.models import RecipientQuestion
-from forms_app.outsiders.addresses import mailbox_digest
 from keys.models import AuditEvent, Membership, Organization, Role
 
 DELETED = "organization.deleted"  # in the audit trail
