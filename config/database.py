@@ -1,18 +1,18 @@
 """
-Database helpers of every app: snapshots, ids in the form of the driver, and recovery from broken connections.
+Database helpers of every app: snapshots, ids in the form of the driver, prepared statements, and recovery from broken
+connections.
 """
 
 import datetime as dt
-import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, InternalError, OperationalError, connection, connections, transaction
+from django.db import Error, InterfaceError, InternalError, OperationalError, connection, connections, transaction
 
-from config.postgresql.connections import LIMIT
+from config.environment.postgresql import LIMIT
 from config.times import now
 
 # The classes of errors that can mean an unavailable database; `is_away` decides. A read-only PostgreSQL raises
@@ -22,9 +22,8 @@ LIMIT_EXCEEDED = "54"  # class of SQLSTATEs: an OperationalError in psycopg, but
 READ_ONLY = "25006"  # a standby, or a primary after a fail-over
 SESSION_ENDED = ("25P03", "25P04")  # the server ended the session: too long idle in a transaction, or too long in all
 BUSY = ("40", "55P03", "57014")  # deadlocks, and limits of a lock or a statement: the next request may well succeed
-DRAIN_PAUSE_SECONDS = 1.0
-
-_drained: dict[int, float] = {}  # pool: when
+# A migration has given the result other columns; a pooler has lost the statement, or given us another's session.
+OUTDATED = ("0A000", "26000", "42P05")
 
 
 def is_away(error: BaseException) -> bool:
@@ -100,37 +99,51 @@ def lock_name(name: str) -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 
-def give_back_connection() -> None:
+def drop_broken_connections() -> None:
     """
-    Return this thread's connection to the pool, where there is one: a thread that polls needs it for milliseconds.
+    Close this thread's connections after an `is_away` error, so that the next query gets working ones.
 
-    One to SQLite stays open. Opening it again would read the whole schema, which takes longer than most polls.
-    """
-    if not connection.in_atomic_block:  # a caller's
-        connection.close_if_unusable_or_obsolete()
-
-
-def drop_broken_connections(error: BaseException | None = None) -> None:
-    """
-    Close this thread's connections, and the dead ones of the pools, so that the next query gets a working one.
-
-    A restart of PostgreSQL breaks every pooled connection; without this each of them would fail one request. Those to a
-    read-only server work, but after a fail-over new ones lead to the server that takes writes.
+    Those to a read-only server work, but after a fail-over new ones lead to the server that takes writes.
     """
     for each in connections.all(initialized_only=True):
         if not each.in_atomic_block:
             each.close()
-        pool: Any = getattr(each, "pool", None)  # only PostgreSQL has one
-        if pool is None or pool.closed:  # not opened yet: it has no connections, and cannot be checked
-            continue
-        pool.check()
-        if error is not None and sqlstate(error) == READ_ONLY:
-            _drain(pool)
 
 
-def _drain(pool: Any) -> None:
-    """Replace every connection of a pool, at most once a second."""
-    moment = time.monotonic()
-    if moment - _drained.get(id(pool), 0.0) >= DRAIN_PAUSE_SECONDS:
-        _drained[id(pool)] = moment
-        pool.drain()
+def execute_prepared(sql: str, parameters: Sequence[Any]) -> Any:
+    """
+    Run a statement, which PostgreSQL parses and plans once for each connection (docs/adr/0099).
+
+    Return its cursor, valid until this connection runs the same text again. Raises Django's errors. It is psycopg's own
+    cursor, with parameters bound by the server; Django's writes them into the text, which takes three times as long.
+    Outside a transaction, an outdated statement runs again over a new connection, unprepared, so that no pooler can
+    lose it. On SQLite, and while Django reports statements, it runs as every other one.
+    """
+    django: Any = connections["default"]  # once: `django.db.connection` looks it up for each attribute
+    django.ensure_connection()
+    is_plain = not (django.execute_wrappers or django.queries_logged)
+    if is_plain and settings.DATABASE_PREPARED_STATEMENTS and django.vendor == "postgresql":
+        django.validate_no_broken_transaction()
+        try:
+            with django.wrap_database_errors:
+                return _execute_prepared(django.connection, sql, parameters)
+        except Error as error:
+            if sqlstate(error) not in OUTDATED or django.in_atomic_block:
+                raise
+        django.close()
+    cursor = django.cursor()
+    cursor.execute(sql, parameters)
+    return cursor
+
+
+def _execute_prepared(raw: Any, sql: str, parameters: Sequence[Any]) -> Any:
+    cursors = vars(raw).setdefault("prepared_cursors", {})  # kept: making one takes a fifth of the statement's time
+    if sql not in cursors:
+        from psycopg import Cursor  # SQLite does not need the memory of psycopg
+
+        cursors[sql] = Cursor(raw)
+    raw.prepare_threshold = 0
+    try:
+        return cursors[sql].execute(sql, parameters, prepare=True)
+    finally:
+        raw.prepare_threshold = None  # as Django has it: psycopg would note the text of every other statement

@@ -66,8 +66,6 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
             "django.security.DisallowedHost": {"filters": ["as_a_line"]},
             # Warns of each malformed body; the sender knows it from the response.
             "python_multipart": {"level": "ERROR"},
-            # Warns of each connection that an outage breaks or refuses; config.outage says it once.
-            "psycopg.pool": {"level": "ERROR"},
             # Quotes the URL of a receiver with malformed headers, and such a URL can contain a customer's token.
             "urllib3": {"level": "ERROR"},
         },

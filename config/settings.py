@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from config.api.openapi.settings import openapi_settings
+from config.environment.postgresql import with_limits
 from config.environment.variables import is_cut, read_environment
 from config.error_reports import start_error_reports
 from config.logs import logging_config
-from config.postgresql import connections
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "data").resolve()
@@ -127,7 +127,7 @@ FORM_RENDERER = "dashboard.form_renderer.FormRenderer"
 # https://docs.djangoproject.com/en/5.2/ref/databases/
 # A submission must be on disk before its 201: SQLite runs with synchronous=FULL, as PostgreSQL does by default.
 SNAPSHOT = "snapshot"  # alias for lists: several queries in one repeatable read, never a write
-EXPORT = "export"  # the same for exports, without a pool: a slow reader must not block lists
+EXPORT = "export"  # the same for exports, with a longer limit
 DIRECT = "direct"  # `migrate`'s, where DATABASE_URL is a pooler
 
 
@@ -146,18 +146,11 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
         default["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": pragmas}
         snapshot["OPTIONS"] |= {"transaction_mode": "DEFERRED", "timeout": 20, "init_command": "PRAGMA query_only=ON;"}
         export = snapshot
-        max_age = None  # reopening the file for each request would cost more than the INSERT
+        default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = None  # reopening the file costs more than the INSERT
     else:
-        snapshot, export = connections.with_limits(
-            default,
-            snapshot,
-            pool_size=DATABASE_POOL_SIZE,
-            quick=STATEMENT_SECONDS,
-            long=LONG_STATEMENT_SECONDS,
-            has_pooler=has_pooler,
+        snapshot, export = with_limits(
+            default, snapshot, quick=STATEMENT_SECONDS, long=LONG_STATEMENT_SECONDS, has_pooler=has_pooler
         )
-        max_age = 0 if DATABASE_POOL_SIZE else None  # a pool keeps connections; a single thread has only one
-    default["CONN_MAX_AGE"] = snapshot["CONN_MAX_AGE"] = max_age
     found = {"default": default, SNAPSHOT: snapshot, EXPORT: export}
     if replica_url:
         there = databases(replica_url, has_pooler=has_pooler)
@@ -165,9 +158,8 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
     return found
 
 
-STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=30)  # PostgreSQL's, of web and events; 0 is none
+STATEMENT_SECONDS = env.float("DATABASE_STATEMENT_SECONDS", default=5)  # PostgreSQL's, of web and events; 0 is none
 LONG_STATEMENT_SECONDS = env.float("DATABASE_LONG_STATEMENT_SECONDS", default=600)  # of exports and all other roles
-DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=0)  # of PostgreSQL; config.wsgi sets it, Celery must not
 DATABASE_URL = env.str("DATABASE_URL", default="")
 SQLITE_FILE = DATA_DIR / "fieldpost.sqlite3"  # made only where DATABASE_URL names it
 # PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode: migrations need settings of their session.

@@ -6,11 +6,10 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from config.postgresql.sessions import ROLE_VARIABLE, WEB_POOL_SIZE
+from config.environment.postgresql import ROLE_VARIABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py serve`
-os.environ.setdefault("DATABASE_POOL_SIZE", str(WEB_POOL_SIZE))
 _django = get_wsgi_application()
 
 from config.api.parsing import drop_long_media_types  # noqa: E402 - after setup

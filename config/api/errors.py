@@ -17,7 +17,6 @@ from rest_framework.response import Response
 from config.api.current_request import current_request
 from config.database import drop_broken_connections, is_away
 from config.outage import OUTAGE
-from config.postgresql.watch import WATCH
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer", bound=HttpResponseBase)
@@ -221,8 +220,7 @@ def as_api_error(error: BaseException) -> ApiError:
         return UnsupportedMediaType()
     if is_away(error):
         OUTAGE.note(error, refused=1, request=_request_line())
-        if not WATCH.is_frozen:
-            drop_broken_connections(error)
+        drop_broken_connections()
         return _logged(ServiceUnavailable())
     logger.error("internal error", exc_info=error, extra=_request_line())
     return _logged(InternalError())

@@ -13,7 +13,6 @@ from typing import cast
 import structlog
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
-from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
@@ -26,10 +25,8 @@ from config.ids import request_id_for
 from config.pages.addresses import PLAIN_POSTS, READ_BY_SCRIPTS, WITH_COOKIES, is_open, name_of
 from config.pages.own_host import answer_of_host
 from config.pages.policies import PERMISSIONS
-from config.postgresql.watch import FAILURE, WATCH
 
 REQUEST_ID = "X-Request-Id"
-NEEDS_NO_DATABASE = ("/healthz", "/forms", "/static/", "/.well-known/", "/docs", "/llms.txt")  # how such paths begin
 EXPOSED = ", ".join([*HEADERS, "Retry-After", REQUEST_ID, "Idempotent-Replayed"])
 PREFLIGHT_SECONDS = 86_400  # a day; browsers have lower caps
 _ORIGIN = re.compile(r"[!-~]{1,300}")
@@ -72,8 +69,6 @@ class FieldpostMiddleware:
             request.META.pop("HTTP_COOKIE", None)  # so the middlewares of sessions find nothing, and set nothing
         if _is_preflight(request):
             return _preflight(request)
-        if WATCH.is_frozen and not request.path_info.startswith(NEEDS_NO_DATABASE):
-            return unavailable(request, OperationalError(FAILURE))  # before it waits for a connection
         has_hosts = settings.FILES_ORIGIN or settings.PAGES_URL
         response = (answer_of_host(request) if has_hosts else None) or self._get_response(request)
         if response.headers.get("Content-Type", "").startswith("text/html"):

@@ -15,7 +15,6 @@ from typing import ClassVar
 from django.conf import settings
 from django.core.management import call_command
 
-from config.postgresql.sessions import WEB_POOL_SIZE
 from config.supervision.forks import Fork
 
 RESTART_PAUSE_SECONDS = 1.0
@@ -99,8 +98,6 @@ class WebChild(Child):
 
     A reload starts the new process first and ends the old one when the new one answers.
     """
-
-    _defaults = Child._defaults | {"DATABASE_POOL_SIZE": str(WEB_POOL_SIZE)}  # read before config.wsgi
 
     def __init__(self, listener: socket.socket, *, forks: bool) -> None:
         self._listener = listener

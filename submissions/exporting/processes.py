@@ -10,7 +10,7 @@ from django.db import connections
 from django.db.models.sql import Query
 
 from config.api.errors import ServiceUnavailable
-from config.postgresql.sessions import role
+from config.environment.postgresql import role
 from config.supervision import jobs
 from forms_app.models import Form
 from submissions.exporting.formats import Parts, Rows, snapshot_parts

@@ -21,9 +21,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from config.api.errors import Conflict
-from config.database import database_id
+from config.database import database_id, execute_prepared
 from config.ids import made_at, new_id
-from config.postgresql import prepared
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.confirmations import ask_submitters
@@ -125,13 +124,10 @@ def _insert(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold | None,
 
 
 def _insert_row(row: list[Any]) -> None:
-    if prepared.IS_USED:
-        prepared.execute(_INSERT, row)
-    elif connection.vendor == "sqlite":
+    if connection.vendor == "sqlite":
         _on_sqlite.insert(row)
     else:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, row)
+        execute_prepared(_INSERT, row)
 
 
 def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold) -> None:

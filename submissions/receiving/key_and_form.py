@@ -8,9 +8,7 @@ from typing import Any
 from django.db import Error, connection
 
 from config.api.errors import InvalidAccessKey
-from config.database import as_uuid, database_id, drop_broken_connections, is_away
-from config.postgresql import prepared
-from config.postgresql.watch import WATCH
+from config.database import as_uuid, database_id, drop_broken_connections, execute_prepared, is_away
 from config.times import now
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
@@ -116,21 +114,13 @@ def _look_up(digest: str, form_id: uuid.UUID | None) -> Any:
 def _fetch(sql: str, parameters: list[Any]) -> Any:
     """Run the look-up. If a restart of the database has broken the connection, try again over a new one."""
     try:
-        return _fetch_once(sql, parameters)
+        return execute_prepared(sql, parameters).fetchone()
     except Error as error:
         had_none = connection.connection is None  # to break: the database itself is unavailable
-        if not is_away(error) or had_none or WATCH.is_frozen:
+        if not is_away(error) or had_none:
             raise
-        drop_broken_connections(error)
-        return _fetch_once(sql, parameters)
-
-
-def _fetch_once(sql: str, parameters: list[Any]) -> Any:
-    if prepared.IS_USED:
-        return prepared.execute(sql, parameters).fetchone()
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return cursor.fetchone()
+        drop_broken_connections()
+        return execute_prepared(sql, parameters).fetchone()
 
 
 def _owner(row: Any) -> Owner:

@@ -14,12 +14,13 @@ import time
 import uuid
 
 from django.db import Error as DatabaseError
+from django.db import close_old_connections
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config.api.errors import ApiError, Detail
 from config.clean_up import delete_in_batches
-from config.database import drop_broken_connections, give_back_connection
+from config.database import drop_broken_connections
 from config.logs import without_detail
 from config.text import clean_text
 from config.times import now
@@ -176,7 +177,7 @@ class Waiting:
             time.sleep(WRITE_EVERY)
             try:
                 self.write()
-                give_back_connection()
+                close_old_connections()
             except Exception:  # the thread must survive any error
                 logger.exception("refused submissions could not be recorded")
 

@@ -16,7 +16,6 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import QuerySet
 
-from config.database import give_back_connection
 from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import now
@@ -73,7 +72,6 @@ def _first(rows: QuerySet[StoredFile]) -> list[StoredFile]:
 
 
 def _scan_one(row: StoredFile) -> int:
-    give_back_connection()  # a scan can take two minutes
     try:
         with storage.open_file(row.pk) as content:
             virus = scan(content, settings.CLAMD_URL)

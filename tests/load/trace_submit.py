@@ -10,7 +10,7 @@ and neither does coming back from a call. A file that is entered again is *retur
 `LEAVES`: they only turn one value into another, and are listed and counted apart.
 
 Exits with 1 when a post passes its bound. With Redis, `config/redis_caches.py` counts below Django's cache interface
-and is one file more; on PostgreSQL, `config/postgresql/prepared.py` runs both statements and is another.
+and is one file more; `config/database.py` runs both statements.
 """
 
 import io

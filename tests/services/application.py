@@ -12,7 +12,6 @@ from typing import Self
 
 from celery import Celery
 
-from config.postgresql.sessions import WEB_POOL_SIZE
 from config.supervision.ports import BACKLOG
 from tests.services.backing import migrated_sqlite
 from tests.services.commands import CommandServer
@@ -192,7 +191,6 @@ class LoneRole(Application):
                 listener = stack.enter_context(socket.create_server(("127.0.0.1", self.port), backlog=BACKLOG))
                 told = stack.enter_context(Path(os.devnull).open("wb"))
                 command += ["--listener", Descriptor(listener.fileno()), "--ready", Descriptor(told.fileno())]
-                environment = {"DATABASE_POOL_SIZE": str(WEB_POOL_SIZE)} | environment  # as `serve` sets it
             self.processes[role] = Process(role, command, log=log, env=environment, forks=True)
         return self.processes[role]
 

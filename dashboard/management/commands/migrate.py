@@ -10,11 +10,10 @@ from contextlib import contextmanager, suppress
 from time import sleep
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as MigrateCommand
-from django.db import Error, OperationalError, connections
-
-from config.postgresql.pooler import without_pooler
+from django.db import DEFAULT_DB_ALIAS, Error, OperationalError, connections
 
 LOCK_SECONDS = 5
 PAUSES = (1, 2, 4, 8, 15, 30)  # seconds between the attempts
@@ -45,6 +44,30 @@ MESSAGE = (
     "that holds it (SELECT pid, application_name, state, xact_start, query FROM pg_stat_activity ORDER BY xact_start), "
     "then run `manage.py migrate` again."
 )
+
+
+@contextmanager
+def without_pooler(alias: str) -> Iterator[None]:
+    """
+    Lead the default alias to DATABASE_DIRECT_URL, if that is set.
+
+    Behind a pooler the next statement can reach another session, and the timeouts would stay for others.
+    """
+    if alias != DEFAULT_DB_ALIAS or not settings.DATABASE_DIRECT_URL:
+        yield
+        return
+    before = connections.settings[alias]
+    _replace(alias, connections.settings[settings.DIRECT])
+    try:
+        yield
+    finally:
+        _replace(alias, before)
+
+
+def _replace(alias: str, database: dict[str, Any]) -> None:
+    connections[alias].close()
+    del connections[alias]
+    connections.settings[alias] = database
 
 
 @contextmanager

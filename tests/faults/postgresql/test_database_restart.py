@@ -9,8 +9,8 @@ from tests.services.client import Client
 from tests.services.postgresql import PostgreSQL
 
 REQUESTS = 100
-THREADS = 16  # twice the threads of the web process: every pooled connection is in use before, and broken after
-REFUSED_SECONDS = 2.5  # for all clients on a busy machine; a wait for the pool would take 3 s for each thread
+THREADS = 16  # twice the threads of the web process: every connection is in use before, and broken after
+REFUSED_SECONDS = 2.5  # for all clients on a busy machine; a wait for a time-out would take seconds for each thread
 
 
 def test_postgresql__restarted__costs_503_meanwhile_and_nothing_after(

@@ -1,4 +1,4 @@
-"""The service's own settings, with one view and without middleware: same databases, pool, processes and threads."""
+"""The service's own settings, with one view and without middleware: same databases, processes and threads."""
 
 from config.settings import *  # noqa: F403 - all of them
 

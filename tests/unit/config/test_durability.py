@@ -43,21 +43,13 @@ def test_sqlite__library_that_does_not_sync__syncs_at_each_commit(tmp_path: Path
         handler.close_all()
 
 
-@pytest.mark.parametrize("pool_size", [0, 2])
-def test_connections__of_any_role__wait_for_the_disk_at_each_commit(
-    pool_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("config.settings.DATABASE_POOL_SIZE", pool_size)
+def test_connections__wait_for_the_disk_at_each_commit() -> None:
     found = databases(settings.DATABASE_URL)
     handler = ConnectionHandler(found)
-    has_pool = bool(getattr(handler["default"], "pool", None))
     try:
         if connection.vendor == "postgresql":
             assert {shown(handler, alias, "SHOW synchronous_commit") for alias in found} == {"on"}
-            assert has_pool is bool(pool_size)
         else:
             assert shown(handler, "default", "PRAGMA synchronous") == FULL
     finally:
         handler.close_all()
-        for alias in found if has_pool else ():
-            handler[alias].close_pool()  # type: ignore[attr-defined]  # of PostgreSQL

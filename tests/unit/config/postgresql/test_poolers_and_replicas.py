@@ -5,7 +5,7 @@ from pytest_django import Settings
 
 from config import checks
 from config import settings as ours
-from config.postgresql.connections import LIMIT
+from config.environment.postgresql import LIMIT
 
 PRIMARY = "postgres://one:secret@primary.example:5432/forms?sslmode=require"
 REPLICA = "postgres://two:hidden@replica.example:5433/forms?sslmode=verify-full"

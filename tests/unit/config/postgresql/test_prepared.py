@@ -11,8 +11,8 @@ from django.db import DataError, NotSupportedError, OperationalError
 from django.db import connection as django_connection
 from django.db.utils import ConnectionHandler
 
-from config.database import is_away
-from config.postgresql import prepared
+from config import database
+from config.database import execute_prepared, is_away
 from config.settings import databases
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 
@@ -23,21 +23,19 @@ INSERT = "INSERT INTO prepared_rows (id, name) VALUES (%s, %s)"
 
 
 @pytest.fixture
-def pooled(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  # noqa: ARG001  # pytest-django's
-    """Yield a connection as web processes have it, with a table of one row."""
-    monkeypatch.setattr("config.settings.DATABASE_POOL_SIZE", 1)
+def kept(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  # noqa: ARG001  # pytest-django's
+    """Yield a connection of our settings, with a table of one row."""
     handler = ConnectionHandler(databases(settings.DATABASE_URL))
-    monkeypatch.setattr(prepared, "connections", handler)
+    monkeypatch.setattr(database, "connections", handler)
     connection: Any = handler["default"]
     run(connection, "CREATE TABLE prepared_rows (id integer, name varchar(10))")
     try:
-        prepared.execute(INSERT, [1, "first"])
+        execute_prepared(INSERT, [1, "first"])
         yield connection
     finally:
         connection.close()
         run(connection, "DROP TABLE prepared_rows")
         connection.close()
-        connection.close_pool()
 
 
 def run(connection: Any, sql: str) -> Any:
@@ -47,80 +45,73 @@ def run(connection: Any, sql: str) -> Any:
 
 
 def row() -> Any:
-    return prepared.execute(SELECT, [1]).fetchone()
+    return execute_prepared(SELECT, [1]).fetchone()
 
 
 def count(connection: Any) -> Any:
     return run(connection, "SELECT count(*) FROM pg_prepared_statements")[0]
 
 
-def test_statement__run_again__is_prepared_once(pooled: Any) -> None:
+def test_statement__run_again__is_prepared_once(kept: Any) -> None:
     assert [row(), row(), row()] == [(1, "first")] * 3
-    assert count(pooled) == 2  # and INSERT
+    assert count(kept) == 2  # and INSERT
 
 
-def test_statement__after_its_connection_went_back_to_the_pool__is_still_prepared(pooled: Any) -> None:
-    row()
-    pooled.close()
-    assert row() == (1, "first")
-    assert count(pooled) == 2
-
-
-def test_statement__whose_table_a_migration_changed__is_prepared_again(pooled: Any) -> None:
+def test_statement__whose_table_a_migration_changed__is_prepared_again(kept: Any) -> None:
     """PostgreSQL: "cached plan must not change result type"."""
     row()
-    run(pooled, "ALTER TABLE prepared_rows ALTER COLUMN name TYPE text")
+    run(kept, "ALTER TABLE prepared_rows ALTER COLUMN name TYPE text")
     assert row() == (1, "first")
 
 
-def test_statement__whose_table_changed_in_a_transaction__fails_and_works_after_it(pooled: Any) -> None:
+def test_statement__whose_table_changed_in_a_transaction__fails_and_works_after_it(kept: Any) -> None:
     row()
-    run(pooled, "ALTER TABLE prepared_rows ALTER COLUMN name TYPE text")
-    with pytest.raises(NotSupportedError), atomic(pooled):
+    run(kept, "ALTER TABLE prepared_rows ALTER COLUMN name TYPE text")
+    with pytest.raises(NotSupportedError), atomic(kept):
         row()
     assert row() == (1, "first")
 
 
-def test_statement__that_a_pooler_lost__is_prepared_again(pooled: Any) -> None:
+def test_statement__that_a_pooler_lost__is_prepared_again(kept: Any) -> None:
     row()
-    run(pooled, "DEALLOCATE ALL")
+    run(kept, "DEALLOCATE ALL")
     assert row() == (1, "first")
 
 
-def test_statement__on_a_broken_connection__fails_as_unavailable_and_works_on_the_next(pooled: Any) -> None:
+def test_statement__on_a_broken_connection__fails_as_unavailable_and_works_on_the_next(kept: Any) -> None:
     row()
-    pid = pooled.connection.info.backend_pid
+    pid = kept.connection.info.backend_pid
     run(django_connection, f"SELECT pg_terminate_backend({pid})")
     with pytest.raises(OperationalError) as failed:
         row()
     assert is_away(failed.value)
-    pooled.close()
+    kept.close()
     assert row() == (1, "first")
 
 
-def test_statement__in_a_transaction_that_is_rolled_back__is_not_stored(pooled: Any) -> None:
-    with atomic(pooled):
-        prepared.execute(INSERT, [2, "second"])
-    assert run(pooled, "SELECT count(*) FROM prepared_rows") == (1,)
+def test_statement__in_a_transaction_that_is_rolled_back__is_not_stored(kept: Any) -> None:
+    with atomic(kept):
+        execute_prepared(INSERT, [2, "second"])
+    assert run(kept, "SELECT count(*) FROM prepared_rows") == (1,)
     assert row() == (1, "first")
 
 
-def test_statement__with_a_value_that_cannot_be_stored__raises_djangos_error(pooled: Any) -> None:
+def test_statement__with_a_value_that_cannot_be_stored__raises_djangos_error(kept: Any) -> None:
     with pytest.raises(DataError):
-        prepared.execute(INSERT, [2, "longer than ten characters"])
+        execute_prepared(INSERT, [2, "longer than ten characters"])
     with pytest.raises(DataError):
-        prepared.execute(INSERT, [2, "NUL \0"])
-    assert run(pooled, "SELECT count(*) FROM prepared_rows") == (1,)
+        execute_prepared(INSERT, [2, "NUL \0"])
+    assert run(kept, "SELECT count(*) FROM prepared_rows") == (1,)
 
 
-def test_statement__while_statements_are_reported__is_reported(pooled: Any) -> None:
+def test_statement__while_statements_are_reported__is_reported(kept: Any) -> None:
     seen: list[str] = []
 
     def note(execute: Any, sql: str, *arguments: Any) -> Any:
         seen.append(sql)
         return execute(sql, *arguments)
 
-    with pooled.execute_wrapper(note):
+    with kept.execute_wrapper(note):
         assert row() == (1, "first")
     assert seen == [SELECT]
 
