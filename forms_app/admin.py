@@ -69,7 +69,6 @@ class FormReportAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.display(description="Reason")
     def short_reason(self, report: FormReport) -> str:
-        """Return the start of the reason."""
         return report.reason[:80]
 
     def has_handle_permission(self, request: HttpRequest) -> bool:
@@ -78,6 +77,5 @@ class FormReportAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.action(description="Mark as handled", permissions=["handle"])
     def mark_as_handled(self, request: HttpRequest, queryset: QuerySet[FormReport]) -> None:
-        """Mark the selected reports."""
         queryset.filter(handled_at=None).update(handled_at=now())
         self.message_user(request, "Marked as handled.", messages.SUCCESS)

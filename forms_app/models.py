@@ -131,7 +131,6 @@ class Form(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id in the API."""
         return encode_id(Prefix.FORM, self.id)
 
     @property

@@ -39,7 +39,6 @@ RIGHTS = ("is_active", "is_staff", "is_superuser")
 
 
 def operator(request: HttpRequest) -> User:
-    """Return the current user."""
     user: User = request.user  # type: ignore[assignment]  # the admin requires staff, so never anonymous
     return user
 
@@ -100,7 +99,6 @@ class MembershipFormSet(BaseInlineFormSet):
     """The members of one organization."""
 
     def clean(self) -> None:
-        """Require at least one owner."""
         super().clean()
         kept = [form for form in self.forms if form.cleaned_data and not form.cleaned_data.get("DELETE")]
         if not any(form.cleaned_data.get("role") == Role.OWNER for form in kept):
@@ -193,7 +191,6 @@ class OrganizationAdmin(admin.ModelAdmin):
 
     @admin.action(description=gettext_lazy("Resume: works again, waiting deliveries are sent"), permissions=["change"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
-        """Resume the selected organizations."""
         for organization in queryset:
             resume_organization(organization, by=operator(request))
         self.message_user(request, gettext("Resumed."), messages.SUCCESS)
@@ -308,7 +305,6 @@ class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.action(description=gettext_lazy("Revoke permanently"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessKey]) -> None:
-        """Revoke the selected keys."""
         for key in queryset.select_related("organization"):
             revoke_key(key, by=operator(request))
         self.message_user(request, gettext("Revoked."), messages.SUCCESS)

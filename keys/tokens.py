@@ -31,7 +31,6 @@ def checksum(body: str) -> str:
 
 
 def make_token(*, publishable: bool = False) -> str:
-    """Return a new random token."""
     body = "".join(secrets.choice(ALPHABET) for _ in range(BODY_LENGTH))
     mark = PUBLISHABLE_MARK if publishable else ""
     return f"{settings.ACCESS_KEY_PREFIX}_{mark}{body}{checksum(body)}"

@@ -62,7 +62,6 @@ class StoredFileAdmin(FoundById):
 
     @admin.display(description="form")
     def form_id_text(self, row: StoredFile) -> str:
-        """Return the id of its form."""
         return encode_id(Prefix.FORM, row.form_id)
 
     @admin.display(description="submission")

@@ -26,7 +26,6 @@ class JsonTextField(models.TextField):
         return None if value is None else json.loads(value)
 
     def get_prep_value(self, value: Any) -> str | None:
-        """Return the text to store."""
         return None if value is None else dump_json(value)
 
     def to_python(self, value: Any) -> Any:
@@ -34,5 +33,4 @@ class JsonTextField(models.TextField):
         return value
 
     def value_to_string(self, obj: models.Model) -> str:
-        """Return the text for a fixture."""
         return dump_json(self.value_from_object(obj))

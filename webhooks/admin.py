@@ -41,5 +41,4 @@ class DeliveryAdmin(FoundById):
     inlines: ClassVar[Any] = [AttemptInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Return the deliveries with their organization."""
         return super().get_queryset(request).select_related("organization")

@@ -55,7 +55,6 @@ class Target:
 
 
 def webhook_target(webhook: Webhook) -> Target:
-    """Return a webhook as a target."""
     return Target(WEBHOOK, webhook.public_id, host_of(webhook.url), webhook)
 
 

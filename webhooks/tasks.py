@@ -26,7 +26,6 @@ def deliver_due() -> None:
 
 @shared_task
 def run_job(name: str) -> None:
-    """Run one of JOBS."""
     periodic_jobs.run(name)
 
 

@@ -31,7 +31,6 @@ class AlterFields(Operation):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Alter the columns."""
         old = from_state.apps.get_model(app_label, self.model_name)
         new = to_state.apps.get_model(app_label, self.model_name)
         pairs = [(old._meta.get_field(name), new._meta.get_field(name)) for name, _field in self.fields]
@@ -49,5 +48,4 @@ class AlterFields(Operation):
         self.database_forwards(app_label, schema_editor, from_state, to_state)
 
     def describe(self) -> str:
-        """Return the line of `migrate --plan`."""
         return f"Alter {', '.join(name for name, _field in self.fields)} of {self.model_name}"

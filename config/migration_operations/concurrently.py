@@ -33,7 +33,6 @@ class AddIndexConcurrently(AddIndex):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Make the index."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
@@ -44,7 +43,6 @@ class AddIndexConcurrently(AddIndex):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Drop the index."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
             return
@@ -59,7 +57,6 @@ class RemoveIndexConcurrently(RemoveIndex):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Drop the index."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
@@ -68,7 +65,6 @@ class RemoveIndexConcurrently(RemoveIndex):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Make the index again."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
             return
@@ -94,17 +90,14 @@ class AddWrittenIndexConcurrently(Operation):
         """Leave the state as it is: no model knows the index."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
-        """Make the index."""
         if schema_editor.connection.vendor == "postgresql":
             _build_index(schema_editor, self.name, f"CREATE INDEX CONCURRENTLY {self.name} {self.definition}")
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's signature
-        """Drop the index."""
         if schema_editor.connection.vendor == "postgresql":
             _drop_index(schema_editor, self.name)
 
     def describe(self) -> str:
-        """Return the line of `migrate --plan`."""
         return f"Make the index {self.name} concurrently"
 
 
@@ -114,17 +107,14 @@ class RemoveWrittenIndexConcurrently(AddWrittenIndexConcurrently):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Drop the index."""
         super().database_backwards(app_label, schema_editor, from_state, to_state)
 
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Make the index again."""
         super().database_forwards(app_label, schema_editor, from_state, to_state)
 
     def describe(self) -> str:
-        """Return the line of `migrate --plan`."""
         return f"Drop the index {self.name} concurrently"
 
 

@@ -24,8 +24,6 @@ class Operation:
 
 
 class ApiDocs(APIView):
-    """The page."""
-
     http_method_names = ["get", "head"]
     authentication_classes = []
     permission_classes = []

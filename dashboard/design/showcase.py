@@ -18,7 +18,6 @@ STATES = ("published", "failed", "held", "pending", "unknown")
 
 
 def showcase(request: HttpRequest) -> HttpResponse:
-    """Show the page."""
     found = finders.find("brand/tokens.css")
     lines = [line.strip() for line in Path(found).read_text().splitlines()] if found else []
     names = [line[2:].partition(":")[0] for line in lines if line.startswith("--")]

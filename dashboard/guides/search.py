@@ -31,7 +31,6 @@ class Hit:
 
     @property
     def address(self) -> str:
-        """The section's address."""
         page = reverse("guides:page", args=[self.page.guide.name])
         return f"{page}#{self.section.anchor}" if self.section.anchor else page
 

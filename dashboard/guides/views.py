@@ -26,7 +26,6 @@ FRESH = "no-cache"  # browsers ask with the ETag, so that an upgrade shows immed
 @require_safe
 @public_document
 def contents(_request: HttpRequest) -> HttpResponse:
-    """Show the list of guides."""
     return _kept(_contents_html)
 
 

@@ -69,8 +69,6 @@ class PageForm(StampedForm):
 
 
 class AccentForm(forms.Form):
-    """The accent of an organization."""
-
     accent = forms.CharField(
         required=False,
         max_length=20,
@@ -83,8 +81,6 @@ class AccentForm(forms.Form):
 
 
 class LogoForm(forms.Form):
-    """The file of a logo."""
-
     logo = forms.FileField(
         label=gettext_lazy("Logo"),
         required=False,  # a missing or empty file is refused with a better message

@@ -83,7 +83,6 @@ class FieldRow:
 
 
 def rows_of(fields: Sequence[Mapping[str, Any]]) -> list[FieldRow]:
-    """Return the rows of saved fields."""
     return [
         FieldRow(
             key=f"k{place}",

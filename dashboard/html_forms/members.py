@@ -37,8 +37,6 @@ class InviteForm(forms.Form):
 
 
 class OrganizationForm(forms.Form):
-    """The name of an organization."""
-
     name = forms.CharField(
         max_length=MAX_NAME, label=gettext_lazy("Name"), widget=forms.TextInput(attrs={"autocomplete": "organization"})
     )

@@ -14,8 +14,6 @@ MAX_SECONDS = 60
 
 
 class SpamProtectionForm(StampedForm):
-    """Shows and reads a SpamProtection."""
-
     minimum_seconds = forms.IntegerField(
         min_value=0,
         max_value=MAX_SECONDS,
@@ -98,5 +96,4 @@ class SpamProtectionForm(StampedForm):
         return values
 
     def as_protection(self) -> SpamProtection:
-        """Return the entered settings."""
         return SpamProtection(**self.cleaned_data)

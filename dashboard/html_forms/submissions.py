@@ -143,7 +143,6 @@ class SubmissionsFilterForm(forms.Form):
         return values
 
     def narrowing(self) -> Narrowing:
-        """Return the filters of the list."""
         self.is_valid()
         values = self.cleaned_data
         unread = bool(values.get("unread"))

@@ -130,8 +130,6 @@ class LogFilterForm(forms.Form):
 
 
 class DeliveriesFilterForm(LogFilterForm):
-    """The filters of an organization's log."""
-
     channel = forms.ChoiceField(
         required=False, choices=_channels, label=gettext_lazy("Channel"), widget=forms.Select(attrs=SUBMITS_ON_CHANGE)
     )

@@ -40,7 +40,6 @@ class KeptMails(EmailBackend):
 
 
 def has_mailbox() -> bool:
-    """Return whether mails are kept here."""
     return bool(f"{__name__}.{KeptMails.__name__}" == settings.EMAIL_BACKEND)
 
 

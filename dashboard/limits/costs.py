@@ -10,7 +10,6 @@ When = Callable[[HttpRequest], bool]
 
 
 def always(_request: HttpRequest) -> bool:
-    """Return True."""
     return True
 
 

@@ -25,12 +25,10 @@ class Activity:
 
     @cached_property
     def chosen(self) -> list[DayCount]:
-        """The days of the chosen range."""
         return self.counts[-self.days :]
 
     @cached_property
     def chart(self) -> Chart:
-        """The drawing."""
         return draw_chart(self.chosen)
 
     @property
@@ -45,7 +43,6 @@ class Activity:
 
     @property
     def spam(self) -> int:
-        """Those that are spam."""
         return sum(count.spam for count in self.chosen)
 
     @property
@@ -55,7 +52,6 @@ class Activity:
 
     @property
     def today(self) -> int:
-        """Submissions of today."""
         return self.received_in(1)
 
     @property

@@ -27,8 +27,6 @@ MOST_LINES = 4
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle."""
-
     x: str
     y: str
     width: str

@@ -143,7 +143,6 @@ class Connection:
 
     @property
     def codes(self) -> list[Code]:
-        """The snippets to show."""
         return [] if self.lacks_key else self.way.codes(self.form, self.key)
 
     @property

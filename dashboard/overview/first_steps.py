@@ -36,7 +36,6 @@ class FirstSteps:
 
 
 def first_steps(organization: Organization) -> FirstSteps:
-    """Return an organization's progress."""
     forms = Form.objects.filter(organization=organization).exclude(status=Form.Status.ARCHIVED)
     form = forms.filter(is_default=False).order_by("-id").first()
     has_notification = (

@@ -169,7 +169,6 @@ def passkey_words() -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def surroundings(context: dict[str, Any]) -> Surroundings:
-    """Return what the menu shows."""
     return surroundings_of(context["request"])
 
 

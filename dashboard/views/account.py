@@ -63,7 +63,6 @@ def time_zone(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def language(request: HttpRequest) -> HttpResponse:
-    """Ask for the language."""
     user = person(request)
     entered = LanguageForm(request.POST or None, initial={"language": user.language})
     if request.method == "POST" and entered.is_valid():

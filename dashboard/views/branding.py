@@ -81,7 +81,6 @@ def brand(request: MemberRequest) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def logo(request: MemberRequest) -> HttpResponse:
-    """Replace the logo, or remove it."""
     own = request.member.organization
     if request.POST.get("do") == "remove":
         remove_logo(own, by=request.member.user)

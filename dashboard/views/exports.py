@@ -103,7 +103,6 @@ def export_files(request: MemberRequest) -> HttpResponseBase:
 
 
 def export_chosen(request: MemberRequest, rows: QuerySet[Submission]) -> HttpResponseBase:
-    """Stream the selected rows."""
     forms = Form.objects.filter(pk__in=rows.order_by().values("form_id").distinct())[:2]
     return _stream(request, rows, forms[0] if len(forms) == 1 else None)
 

@@ -41,8 +41,6 @@ class Found:
 
 
 class FindForm(forms.Form):
-    """The text to find."""
-
     q = forms.CharField(required=False, max_length=MAX_QUERY, label=gettext_lazy("Search"))
 
 

@@ -43,7 +43,6 @@ def settings(request: MemberRequest, form_id: str) -> HttpResponse:
 @keeps_typed
 @in_organization()
 def spam(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show and save the spam protection."""
     form = find_form(request, form_id)
     entered = SpamProtectionForm(request.POST or None, form=form)
     if request.method == "POST" and entered.is_valid() and not only_shows(request):

@@ -42,12 +42,10 @@ class FormsPage(NumberedPage):
 
     @property
     def pages(self) -> int:
-        """The number of pages."""
         return max(1, -(-self.total // PAGE_SIZE))
 
     @property
     def last_number(self) -> int:
-        """The last page."""
         return self.pages
 
 

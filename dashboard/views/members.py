@@ -67,7 +67,6 @@ def _invite(request: MemberRequest, email: str, role: Role) -> None:
 @require_POST
 @fresh_to_change
 def change(request: MemberRequest, member_id: int) -> HttpResponse:
-    """Change the role of a member."""
     membership = _find(request, member_id)
     role = request.POST.get("role", "")
     if role not in Role.values:

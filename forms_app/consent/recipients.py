@@ -79,7 +79,6 @@ class Standing:
 
     @property
     def label(self) -> str:
-        """The state in words."""
         return str(LABELS[self.state])
 
 

@@ -36,7 +36,6 @@ class Brand:
 
     @property
     def accent(self) -> str:
-        """The color of buttons."""
         return self.own_accent or DEFAULT_ACCENT
 
     @property

@@ -28,7 +28,6 @@ class UserManager(BaseUserManager["User"]):
     """Finds users by email address, in any case."""
 
     def get_queryset(self) -> UserQuerySet:
-        """Return all users."""
         return UserQuerySet(self.model, using=self._db)
 
     def get_by_natural_key(self, username: str | None) -> "User":
@@ -199,7 +198,6 @@ class Organization(models.Model):
 
     @property
     def terms(self) -> plans.Terms:
-        """The terms of the plan."""
         return plans.TERMS[plans.Plan(self.plan)]
 
 
@@ -215,8 +213,6 @@ class Logo(models.Model):
 
 
 class Membership(models.Model):
-    """A person's role in an organization."""
-
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
@@ -290,7 +286,6 @@ class AccessKey(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id in the API."""
         return encode_id(Prefix.ACCESS_KEY, self.id)
 
     @property

@@ -37,12 +37,10 @@ class LocalFiles(FileSystemStorage):
 
     @property
     def base_location(self) -> str:
-        """The directory of the setting."""
         return str(settings.FILES_DIR)
 
     @property
     def location(self) -> str:
-        """The directory of the setting."""
         return str(Path(self.base_location).absolute())
 
     def temporary_file(self) -> IO[bytes]:

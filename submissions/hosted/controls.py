@@ -49,7 +49,6 @@ class Control:
 
     @property
     def value(self) -> str:
-        """The one value."""
         return self.values[0] if self.values else ""
 
     @property

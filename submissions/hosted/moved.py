@@ -42,7 +42,6 @@ class OtherAddress(HostedForm):
     """A form at the address that another service would have given it."""
 
     def get(self, request: HttpRequest, form_id: str = "") -> HttpResponse:
-        """Redirect to the form's page."""
         form = find_form(form_id)
         return HttpResponseRedirect(form.url) if form else pages.closed(request, None)
 
@@ -51,11 +50,9 @@ class FormcarryForm(OtherAddress):
     """`/s/{formId}`: its JSON has `code` and `status` too, which the scripts that Formcarry documents compare."""
 
     def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
-        """Return the redirect or the JSON."""
         return _with_code(super().answer(candidate, stored), 200, "success")
 
     def refuse(self, post: Post, failure: ApiError, *, owner: Owner | None, usage: Usage | None) -> HttpResponse:
-        """Return the page or the JSON."""
         return _with_code(super().refuse(post, failure, owner=owner, usage=usage), failure.status, "error")
 
 

@@ -88,7 +88,6 @@ class HostedForm(Door, View):
     is_always_json = False
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the 405."""
         failure = MethodNotAllowed(headers={"Allow": "GET, POST"})
         put_for_visitors(failure, [])
         return error_json(failure)

@@ -99,7 +99,6 @@ class Hub:
         return viewer
 
     def remove(self, viewer: Viewer) -> None:
-        """Stop serving a viewer."""
         self.viewers.discard(viewer)
 
     def position(self, viewer: Viewer) -> uuid.UUID:

@@ -42,7 +42,6 @@ hub = Hub()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request."""
     if scope["type"] != "http":
         return
     is_check = scope["path"] == "/healthz"

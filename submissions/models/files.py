@@ -12,8 +12,6 @@ from config.times import now
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
-    """Queries of files."""
-
     def used(self) -> "StoredFileQuerySet":
         """Return the files of submissions, without those that are to be deleted."""
         return self.filter(submission_id__isnull=False, removed_at=None)

@@ -16,14 +16,10 @@ from submissions.search_text import fold
 
 
 class SubmissionQuerySet(models.QuerySet["Submission"]):
-    """Queries by their domain names."""
-
     def since(self, moment: dt.datetime) -> "SubmissionQuerySet":
-        """Received at this time or later."""
         return self.filter(id__gte=first_id_of(moment))
 
     def before(self, moment: dt.datetime) -> "SubmissionQuerySet":
-        """Received before this time."""
         return self.filter(id__lt=first_id_of(moment))
 
     def containing(self, text: str) -> "SubmissionQuerySet":
@@ -39,7 +35,6 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.filter(is_read=False, spam=False)
 
     def undispatched(self) -> "SubmissionQuerySet":
-        """Not dispatched yet."""
         return self.filter(dispatched_at=None)
 
     def uncounted(self) -> "SubmissionQuerySet":

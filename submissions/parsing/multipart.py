@@ -25,8 +25,6 @@ MOST_DELIMITERS = 10_000  # lines that begin with the boundary; more than the pa
 
 
 class Readable(Protocol):
-    """A stream of bytes."""
-
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes, at most `size`; none at the end."""
 
@@ -51,7 +49,6 @@ class FileContent:
         self.content: IO[bytes] = temporary_file()
 
     def write(self, data: bytes) -> None:
-        """Take the next bytes."""
         self.size += len(data)
         if self.size <= MAX_FILE_BYTES:
             with away_on_failure("an arriving file cannot be written"):
@@ -59,7 +56,6 @@ class FileContent:
             self._digest.update(data)
 
     def rewind(self) -> None:
-        """Go to the first byte."""
         with away_on_failure("an arriving file cannot be written"):
             self.content.seek(0)
 
@@ -184,7 +180,6 @@ class _Parts:
         (self._decoder or self).write(data[start:end])
 
     def write(self, data: bytes) -> None:
-        """Take bytes of the part, decoded."""
         if self._head.file_name is None:
             self._count_text(len(data))
             self._text += data
@@ -206,7 +201,6 @@ class _Parts:
         self.is_whole = True
 
     def close(self) -> None:
-        """Free the files."""
         for content in self._contents():
             content.content.close()
 
@@ -228,7 +222,6 @@ class Base64Decoder:
         self._sink, self._rest = sink, b""
 
     def write(self, data: bytes) -> None:
-        """Take the next characters."""
         text = self._rest + data.translate(None, b"\r\n\t ")
         whole = len(text) // 4 * 4
         self._rest = text[whole:]

@@ -34,12 +34,10 @@ class FilesOfPost:
 
     @property
     def size(self) -> int:
-        """The bytes of all."""
         return sum(file.arrived.size if isinstance(file, Checked) else file.size for file in self.files)
 
     @property
     def has_new(self) -> bool:
-        """Whether the body has files."""
         return any(isinstance(file, Checked) for file in self.files)
 
     def keep(self, organization_id: uuid.UUID, form_id: uuid.UUID) -> list[StoredFile]:

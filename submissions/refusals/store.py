@@ -60,7 +60,6 @@ class Times:
     last: dt.datetime
 
     def add(self, other: "Times") -> None:
-        """Add another count."""
         self.count += other.count
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
 

@@ -118,7 +118,6 @@ class MailChannel(Channel[smtp.Mail]):
         return super().gate(delivery)
 
     def send(self, rendered: Sequence[smtp.Mail]) -> Outcome:
-        """Send the one mail."""
         (mail,) = rendered
         return smtp.send(mail)
 

@@ -69,12 +69,10 @@ class WebhookChannel(Channel[Post]):
         return http.logged_request(rendered.url, rendered.body, rendered.headers, left_out=SIGNATURE)
 
     def send(self, rendered: Sequence[Post]) -> Outcome:
-        """POST the one request."""
         (post,) = rendered
         return http.post(post.url, post.body, post.headers, endpoint=post.endpoint)
 
     def describe(self, delivery: Delivery) -> str:
-        """Return the webhook's URL."""
         return _webhook_of(delivery).url
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Webhook]:

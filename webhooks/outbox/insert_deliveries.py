@@ -43,8 +43,6 @@ _TIMES = {  # {status}: of the row, {time}: a parameter
 
 
 class NewDelivery(NamedTuple):
-    """A delivery to insert."""
-
     row: Submission
     message_id: uuid.UUID
     event: str

@@ -91,7 +91,6 @@ class InFlight:
     def add(
         self, owner: Owner, place: Place, host: str, limit: Limit, count: int = 1, *, is_asked: bool = False
     ) -> None:
-        """Count deliveries to one target."""
         self.total += count
         self.asked += count if is_asked else 0
         self.owners[owner] += count

@@ -16,11 +16,9 @@ class Command(BaseCommand):
     help = "Copy the SQLite database to a new file, which only its owner may read. The service may run."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the file."""
         parser.add_argument("file", type=Path, help="must not exist")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Copy it, and check the copy."""
         if connection.vendor != "sqlite":
             raise CommandError(NOT_SQLITE)
         path: Path = options["file"]

@@ -18,7 +18,6 @@ class Command(BaseCommand):
     requires_system_checks = []  # without DATABASE_URL it makes the file that they miss
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the file and the consent."""
         parser.add_argument("file", type=Path, help="made by `backup`")
         parser.add_argument("--replace", action="store_true", help="the present database is lost")
 

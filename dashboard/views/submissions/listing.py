@@ -38,7 +38,6 @@ MAX_NEW_ROWS = 25  # that a live list asks for with one request
 @while_typing("search", is_typed_search)
 @expensive(searches)
 def submissions(request: MemberRequest) -> HttpResponse:
-    """Show one page of the list."""
     organization = request.member.organization
     filters = SubmissionsFilterForm(request.GET, organization=organization)
     narrowing = filters.narrowing()

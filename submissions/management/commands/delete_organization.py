@@ -15,7 +15,6 @@ class Command(OperatorCommand):
     help = "Delete an organization of any size now. If it is interrupted, the clean-up or a second call continues."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments."""
         parser.add_argument("slug")
         parser.add_argument("--yes", action="store_true", help="without it, nothing is deleted")
 

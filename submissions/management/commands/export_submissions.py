@@ -29,7 +29,6 @@ class Command(OperatorCommand):
             parser.add_argument(f"--{name}", dest=f"filter_{name}")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Stream the export."""
         columns = self.columns(options["columns"], options["format"])
         query = QueryDict(mutable=True)
         query["formId"] = options["form_id"]

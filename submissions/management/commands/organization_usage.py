@@ -21,7 +21,6 @@ class Command(BaseCommand):
     help = f"Print the usage of an organization, or of all as CSV, by UTC day: of the last {SHOWN} days by default."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments."""
         parser.add_argument("slug", nargs="?")
         parser.add_argument("--all", action="store_true", help="every organization, with --csv")
         parser.add_argument("--days", type=int, default=SHOWN, metavar="N", help=f"1 to {MOST_DAYS}; default: {SHOWN}")

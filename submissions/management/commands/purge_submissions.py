@@ -10,5 +10,4 @@ class Command(OperatorCommand):
     help = "Delete the submissions that are older than their form keeps them, and outdated idempotency keys."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Delete, and print how many."""
         self.stdout.write(f"{purge_submissions()} submissions, {purge_idempotency_keys()} idempotency keys deleted.")

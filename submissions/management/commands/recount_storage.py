@@ -13,7 +13,6 @@ class Command(OperatorCommand):
     help = "Count the stored bytes again, of one organization or of all, and correct their totals."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the argument."""
         parser.add_argument("slug", nargs="?", help="all organizations without it")
 
     def handle(self, *args: Any, **options: Any) -> None:

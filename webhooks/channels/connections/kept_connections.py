@@ -73,7 +73,6 @@ class KeptConnections:
             call_later(SWEEP_SECONDS, self.sweep)
 
     def close_all(self) -> None:
-        """Close every idle connection."""
         with self._lock:
             connections = list(self._since)
             self._since.clear()

@@ -114,11 +114,9 @@ class DestinationChannel(Channel[Sending]):
         return sending.kind.send(sending.request, sending.endpoint)
 
     def describe(self, delivery: Delivery) -> str:
-        """Return the destination's name."""
         return _destination_of(delivery).name
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Destination]:
-        """Lock the destinations."""
         return health.lock_noted(noted)
 
     def holds(self, delivery: Delivery, outcome: Outcome, locked: dict[uuid.UUID, Destination]) -> bool:

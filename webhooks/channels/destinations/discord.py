@@ -67,7 +67,6 @@ class Discord(Kind):
     example = {"url": "https://discord.com/api/webhooks/000000000000000000/00000000000000000000"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
-        """Return the message."""
         embed: dict[str, Any] = {
             "title": cut_escaped(submitted.title, MOST_TITLE, escaped),
             "timestamp": submitted.created_at,

@@ -73,7 +73,6 @@ class Mattermost(Kind):
         check_address(config["url"])
 
     def render(self, submitted: Submitted, config: Config) -> Request:
-        """Return the message."""
         title = plain(cut(submitted.title, MOST_TITLE))
         attachment = {"fallback": title, "title": title, "text": text_of(submitted)}
         if submitted.url:

@@ -60,7 +60,6 @@ class Teams(Kind):
     example = {"url": "https://example.logic.azure.com/workflows/0?sig=0"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
-        """Return the message."""
         card: dict[str, Any] = {
             "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
             "type": "AdaptiveCard",

@@ -94,7 +94,6 @@ class Telegram(Kind):
     example = {"token": "0:0", "chatId": "0"}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
-        """Return the message."""
         message = {
             "chat_id": config["chatId"],
             "text": text_of(submitted),

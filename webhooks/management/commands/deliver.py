@@ -16,11 +16,9 @@ class Command(BaseCommand):
     help = "Dispatch submissions and deliver webhooks and mails until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the loop."""
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
