@@ -28,9 +28,9 @@ from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.languages import language_now
 from dashboard.accounts.login_proof import forget_failures, note_failure
 from dashboard.opened_invitation import opened_invitation_page
+from keys.audit.accounts import note_ended_sessions
 from keys.models import User
 from keys.notices import mail_language
-from keys.trail.accounts import note_ended_sessions
 
 
 def _client_and_account(request: HttpRequest, email: str) -> str:

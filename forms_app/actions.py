@@ -18,9 +18,9 @@ from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import Reply, refuse_answers, refuse_links
 from keys.audit import record_event
+from keys.audit.changes import changes
 from keys.models import Organization
 from keys.plans import ARCHIVED_FORMS_FACTOR, Plan
-from keys.trail.changes import changes
 
 STATES = Form.Status
 MAX_FORM_NAME = 200  # characters

@@ -14,9 +14,9 @@ from config.api.find_owned import still_there
 from config.times import now
 from keys import tokens
 from keys.audit import Actor, record_event
+from keys.audit.changes import changes, values_of
 from keys.models import AccessKey, Organization, Permission, User
 from keys.notices import notify_owners
-from keys.trail.changes import changes, values_of
 
 MAX_NAME = 200  # characters
 EXPOSED_FOR = dt.timedelta(days=30)  # after a secret key was last sent from a page, its owners are warned

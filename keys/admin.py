@@ -22,11 +22,11 @@ from config.ids import decode_id
 from config.text import refuse_web_address
 from keys.access_keys import revoke_key
 from keys.audit import record_event
+from keys.audit.changes import changes, values_of
 from keys.models import AccessKey, AuditEvent, Membership, Organization, Role, User
 from keys.organizations import rename_organization, set_plan
 from keys.plans import Plan
 from keys.suspension import request_deletion, resume_organization, suspend_organization
-from keys.trail.changes import changes, values_of
 
 admin.site.site_header = admin.site.site_title = gettext_lazy("Fieldpost operators")
 admin.site.index_title = gettext_lazy("Organizations, users, audit trail")

@@ -14,12 +14,12 @@ class KeysConfig(AppConfig):
         from config.api.ratelimit import on_marks
         from config.clean_up import register_clean_up
         from config.secrets.rotation import encrypt_plain_secrets, register_json_secret
+        from keys.audit.accounts import connect
+        from keys.audit.retention import purge_audit_trail
         from keys.hour_notices import report_marks
         from keys.idempotency import purge_answers
         from keys.invitations import purge_invitations
         from keys.notices import purge_notices
-        from keys.trail.accounts import connect
-        from keys.trail.retention import purge_audit_trail
 
         connect()
         on_marks(report_marks)

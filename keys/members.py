@@ -8,8 +8,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, Forbidden
 from keys.audit import record_event
+from keys.audit.changes import changes
 from keys.models import Membership, Organization, Role, User
-from keys.trail.changes import changes
 
 LAST_OWNER = gettext_noop("An organization needs an owner. Make another member an owner first.")
 

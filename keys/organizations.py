@@ -7,9 +7,9 @@ from django.utils.translation import gettext
 from config.api.errors import Conflict
 from config.text import clean_name, refuse_web_address
 from keys.audit import Actor, record_event
+from keys.audit.changes import changes, values_of
 from keys.models import Organization, User
 from keys.plans import Plan
-from keys.trail.changes import changes, values_of
 
 TERMS = ("plan", "rate_limit", "storage_limit")
 

@@ -18,10 +18,10 @@ from config.api.views import KeyedViewSet, deleted, success
 from config.ids import Prefix
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.audit.changes import changes
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
-from keys.trail.changes import changes
 from submissions.exporting.columns import COLUMNS_SCHEMA
 from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import ExportQuery, stream_export

@@ -17,10 +17,10 @@ from config.nudge import DELIVER, nudge
 from config.times import now
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.audit.changes import changes, values_of
 from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import Plan
-from keys.trail.changes import changes, values_of
 from submissions.models import Submission
 from webhooks.channels.connections.address_guard import UrlRefused, canonical_host, check_url
 from webhooks.channels.webhook_health import disable

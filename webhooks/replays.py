@@ -23,8 +23,8 @@ from config.times import MILLISECOND, format_time
 from forms_app.consent.recipients import mailable
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.audit.changes import changes
 from keys.models import Organization
-from keys.trail.changes import changes
 from submissions.models import Submission
 from webhooks.channels.registry import channel_of
 from webhooks.enqueue import MAIL, host_of

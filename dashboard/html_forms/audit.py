@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from dashboard.html_forms.day_input import DayInput
+from keys.audit.actions import ITSELF, VISITOR, Kind
+from keys.audit.reading import COMMANDS, OPERATOR, events_of, narrow
 from keys.models import AuditEvent, Organization
-from keys.trail.actions import ITSELF, VISITOR, Kind
-from keys.trail.reading import COMMANDS, OPERATOR, events_of, narrow
 
 MAX_ACTORS = 500  # in the list to choose from
 

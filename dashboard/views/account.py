@@ -20,9 +20,9 @@ from dashboard.accounts.time_zones import UTC, choose_zone, in_own_time, preset_
 from dashboard.html_forms.language import LanguageForm
 from dashboard.html_forms.members import DeleteAccountForm
 from dashboard.html_forms.time_zone import TimeZoneForm
+from keys.audit.reading import events_of_person, sentence
 from keys.invitations import invitations_to
 from keys.models import Membership
-from keys.trail.reading import events_of_person, sentence
 from submissions.lifecycle.closing import delete_account, organizations_of
 
 SHOWN_EVENTS = 10

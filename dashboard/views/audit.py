@@ -19,9 +19,9 @@ from dashboard.html_forms.audit import AuditFilterForm
 from dashboard.limits.costs import expensive
 from dashboard.limits.page import too_many
 from keys.audit import record_event
+from keys.audit.changes import changes, shown
+from keys.audit.reading import COLUMNS, record, sentence, shown_actor
 from keys.models import AuditEvent, Role
-from keys.trail.changes import changes, shown
-from keys.trail.reading import COLUMNS, record, sentence, shown_actor
 from submissions.exporting.csv_lines import BOM, LineWriter
 from submissions.exporting.formats import LINE_BREAKS
 from submissions.exporting.places import take_place

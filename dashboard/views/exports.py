@@ -20,8 +20,8 @@ from dashboard.limits.costs import expensive, searches
 from dashboard.limits.page import too_many
 from forms_app.models import Form
 from keys.audit import record_event
+from keys.audit.changes import changes
 from keys.plans import show_bytes
-from keys.trail.changes import changes
 from submissions.exporting.files_zip import count_files, stream_files
 from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import stream_export

@@ -3,10 +3,10 @@
 from django.db import transaction
 
 from keys.audit import Actor, record_event
+from keys.audit.changes import changes, values_of
 from keys.branding.colors import check_accent
 from keys.branding.logos import read_logo
 from keys.models import Logo, Organization
-from keys.trail.changes import changes, values_of
 
 COLUMNS = ("accent", "logo_name")
 

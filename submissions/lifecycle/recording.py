@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from keys.audit import record_event
-from keys.trail.changes import changes
+from keys.audit.changes import changes
 from submissions.models import Submission
 
 

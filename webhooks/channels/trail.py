@@ -1,7 +1,7 @@
 """Audit events about webhooks that change by themselves, without anyone's request."""
 
 from keys.audit import SERVICE, record_event
-from keys.trail.changes import changes
+from keys.audit.changes import changes
 from webhooks.models import Webhook
 
 

@@ -21,8 +21,8 @@ from config.times import now
 from forms_app.models import Form
 from forms_app.texts.placeholders import TemplateRefused
 from keys.audit import record_event
+from keys.audit.changes import changes, values_of
 from keys.models import Organization
-from keys.trail.changes import changes, values_of
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from webhooks.channels.destinations.base import Config, Kind

@@ -14,9 +14,9 @@ from config.ids import Prefix, decode_id
 from config.times import format_time
 from forms_app.actions import change_recipients, publish_form
 from forms_app.models import Form, OptOut
+from keys.audit.actions import BY_NAME
 from keys.branding.changes import set_logo
 from keys.models import AuditEvent, Organization
-from keys.trail.actions import BY_NAME
 from tests.services.client import Client
 from tests.support.accounts import with_authenticator_app
 from tests.support.browser import logged_in, person_of, place

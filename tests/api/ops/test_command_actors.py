@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
+from keys.audit.reading import events_of, narrow, record
 from keys.models import AuditEvent, User
-from keys.trail.reading import events_of, narrow, record
 from tests.services.application import Application
 from tests.support.command_line import complaint, output
 from tests.support.tables.databases import first_on_both

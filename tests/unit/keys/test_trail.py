@@ -11,10 +11,10 @@ import pytest
 
 from config.times import now
 from keys.audit import record_event
+from keys.audit.actions import ACTIONS, BY_NAME, Kind, names_of
+from keys.audit.changes import MAX_CHANGES, changes
+from keys.audit.retention import purge_audit_trail
 from keys.models import AuditEvent
-from keys.trail.actions import ACTIONS, BY_NAME, Kind, names_of
-from keys.trail.changes import MAX_CHANGES, changes
-from keys.trail.retention import purge_audit_trail
 
 ROOT = Path(__file__).resolve().parents[3]
 LOOKS_LIKE_ONE = re.compile(r"[a-z_]+\.[a-z_]+")

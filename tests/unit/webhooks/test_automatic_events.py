@@ -7,8 +7,8 @@ import pytest
 from config.ids import first_id_of
 from config.times import now
 from forms_app.models import Form
+from keys.audit.reading import narrow, record, sentence, who
 from keys.models import AuditEvent
-from keys.trail.reading import narrow, record, sentence, who
 from submissions.lifecycle import retention
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all

@@ -12,8 +12,8 @@ from django.utils.translation import gettext
 
 from config.nudge import DELIVER, nudge
 from keys.audit import SERVICE, record_event
+from keys.audit.changes import changes
 from keys.notices import notify_owners
-from keys.trail.changes import changes
 from webhooks.channels.base import Noted
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.outcome import Outcome

@@ -1,7 +1,7 @@
 """
 Records what people do with their accounts: logins, passwords, second steps.
 
-Such an event has no organization. Owners and admins see those of their members; `keys/trail/reading.py` says which.
+Such an event has no organization. Owners and admins see those of their members; `keys/audit/reading.py` says which.
 """
 
 import datetime as dt
@@ -16,8 +16,8 @@ from django.utils.translation import gettext_noop
 
 from config.times import now
 from keys.audit import record_event
+from keys.audit.changes import changes
 from keys.models import AuditEvent, User
-from keys.trail.changes import changes
 
 LOGIN_FAILED = "account.login_failed"
 FAILED_AN_HOUR = 10  # recorded for one account: a stranger must not fill the table

@@ -8,8 +8,8 @@ from django.utils.translation import gettext
 
 from config.ids import Prefix, encode_id
 from config.times import day_start, format_time
+from keys.audit.actions import BY_NAME, ITSELF, SYSTEM_USER, VISITOR, names_of, words_of
 from keys.models import AuditEvent, Membership, Organization, User
-from keys.trail.actions import BY_NAME, ITSELF, SYSTEM_USER, VISITOR, names_of, words_of
 
 PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization
 COLUMNS = ("createdAt", "actor", "actorKind", "action", "kind", "subject", "changes", "address")
