@@ -9,6 +9,9 @@ class SubmissionsConfig(AppConfig):
         """Register the submission counts of forms, and this app's part of the hourly clean-up."""
         from config.clean_up import register_clean_up
         from forms_app.submission_count import answer_submission_count
+        from submissions.counts.stored_bytes import count_unknown
+        from submissions.counts.tally import stored_count_of_form
+        from submissions.counts.usage import purge_usage
         from submissions.files.removal import purge_files
         from submissions.lifecycle.closing import finish_all_deleting
         from submissions.lifecycle.confirmation import purge_unconfirmed
@@ -16,9 +19,6 @@ class SubmissionsConfig(AppConfig):
         from submissions.lifecycle.retention import purge_idempotency_keys, purge_submissions
         from submissions.lifecycle.unverified import purge_unverified
         from submissions.refusals.recorder import purge_refusals
-        from submissions.storage import count_unknown
-        from submissions.tally import stored_count_of_form
-        from submissions.usage import purge_usage
 
         answer_submission_count(stored_count_of_form)
         register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)

@@ -18,8 +18,8 @@ from config.health import PROBLEMS
 from config.times import now
 from forms_app.models import FormReport
 from keys.models import Organization
+from submissions.counts.usage import today
 from submissions.models import Refusal, Submission, UsageDay
-from submissions.usage import today
 from webhooks.channels.webhook_health import OPEN_AFTER_FAILURES
 from webhooks.enqueue import MAIL
 from webhooks.models import Attempt, DelivererSlots, Delivery, ErrorClass

@@ -17,8 +17,8 @@ from keys.hour_notices import latest_mark
 from keys.invitations import invitations_to
 from keys.models import Organization
 from keys.plans import show_bytes
+from submissions.counts.stored_bytes import MARKS
 from submissions.models import Submission
-from submissions.storage import MARKS
 from webhooks.destinations.actions import held_for, needing_attention
 from webhooks.log_queries import delivery_health
 from webhooks.models import Destination

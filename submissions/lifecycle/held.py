@@ -20,10 +20,10 @@ from config.nudge import DELIVER, nudge
 from config.times import now
 from keys.models import Organization
 from submissions.confirmations import ask_submitters
+from submissions.counts.positions import take_back
+from submissions.counts.tally import apply_moves, key_of, new_moves
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
-from submissions.positions import take_back
-from submissions.tally import apply_moves, key_of, new_moves
 
 NOT_HELD, QUOTA, CONFIRMATION = Submission.Held.NOT, Submission.Held.QUOTA, Submission.Held.CONFIRMATION
 KEPT, COUNTED_AS_HELD = Submission.CountedAs.KEPT, Submission.CountedAs.HELD

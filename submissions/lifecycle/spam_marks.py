@@ -7,14 +7,14 @@ from django.db import transaction
 
 from config.nudge import DELIVER, nudge
 from config.times import now
+from submissions.counts.positions import take_back
+from submissions.counts.stored_bytes import add_stored_bytes, stored_bytes_of
+from submissions.counts.tally import apply_moves, key_of, new_moves
+from submissions.counts.usage import note_usage, today
 from submissions.files.attaching import remove_files_of
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
-from submissions.positions import take_back
-from submissions.storage import add_stored_bytes, stored_bytes_of
-from submissions.tally import apply_moves, key_of, new_moves
-from submissions.usage import note_usage, today
 
 _before_deleting: list[Callable[[Sequence[uuid.UUID]], object]] = []
 MARKED_BY_HAND = "marked as spam"

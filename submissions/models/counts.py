@@ -10,7 +10,7 @@ from keys.models import AccessKey, Organization
 
 class ReadingPosition(models.Model):
     """
-    Positions of an organization's submissions (`submissions.positions`).
+    Positions of an organization's submissions (`submissions.counts.positions`).
 
     `last`: the highest one given. `served`: up to here some reader was given the rows.
     """
@@ -76,8 +76,8 @@ class UsageDay(models.Model):
     """
     The usage of an organization on one UTC day, for operators; the counts never fall.
 
-    `stored_bytes` is the total at its last change on that day, empty without one. `submissions.usage` writes these
-    columns with raw SQL.
+    `stored_bytes` is the total at its last change on that day, empty without one. `submissions.counts.usage` writes
+    these columns with raw SQL.
     """
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)

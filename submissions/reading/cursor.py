@@ -12,9 +12,9 @@ import struct
 import uuid
 
 from config.database import snapshot
+from submissions.counts.positions import note_served
 from submissions.files.records import load_files
 from submissions.models import ReadingPosition, Submission
-from submissions.positions import note_served
 from submissions.reading.listing import HEAVY_COLUMNS, Scope
 
 _VERSION = 1
@@ -64,7 +64,7 @@ def read_on(scope: Scope, position: int, limit: int) -> Stretch:
     Return up to `limit` rows of a scope after a position.
 
     How far the reader gets is committed before the rows are read: one that is marked as spam in between keeps its
-    position, as one that was read does (`submissions.positions.take_back`).
+    position, as one that was read does (`submissions.counts.positions.take_back`).
     """
     end, served, stretch = _look(scope, position, limit)
     if end > served:

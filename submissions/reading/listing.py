@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from config.database import snapshot
 from config.paging import NumberedPage
-from submissions import tally
+from submissions.counts import tally
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmissionQuerySet
 from submissions.reading.search import count_matches, find_newest

@@ -26,17 +26,17 @@ from config.ids import made_at, new_id
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.confirmations import ask_submitters
+from submissions.counts.positions import next_positions
+from submissions.counts.stored_bytes import add_stored_bytes, stored_bytes_of
+from submissions.counts.tally import apply_moves, key_of, new_moves
+from submissions.counts.usage import note_usage
 from submissions.files.attaching import attach
 from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, StoredFile, Submission
-from submissions.positions import next_positions
 from submissions.receiving.key_and_form import SubmitForm
 from submissions.receiving.once import Once
 from submissions.receiving.parse_body import Intake
 from submissions.search_text import search_text
-from submissions.storage import add_stored_bytes, stored_bytes_of
-from submissions.tally import apply_moves, key_of, new_moves
-from submissions.usage import note_usage
 
 KEPT = Submission.CountedAs.KEPT
 DEFAULT_MESSAGE = gettext_noop("Submission received.")  # translated on pages only

@@ -19,8 +19,8 @@ from config.database import database_id
 from config.times import now
 from forms_app.models import Form
 from keys.models import AccessKey
+from submissions.counts.usage import Key, note_usage
 from submissions.models import Refusal
-from submissions.usage import Key, note_usage
 
 MOST_AN_HOUR = 500  # kinds of one organization in an hour; beyond, only form, key and codes are distinguished
 MANY = "many"  # the detail code of merged refusals without a code

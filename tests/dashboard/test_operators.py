@@ -9,8 +9,8 @@ import pytest
 from config.times import now
 from forms_app.models import FormReport
 from keys.models import Organization, User
+from submissions.counts.usage import today
 from submissions.models import Refusal, UsageDay
-from submissions.usage import today
 from tests.services.client import Client
 from tests.support.accounts import with_authenticator_app
 from tests.support.browser import Browser, logged_in, person_of, text_of, with_password

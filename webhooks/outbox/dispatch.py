@@ -20,12 +20,12 @@ from config.ids import new_id
 from forms_app.models import Form
 from forms_app.texts.replies import Reply
 from submissions.confirmations import may_be_answered, want_mails
+from submissions.counts.positions import next_positions, number_missed, store_positions
+from submissions.counts.stored_bytes import add_stored_bytes, size_of, with_size
+from submissions.counts.tally import apply_moves, key_of, new_moves
+from submissions.counts.usage import note_usage, today
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmitterMail
-from submissions.positions import next_positions, number_missed, store_positions
-from submissions.storage import add_stored_bytes, size_of, with_size
-from submissions.tally import apply_moves, key_of, new_moves
-from submissions.usage import note_usage, today
 from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import Target
 from webhooks.events import EVENTS, Event

@@ -16,9 +16,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from config.times import now
+from submissions.counts.tally import apply_moves, key_of, new_moves
+from submissions.counts.usage import Key, note_usage, today
 from submissions.models import Submission
-from submissions.tally import apply_moves, key_of, new_moves
-from submissions.usage import Key, note_usage, today
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import MAIL

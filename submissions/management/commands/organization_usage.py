@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from keys.management.find_organization import find_organization
 from keys.models import Organization
+from submissions.counts.usage import KEPT, SHOWN, Usage, usage_of
 from submissions.exporting.csv_lines import LineWriter
-from submissions.usage import KEPT, SHOWN, Usage, usage_of
 
 HEAD = ("day", "submissions", "mails", "refusals", "stored bytes")
 CSV_HEAD = ("organization", "plan", "day", "submissions", "mails", "refusals", "storedBytes")

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from keys.management.operator_command import OperatorCommand
 from keys.models import Organization
-from submissions.storage import recount
+from submissions.counts.stored_bytes import recount
 
 
 class Command(OperatorCommand):

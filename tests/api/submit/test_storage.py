@@ -7,8 +7,8 @@ import pytest
 
 from config.ids import Prefix, decode_id
 from keys.models import Notice, Organization
+from submissions.counts.stored_bytes import count_unknown
 from submissions.models import Submission
-from submissions.storage import count_unknown
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually

@@ -2,8 +2,8 @@
 
 import pytest
 
+from submissions.counts.positions import number_missed
 from submissions.models import ReadingPosition, Submission
-from submissions.positions import number_missed
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
 from tests.unit.webhooks.dispatching import dispatch_all

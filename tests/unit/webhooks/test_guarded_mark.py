@@ -8,8 +8,8 @@ import pytest
 from django.db import transaction
 from django.db.models.functions import Now
 
+from submissions.counts.stored_bytes import with_size
 from submissions.models import Submission
-from submissions.storage import with_size
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
 from webhooks.models import Delivery

@@ -11,13 +11,13 @@ from pytest_django import Settings
 
 from config.times import now
 from forms_app.models import Form
+from submissions.counts.stored_bytes import recount
 from submissions.files import removal, storage
 from submissions.files.keeping import STORING, give_up
 from submissions.lifecycle.closing import delete_organization
 from submissions.lifecycle.erasure import finish_erasing
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import StoredFile, Submission
-from submissions.storage import recount
 from tests.unit.submissions.files.stored_files import KIB, WEEK, on_disk, send, use
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form

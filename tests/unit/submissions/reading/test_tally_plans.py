@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from config.times import now
 from forms_app.models import Form
+from submissions.counts.tally import total_of_form, total_of_organization
 from submissions.models import Submission
-from submissions.tally import total_of_form, total_of_organization
 from tests.support.rows import put_many
 from tests.support.tenants import Tenant, make_tenant
 
