@@ -276,8 +276,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after a login in which sensitive changes do not ask again
-# Of a second step, `key` is the account: only someone with the password gets there. Of passwords, the adapter makes it
-# client and account, so that strangers cannot lock somebody out. Beyond a "doubt", a login needs a proof.
+# For a second step, `key` is the account: only someone with the password gets there. For passwords, the adapter makes
+# it client and account, so that strangers cannot lock somebody out. Beyond a "doubt", a login needs a proof.
 ACCOUNT_RATE_LIMITS = {
     "login": "120/m/ip",  # an office behind one address; wrong passwords have the limits below
     "login_failed": "10/5m/key",

@@ -68,7 +68,7 @@ class Usage:
 
     @property
     def remaining(self) -> int:
-        """The rest of the window; for a page the room for pages, rounded up to a multiple of a tenth of the limit."""
+        """Requests left; for a page of its share, rounded up to a tenth of the limit, to hide the owner's count."""
         if not self.is_public:
             return max(0, self.limit - self.count)
         most, step = share(self.limit, PAGES_PERCENT), -(-self.limit // 10)

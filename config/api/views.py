@@ -90,7 +90,7 @@ class KeyedView(APIView):
         ratelimit.add_headers(response, self.usage)
         response.headers.setdefault("Cache-Control", NO_STORE)
         if request.method in ("GET", "HEAD") and response.status_code == 200:
-            # Of a GET only: a POST that makes a key or a webhook shows its secret next to names that were sent.
+            # Not for a POST: one that makes a key or a webhook shows its secret next to names that were sent.
             self._make_small(request._request, response)
         return response
 

@@ -8,7 +8,7 @@ PERMISSIONS = ", ".join(
         *("hid", "magnetometer", "microphone", "midi", "payment", "screen-wake-lock", "serial", "usb"),
     )
 )
-# Of a page without a session: no form leads anywhere. Swagger UI sets styles by script, which needs no `unsafe-inline`.
+# The page has no session, and no form leads anywhere. Swagger UI sets styles by script, which needs no `unsafe-inline`.
 API_DOCS = "; ".join(
     [
         "default-src 'none'",

@@ -21,7 +21,7 @@ SHORTEST_WORD, MOST_WORDS = 3, 40  # of the words that belong to a person
 # Signs that replace letters. The estimator would try all their combinations, which takes seconds for 72 of them.
 SIGNS = str.maketrans("@({[<|!$+%", "acccciistx")
 ADVICE = gettext_lazy("Use four or more unrelated words, or a password manager.")
-# Those of the library, to be translated.
+# The library's warnings, to be translated.
 WARNINGS = (
     gettext_noop("Straight rows of keys are easy to guess."),
     gettext_noop("Short keyboard patterns are easy to guess."),

@@ -80,7 +80,7 @@ def _message(failure: ApiError) -> str:
 def _detail(detail: Detail, field: Mapping[str, Any] | None) -> Detail:
     """Return the detail in words for visitors; `field`: the definition, if the form declares one of that name."""
     if field and kind_of(field["type"]).takes_files and detail.code in FILE_CODES:
-        # One without a subject says why a content is refused, whatever the field accepts.
+        # A message without a subject says why a content is refused, whatever the field accepts.
         of_content = f"{field['label']}: {gettext(detail.message)}"
         of_file = message_of(field, detail.code) if detail.has_subject else of_content
         return Detail(detail.field, detail.code, of_file, has_subject=True)

@@ -28,7 +28,7 @@ MANY = "many"  # the detail code of merged refusals without a code
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
-    """One kind of refusal. Without an organization, `digest` (of the key used) and `form_id` may lead to it."""
+    """A kind of refusal. Without an organization, `digest` (of the key used) and `form_id` may lead to it."""
 
     organization_id: uuid.UUID | None
     form_id: uuid.UUID | None

@@ -39,7 +39,7 @@ def scan(content: IO[bytes], url: str) -> str | None:
     deadline = time.monotonic() + SCAN_SECONDS
     with _connect(url) as connection:
         try:
-            # It answers and closes before the end of a file that exceeds its limit.
+            # clamd answers and closes the connection before the end of a file that exceeds its limit.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 _send(connection, content, deadline)
             reply = _reply(connection, deadline)

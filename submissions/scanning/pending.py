@@ -76,7 +76,7 @@ def _scan_one(row: StoredFile) -> int:
         with storage.open_file(row.pk) as content:
             virus = scan(content, settings.CLAMD_URL)
     except (NotScanned, FileNotFoundError) as error:
-        # It stays withheld: a file that the scanner cannot read may be made so.
+        # The file stays withheld: one that the scanner cannot read may be made so.
         logger.error("file %s is not scanned, trying again in %.0f s: %s", row.public_id, REFUSED_SECONDS, error)
         refused[row.pk] = time.monotonic() + REFUSED_SECONDS
         return 0

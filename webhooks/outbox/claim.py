@@ -35,8 +35,8 @@ UNREAD_OF_SUBMISSION = (  # of messages to webhooks
     "counted_as",
 )  # fmt: skip
 LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE
-# One claimer at a time, so that shares hold over all hosts. A frozen one loses its session after 5 s, and the others
-# try again after 1 s. The number only has to differ from those of other advisory locks.
+# Deliverers claim one after the other, so that shares hold over all hosts. A frozen deliverer loses its session after
+# 5 s, and the others try again after 1 s. The number only has to differ from those of other advisory locks.
 _LOCK = (
     "SELECT set_config('lock_timeout', '1s', true), set_config('idle_in_transaction_session_timeout', '5s', true), "
     "pg_advisory_xact_lock(4512201)"

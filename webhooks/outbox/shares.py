@@ -125,7 +125,7 @@ class Shares:
         chosen += self._in_turn(waiting, self._share, self._share)
         taken = {each.pk for each in chosen}
         left = [each for each in waiting if each.pk not in taken and self._can_start(each)]
-        # One that waits while all others have all that they may have uses the rest.
+        # An organization that waits uses the rest, while all others have as many slots as they may.
         is_alone = len({each.owner for each in left}) == 1
         has_one_host = len({each.host for each in left}) == 1
         if left and self._room > 0 and (is_alone or has_one_host):

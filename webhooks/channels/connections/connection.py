@@ -39,7 +39,7 @@ SHORTEST_SECONDS = 0.001  # a timeout of 0 would mean "do not wait" and be anoth
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """One for the process: reading the system's certificates takes longer than the handshake."""
+    """Return the TLS context of the process: reading the system's certificates takes longer than the handshake."""
     context = create_urllib3_context()
     context.load_default_certs()
     return context

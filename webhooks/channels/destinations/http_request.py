@@ -30,7 +30,7 @@ METHODS = ("POST", "PUT", "PATCH")
 NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110, 5.6.2
 VALUE = re.compile(r"[!-~](?:[ -~]{0,2046}[!-~])?")
 MOST_HEADERS = 20
-# They say where a message ends and whom it is for: http.client writes them.
+# Headers that say where a message ends and whom it is for: http.client writes them.
 RESERVED = {
     *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect"),
     *("accept-encoding", "proxy-authorization", "proxy-connection"),

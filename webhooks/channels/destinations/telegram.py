@@ -32,7 +32,7 @@ ADDRESS = "https://api.telegram.org"
 TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,64}")
 CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,32}")
 MENTION = re.compile(r"(?<!\w)@")  # not in a mail address: after a letter or digit Telegram takes it for none
-# Of a 400, in lower case. Only another chat, or another right of the bot there, helps.
+# Descriptions of a 400, in lower case. Only another chat, or another right of the bot there, helps.
 NO_CHAT = ("chat not found", "upgraded to a supergroup", "not enough rights", "have no rights", "chat_write_forbidden")
 MOST_CODE_UNITS = 4_000  # of UTF-16; a message has 4,096
 MOST_TITLE, MOST_LABEL, MOST_VALUE = 200, 200, 1_500
