@@ -24,7 +24,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("keys.views")),
     path("", include("forms_app.views")),
     path("", include("webhooks.views")),
-    path("", include("webhooks.destinations.views")),
+    path("", include("webhooks.receivers.views")),
     path("schema", public_document(OpenApiDocument.as_view()), name="schema"),
     path("docs", ApiDocs.as_view(), name="docs"),
     re_path(r"^.*$", UnknownPath.as_view()),

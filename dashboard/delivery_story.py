@@ -18,10 +18,9 @@ from keys.choices import within_sentence
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.models import Consent, Submission, SubmitterMail
 from webhooks.channels.destinations.kinds import KINDS
-from webhooks.channels.registry import CHANNELS
 from webhooks.events import is_secret
 from webhooks.mails.submitters import delivery_keys
-from webhooks.models import Attempt, Delivery, Destination, Webhook
+from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.retention import LOG_KEPT
 
 MAX_DELIVERIES = 100  # of one submission
@@ -82,7 +81,7 @@ def tell_story(submission: Submission) -> list[Moment]:
     moments += _states(submission, deliveries)
     if len(found) > MAX_DELIVERIES:
         title = gettext("More than %(most)s deliveries") % {"most": MAX_DELIVERIES}
-        moments.append(Moment(None, title, gettext("The others are listed under Webhooks.")))
+        moments.append(Moment(None, title, gettext("The others are listed under Deliveries.")))
     if len(attempts) > MAX_ATTEMPTS:
         title = gettext("More than %(most)s attempts") % {"most": MAX_ATTEMPTS}
         moments.append(Moment(None, title, gettext("Only the newest are shown here.")))
@@ -96,18 +95,17 @@ def is_settled(submission: Submission, story: list[Moment]) -> bool:
 
 
 def takes_deliveries(delivery: Delivery) -> bool:
-    """Return whether the webhook or destination of a delivery is active; True for mails."""
-    if delivery.webhook is not None:
-        return delivery.webhook.status == Webhook.Status.ACTIVE
-    return delivery.destination is None or delivery.destination.status == Destination.Status.ACTIVE
+    """Return whether the receiver of a delivery is active; True for mails."""
+    return delivery.receiver is None or delivery.receiver.status == Receiver.Status.ACTIVE
 
 
 def target_of(delivery: Delivery) -> str:
-    """Return the target of a delivery as people know it: a webhook's URL, a destination's name, a mail address."""
-    if delivery.destination is not None:
-        kind = KINDS.get(delivery.destination.kind)
-        return f"{kind.label if kind else delivery.destination.kind}: {delivery.destination.name}"
-    return CHANNELS[delivery.channel].describe(delivery) if delivery.channel in CHANNELS else delivery.target
+    """Return the target of a delivery as people know it: a webhook's URL, a name with its service, a mail address."""
+    receiver = delivery.receiver
+    if receiver is None:
+        return delivery.target
+    kind = KINDS.get(receiver.kind)
+    return str(receiver) if receiver.is_webhook else f"{kind.label if kind else receiver.kind}: {receiver}"
 
 
 def _shown_target(delivery: Delivery) -> str:
@@ -119,7 +117,7 @@ def _shown_target(delivery: Delivery) -> str:
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
     """Return the deliveries of a submission, and those to its submitter. Each half has its index."""
     found = Delivery.objects.present().filter(Q(submission=submission) | Q(key__in=delivery_keys([submission])))
-    return found.select_related("webhook", "destination").order_by("id")
+    return found.select_related("receiver").order_by("id")
 
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
@@ -207,7 +205,7 @@ def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Momen
     elif has_deliveries:
         detail = gettext("Its deliveries were created.")
     else:
-        detail = gettext("Without deliveries: the form had no webhook, no destination and no mail address.")
+        detail = gettext("Without deliveries: the form had no destination and no mail address.")
     yield Moment(submission.dispatched_at, gettext("Dispatched"), detail)
 
 
@@ -256,13 +254,14 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
             delivery.attempt_count,
         ) % {"count": delivery.attempt_count}
         return gettext("Failed"), detail, BAD
-    if delivery.status == STATUS.HELD and delivery.destination is not None:
-        detail = gettext("%(reason)s The delivery is sent when that is corrected.")
-        return gettext("Held"), detail % {"reason": delivery.destination.shown_reason}, WAITING
+    if delivery.status == STATUS.HELD and delivery.receiver is not None and delivery.receiver.is_webhook:
+        detail = gettext("A page named this webhook. The delivery is sent when you activate the webhook.")
+        return gettext("Held"), detail, WAITING
     if delivery.status == STATUS.HELD:
+        detail = gettext("%(reason)s The delivery is sent when that is corrected.")
         return (
             gettext("Held"),
-            gettext("A page named this webhook. The delivery is sent when you activate the webhook."),
+            detail % {"reason": delivery.receiver.shown_reason if delivery.receiver else ""},
             WAITING,
         )
     if delivery.status == STATUS.CANCELED:
@@ -285,15 +284,10 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
 
 
 def _why_canceled(submission: Submission, delivery: Delivery) -> str:
-    webhook, destination = delivery.webhook, delivery.destination
     if delivery.submission_id is None:  # to the submitter
         return gettext("The address has ended these mails, or the mail was out of date.")
     if submission.spam:
         return gettext("The submission was marked as spam before it was sent.")
-    if destination is not None and destination.status == Destination.Status.DISABLED:
-        return gettext("The destination is disabled: %(reason)s") % {"reason": destination.shown_reason}
-    if destination is not None:
-        return gettext("It was marked as spam, or the destination was disabled before it was sent.")
-    if webhook is not None and webhook.status == Webhook.Status.DISABLED:
-        return gettext("The webhook is disabled: %(reason)s") % {"reason": webhook.shown_reason}
-    return gettext("It was marked as spam, or the webhook was disabled before it was sent.")
+    if delivery.receiver is not None and delivery.receiver.status == Receiver.Status.DISABLED:
+        return gettext("The destination is disabled: %(reason)s") % {"reason": delivery.receiver.shown_reason}
+    return gettext("It was marked as spam, or the destination was disabled before it was sent.")

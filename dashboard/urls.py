@@ -4,11 +4,12 @@ from django.conf import settings
 from django.urls import include, path
 
 from dashboard.design import showcase
-from dashboard.destinations import views as destinations
 from dashboard.laptop_mails import views as laptop_mails
 from dashboard.new_forms import views as new_forms
 from dashboard.overview import form as form_overview
 from dashboard.overview import organization as overview
+from dashboard.receivers import making as new_receivers
+from dashboard.receivers import views as receivers
 from dashboard.views import (
     account,
     audit,
@@ -27,7 +28,6 @@ from dashboard.views import (
     organizations,
     plan,
     refusals,
-    webhooks,
 )
 from dashboard.views.submissions import bulk, columns, files, listing, one
 
@@ -51,8 +51,8 @@ in_organization = [
         files,
         one,  # last of these
         deliveries,
-        destinations,
-        webhooks,
+        new_receivers,  # before receivers, whose addresses match any last segment
+        receivers,
         refusals,
         keys,
         members,

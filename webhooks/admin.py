@@ -32,7 +32,7 @@ class DeliveryAdmin(FoundById):
     list_display = ("created_at", "organization", "event", "channel", "target", "status", "attempt_count")
     list_filter = ("status",)
     search_help_text = gettext_lazy("ID of a delivery, submission or webhook, or slug of an organization")
-    id_columns = {Prefix.DELIVERY: "pk", Prefix.SUBMISSION: "submission", Prefix.WEBHOOK: "webhook"}
+    id_columns = {Prefix.DELIVERY: "pk", Prefix.SUBMISSION: "submission", Prefix.WEBHOOK: "receiver"}
     fields = (
         "id", "organization", "account", "event", "channel", "target", "host", "submission_id", "message_id", "status",
         "priority", "attempt_count", "next_attempt_at", "lease_until", "created_at", "finished_at",

@@ -14,7 +14,7 @@ class WebhooksConfig(AppConfig):
         from submissions.lifecycle.spam_marks import before_deleting
         from webhooks.channels.page_named import purge_pending
         from webhooks.mails.recipients import ask_waiting_recipients
-        from webhooks.models import Webhook
+        from webhooks.models import Receiver
         from webhooks.outbox.suspended import release, release_strays
         from webhooks.processes.presence import forget_dead
         from webhooks.retention import (
@@ -28,7 +28,7 @@ class WebhooksConfig(AppConfig):
         before_deleting(lock_deliveries)
         before_deleting(drop_submitter_mails)
         on_resume(release)
-        register_once_plain(Webhook, "secret", "previous_secret")
+        register_once_plain(Receiver, "secret", "previous_secret")
         register_clean_up(forget_dead)
         register_clean_up(
             purge_log, purge_pending, delete_all_hidden, release_strays, ask_waiting_recipients, purge_submitter_mails

@@ -18,25 +18,24 @@ from django.db.models.functions import Now
 
 from config.nudge import DELIVER, nudge
 from webhooks.events import Event
-from webhooks.models import Delivery, Destination, Message, Webhook
+from webhooks.models import Delivery, Message, Receiver
 from webhooks.payloads import RenderedMail
 
-WEBHOOK, MAIL, DESTINATION = "webhook", "mail", "destination"  # channels
+MAIL = "mail"  # the channel without a receiver
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """
-    A receiver: `name` is unique within its channel, at most 254 characters. `host`: the receiving host, "" for none.
+    Where a message goes: `name` is unique within its channel, at most 254 characters. `host`: the receiving one, or "".
 
-    `webhook`, `destination`: the receiver itself, for its channel only.
+    `receiver`: of a channel that has them.
     """
 
     channel: str
     name: str
     host: str = ""
-    webhook: Webhook | None = None
-    destination: Destination | None = None
+    receiver: Receiver | None = None
 
     def delivery(self, message: Message, organization_id: uuid.UUID | None, **values: Any) -> Delivery:
         """Return an unsaved delivery of a message to this target, due now."""
@@ -48,19 +47,14 @@ class Target:
             channel=self.channel,
             target=self.name,
             host=self.host,
-            webhook=self.webhook,
-            destination=self.destination,
+            receiver=self.receiver,
             **{"next_attempt_at": Now(), **values},
         )
 
 
-def webhook_target(webhook: Webhook) -> Target:
-    return Target(WEBHOOK, webhook.public_id, host_of(webhook.url), webhook)
-
-
-def destination_target(destination: Destination) -> Target:
-    """Return a destination as a target. Its own limit and pace are its share of a vendor's host: no `host`."""
-    return Target(DESTINATION, destination.public_id, destination=destination)
+def target_of(receiver: Receiver) -> Target:
+    """Return a receiver as a target. Of a vendor's host, its own limit and pace are its share: no `host`."""
+    return Target(receiver.channel, receiver.public_id, host_of(receiver.url), receiver)
 
 
 def mail_target(address: str) -> Target:

@@ -10,12 +10,11 @@ from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, SubmissionQuerySet, Tally
-from webhooks.enqueue import WEBHOOK
-from webhooks.models import ATTEMPTS_KEPT, Attempt, Delivery, Destination, Webhook
+from webhooks.models import ATTEMPTS_KEPT, DESTINATION, WEBHOOK, Attempt, Delivery, Receiver
 
-MAILS_OF_NEWEST = 5_000  # submissions of a form whose mails and deliveries to webhooks of all forms are found
+MAILS_OF_NEWEST = 5_000  # submissions of a form whose mails and deliveries to receivers of all forms are found
 COUNTED_TO = 1_000  # deliveries waiting for a retry; a larger number is not counted further
-NEWEST = 100  # deliveries of a target whose results are summed up
+NEWEST = 100  # deliveries to a receiver whose results are summed up
 ANSWERS_SHOWN = 1 << 20  # characters of receivers' answers in one page of a log; older ones are left out
 ANSWERS_READ = 100  # in one query: each has up to 4,096 characters
 STATUS = Delivery.Status
@@ -56,22 +55,22 @@ def by_channel(rows: QuerySet[Delivery], *, form: Form | None, channel: str = ""
     Return the deliveries of one form and one channel, if given, in parts that do not overlap, each with an index.
 
     A delivery does not know its form, and asking its submission would read millions of rows for a form with few. So a
-    form's deliveries are those to its webhooks, and the others, those to webhooks of all forms among them, of its
+    form's deliveries are those to its receivers, and the others, those to receivers of all forms among them, of its
     newest `MAILS_OF_NEWEST` submissions.
     """
     if channel:
         rows = rows.filter(channel=channel)
     if form is None:
         return [rows]
-    own = list(Webhook.objects.filter(form=form).values_list("pk", flat=True))
+    serving = Receiver.objects.serving(form).values_list("pk", "form")
+    own = [pk for pk, of in serving if of is not None]
+    of_all_forms = [pk for pk, of in serving if of is None]
     newest = Submission.objects.filter(form=form).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
-    of_all_forms = list(Webhook.objects.filter(all_forms_of=form.organization_id).values_list("pk", flat=True))
-    to_own = rows.filter(webhook__in=own)
-    if channel == WEBHOOK and not of_all_forms:
-        return [to_own]
-    shared = Q(webhook__in=of_all_forms) if channel == WEBHOOK else Q(webhook=None) | Q(webhook__in=of_all_forms)
-    others = rows.filter(shared, submission__in=newest)
-    return [others] if channel and channel != WEBHOOK else [to_own, others]
+    to_own = rows.filter(receiver__in=own)
+    others = rows.filter(Q(receiver=None) | Q(receiver__in=of_all_forms), submission__in=newest)
+    if channel in (WEBHOOK, DESTINATION):
+        return [to_own, others] if of_all_forms else [to_own]
+    return [others] if channel else [to_own, others]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,21 +91,21 @@ def delivery_health(organization: Organization) -> Health:
         delivered=Sum("delivered"), failed=Sum("failed")
     )
     retrying = Delivery.objects.filter(organization=organization, status=STATUS.PENDING, attempt_count__gt=0)
-    webhooks = Webhook.objects.of_organization(organization.pk).exclude(status=Webhook.Status.ACTIVE)
-    statuses = list(webhooks.values_list("status", flat=True))
+    stopped = Receiver.objects.webhooks().filter(organization=organization).exclude(status=Receiver.Status.ACTIVE)
+    statuses = list(stopped.values_list("status", flat=True))
     return Health(
         delivered_24h=sums["delivered"] or 0,
         failed_24h=sums["failed"] or 0,
         retrying=retrying[:COUNTED_TO].count(),
-        disabled_webhooks=statuses.count(Webhook.Status.DISABLED),
-        pending_webhooks=statuses.count(Webhook.Status.PENDING),
+        disabled_webhooks=statuses.count(Receiver.Status.DISABLED),
+        pending_webhooks=statuses.count(Receiver.Status.PENDING),
     )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Results:
     """
-    The results of the newest deliveries to a target, at most 100, and their latest attempt.
+    The results of the newest deliveries to a receiver, at most 100, and their latest attempt.
 
     `waiting`: deliveries that are not sent yet, older ones too, counted to 1,000.
     """
@@ -127,16 +126,9 @@ class Results:
         return 100 * self.delivered // self.finished if self.finished else None
 
 
-def log_of(target: Webhook | Destination) -> QuerySet[Delivery]:
-    """Return the deliveries to a webhook or a destination."""
-    if isinstance(target, Webhook):
-        return Delivery.objects.filter(webhook=target)
-    return Delivery.objects.filter(destination=target, organization=target.organization_id)
-
-
-def recent_results(target: Webhook | Destination) -> Results:
-    """Return how recent deliveries to a target went. Three queries, each on an index, whatever the size of its log."""
-    log = log_of(target)
+def recent_results(receiver: Receiver) -> Results:
+    """Return how recent deliveries went. Three queries, each on an index, whatever the size of the log."""
+    log = receiver.deliveries.all()
     newest = list(log.order_by("-id").values_list("pk", "status")[:NEWEST])
     statuses = [status for _, status in newest]
     attempts = Attempt.objects.filter(delivery__in=[pk for pk, _ in newest])

@@ -50,12 +50,18 @@ class SubmittedSubmission(SubmissionRecord):
 
 def test_message(form: Form) -> str:
     """Return the body of a test event: an example submission to this form, marked by `"test": true`."""
+    example = example_submission(form)
+    record = {**submission_record(example), "formName": form.name, "test": True}
+    return standard_message(SUBMISSION_CREATED, format_time(example.created_at), record)
+
+
+def example_submission(form: Form) -> Submission:
+    """Return a submission that is stored nowhere."""
     example = Submission(
         id=new_id(), form=form, data=test_values(form), meta=EMPTY_META, spam_reasons=[], created_at=now()
     )
     example.files = [_example_file(name, example.data[name]) for name in _file_fields(form) if name in example.data]
-    record = {**submission_record(example), "formName": form.name, "test": True}
-    return standard_message(SUBMISSION_CREATED, format_time(example.created_at), record)
+    return example
 
 
 def _file_fields(form: Form) -> list[str]:

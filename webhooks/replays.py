@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict, RateLimited
 from config.api.find_owned import still_there
@@ -29,8 +29,7 @@ from submissions.models import Submission
 from webhooks.channels.registry import channel_of
 from webhooks.enqueue import MAIL, host_of
 from webhooks.events import SUBMISSION_CREATED, is_secret
-from webhooks.models import Delivery, DeliveryQuerySet, Destination, Webhook
-from webhooks.registration import refuse_inactive
+from webhooks.models import DESTINATION, WEBHOOK, Delivery, DeliveryQuerySet, Receiver
 
 REPLAYED_TIMES = 10  # an organization's replayed deliveries in an hour, as a multiple of its requests in an hour
 AGAIN: dict[str, Any] = {
@@ -43,15 +42,24 @@ AGAIN: dict[str, Any] = {
 }
 
 
+STOPPED = {
+    (WEBHOOK, Receiver.Status.PENDING): gettext_lazy("This webhook is pending. Activate it first."),
+    (WEBHOOK, Receiver.Status.DISABLED): gettext_lazy("This webhook is disabled. Activate it first."),
+    (DESTINATION, Receiver.Status.DISABLED): gettext_lazy("This destination is disabled. Activate it first."),
+    (DESTINATION, Receiver.Status.NEEDS_ATTENTION): gettext_lazy(
+        "This destination needs attention. Correct it, or send a successful test, first."
+    ),
+}
+
+
 def retry_delivery(delivery: Delivery) -> Delivery:
     """
     Make one delivery due now, in a new round.
 
     Raises Conflict while it is being sent or must not be sent, RateLimited over the organization's replays.
     """
-    for receiver in (delivery.webhook, delivery.destination):
-        if receiver is not None:
-            refuse_stopped(receiver)
+    if delivery.receiver is not None:
+        refuse_stopped(delivery.receiver)
     if delivery.submission is not None and delivery.submission.spam:
         raise Conflict(gettext("This submission is marked as spam. Mark it as not spam first."))
     if is_secret(delivery.event):
@@ -59,23 +67,19 @@ def retry_delivery(delivery: Delivery) -> Delivery:
     if channel_of(delivery).gate(delivery) != Delivery.Status.PENDING:
         raise Conflict(gettext("This delivery cannot be sent now. Activate its destination first."))
     refuse_replays(delivery.organization, 1)
-    host = host_of(delivery.webhook.url) if delivery.webhook is not None else delivery.host
+    host = delivery.host if delivery.receiver is None else host_of(delivery.receiver.url)
     if not Delivery.objects.filter(pk=delivery.pk).not_leased().update(**AGAIN, host=host):
         still_there(Delivery.objects.all(), delivery.pk)
         raise Conflict(gettext("This delivery is being sent now. Wait for its result first."))
     transaction.on_commit(lambda: nudge(DELIVER))
-    again = Delivery.objects.select_related("message", "webhook", "destination")
-    return still_there(again.defer("message__body", "destination__config"), delivery.pk)
+    again = Delivery.objects.select_related("message", "receiver")
+    return still_there(again.defer("message__body", "receiver__config"), delivery.pk)
 
 
-def refuse_stopped(receiver: Webhook | Destination) -> None:
-    """Raise Conflict for a webhook or destination that is not active."""
-    if isinstance(receiver, Webhook):
-        refuse_inactive(receiver)
-    elif receiver.status == Destination.Status.DISABLED:
-        raise Conflict(gettext("This destination is disabled. Activate it first."))
-    elif receiver.status == Destination.Status.NEEDS_ATTENTION:
-        raise Conflict(gettext("This destination needs attention. Correct it, or send a successful test, first."))
+def refuse_stopped(receiver: Receiver) -> None:
+    """Raise Conflict for a receiver that is not active."""
+    if receiver.status != Receiver.Status.ACTIVE:
+        raise Conflict(str(STOPPED[receiver.channel, Receiver.Status(receiver.status)]))
 
 
 def refuse_replays(organization: Organization | None, count: int) -> None:
@@ -99,7 +103,7 @@ def refuse_replays(organization: Organization | None, count: int) -> None:
 
 
 def replay(
-    receiver: Webhook | Destination,
+    receiver: Receiver,
     *,
     since: dt.datetime | None,
     until: dt.datetime | None,
@@ -126,11 +130,10 @@ def replay(
         return matching.count(), 0
     take_share("replay", receiver.organization_id, settings.REPLAYS)
     refuse_replays(receiver.organization, matching.count())
-    host = {"host": host_of(receiver.url)} if isinstance(receiver, Webhook) else {}
-    replayed = matching.update(**AGAIN, **host)
+    replayed = matching.update(**AGAIN, host=host_of(receiver.url))
     record_event(
         organization=receiver.organization_id,
-        action="webhook.replayed" if isinstance(receiver, Webhook) else "destination.replayed",
+        action=f"{receiver.channel}.replayed",
         subject=f"{receiver.subject}: {replayed:,} deliveries",
         changes=changes(
             {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}

@@ -13,7 +13,7 @@ from config.ids import first_id_of
 from config.times import now
 from submissions.models import SubmitterMail
 from webhooks.events import TO_SUBMITTERS
-from webhooks.models import Attempt, Delivery, Destination, Message, Webhook
+from webhooks.models import Attempt, Delivery, Message, Receiver
 
 LOG_KEPT = dt.timedelta(days=30)
 DELETED_IN_REQUEST = 1_000  # deliveries of a receiver; the log of one with more is deleted by the next hourly clean-up
@@ -83,34 +83,31 @@ def _purge_messages() -> int:
     return delete_in_batches(old.filter(~Exists(Delivery.objects.filter(message=OuterRef("pk")))), by="id")
 
 
-def delete_hidden(receiver: Webhook | Destination) -> None:
-    """Delete a hidden webhook or destination with its log, unless that is so long that the next clean-up does it."""
+def delete_hidden(receiver: Receiver) -> None:
+    """Delete a hidden receiver with its log, unless that is so long that the next clean-up does it."""
     if receiver.deliveries.order_by()[: DELETED_IN_REQUEST + 1].count() <= DELETED_IN_REQUEST:
         _finish_deleting(receiver)
 
 
 def delete_all_hidden() -> int:
-    """Delete the hidden webhooks and destinations with their logs; return how many. Not of suspended organizations."""
-    webhooks = Webhook._base_manager.filter(deleted_at__isnull=False)
-    webhooks = webhooks.filter(form__organization__suspended_at=None, all_forms_of__suspended_at=None)
-    destinations = Destination._base_manager.filter(deleted_at__isnull=False, organization__suspended_at=None)
-    hidden: list[Webhook | Destination] = [*webhooks, *destinations]
+    """Delete the hidden receivers with their logs; return how many. Not of suspended organizations."""
+    hidden = list(Receiver._base_manager.filter(deleted_at__isnull=False, organization__suspended_at=None))
     for receiver in hidden:
         _finish_deleting(receiver)
     return len(hidden)
 
 
-def _finish_deleting(receiver: Webhook | Destination) -> None:
+def _finish_deleting(receiver: Receiver) -> None:
     """Delete a log in batches, a commit each, so that nobody waits for a lock, then its receiver."""
     while _delete_log(receiver):  # again: a dispatch that began before may have written behind the last one read
         pass
     with transaction.atomic():
         # Locked first, so that a dispatch or a worker that is writing to its log has finished, or fails.
-        for found in type(receiver)._base_manager.select_for_update().filter(pk=receiver.pk):
+        for found in Receiver._base_manager.select_for_update().filter(pk=receiver.pk):
             found.delete()
 
 
-def _delete_log(receiver: Webhook | Destination) -> int:
+def _delete_log(receiver: Receiver) -> int:
     log = receiver.deliveries.order_by("-id").values_list("pk", flat=True)
     deleted, rest = 0, log
     while batch := list(rest[:DELIVERIES_A_BATCH]):

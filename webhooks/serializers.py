@@ -1,4 +1,4 @@
-"""How webhooks, deliveries and replays are read and shown (docs/contract.md 7)."""
+"""How deliveries and replays are read and shown (docs/contract.md 7)."""
 
 import json
 from typing import Any
@@ -7,12 +7,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
-from config.api.schema import ruled
-from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer, TextField
+from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer
 from config.ids import Prefix
 from webhooks.enqueue import MAIL
-from webhooks.events import TEST, public_events
-from webhooks.models import MAX_URL, Attempt, Delivery, Webhook
+from webhooks.events import TEST
+from webhooks.models import Attempt, Delivery
 
 FAILED, DELIVERED, CANCELED = Delivery.Status.FAILED, Delivery.Status.DELIVERED, Delivery.Status.CANCELED
 UNDELIVERED = "undelivered"
@@ -24,92 +23,6 @@ REPLAYABLE: dict[str, list[str]] = {
     "all": [FAILED, CANCELED, DELIVERED],
 }
 MAIL_STATUSES: list[str] = [FAILED, CANCELED, UNDELIVERED]
-
-
-class EventNameField(serializers.ChoiceField):
-    """The name of a public event. Each serializer makes its own, so that every registered event is a choice."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=public_events(), **kwargs)
-
-
-class WebhookRecord(serializers.ModelSerializer[Webhook]):
-    """A webhook, without its secret."""
-
-    texts = {
-        "id": "Its id.",
-        "formId": "The form whose submissions it receives; null: all forms, later ones too.",
-        "url": "The endpoint that receives them.",
-        "events": "The events that are sent.",
-        "status": "`pending` until an owner activates an endpoint that a page named.",
-        "disabledReason": "Why it is disabled; null if it is not.",
-        "createdAt": "When it was created.",
-    }
-    id = PublicIdField(Prefix.WEBHOOK)
-    formId = PublicIdField(Prefix.FORM, source="form_id", allow_null=True)
-    events = serializers.ListField(child=EventNameField())
-    disabledReason = serializers.SerializerMethodField()
-    createdAt = TimeField(source="created_at")
-
-    class Meta:
-        model = Webhook
-        fields: tuple[str, ...] = ("id", "formId", "url", "events", "status", "disabledReason", "createdAt")
-
-    def get_disabledReason(self, webhook: Webhook) -> str | None:
-        """Return why it is disabled; None if it is not."""
-        return webhook.disabled_reason or None
-
-
-class WebhookRecordWithSecret(WebhookRecord):
-    """A webhook with its signing secret. Only the responses that make a secret have it."""
-
-    texts = {
-        **WebhookRecord.texts,
-        "secret": "Signs its messages. Keep it: a repeated response has null.",
-    }
-
-    secret = serializers.CharField(allow_null=True)
-
-    class Meta(WebhookRecord.Meta):
-        fields: tuple[str, ...] = (*WebhookRecord.Meta.fields, "secret")
-
-
-class EventsField(serializers.ListField):
-    """A list of event names without repetition, at least one."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=EventNameField(), allow_empty=False, **kwargs)
-
-    def to_internal_value(self, data: Any) -> list[str]:
-        return list(dict.fromkeys(super().to_internal_value(data)))
-
-
-@ruled(properties={"url": {"format": "uri"}})
-class NewWebhook(StrictSerializer):
-    """A webhook to create."""
-
-    texts = {
-        "formId": "The form whose submissions it receives; null: all forms, later ones too.",
-        "url": "The endpoint: an https URL, without user name and password.",
-        "events": "The events to send.",
-    }
-    formId = IdField(Prefix.FORM, source="form_id", allow_null=True)
-    url = TextField(trim_whitespace=False, max_length=MAX_URL)
-    events = EventsField()
-
-
-@ruled(properties={"url": {"format": "uri"}})
-class WebhookChanges(StrictSerializer):
-    """Changes of a webhook. Members that are left out stay as they are."""
-
-    texts = {
-        "url": "The endpoint: an https URL, without user name and password.",
-        "events": "The events to send.",
-        "status": "`active` also sends the submissions that came while it was pending.",
-    }
-    url = TextField(trim_whitespace=False, max_length=MAX_URL, required=False)
-    events = EventsField(required=False)
-    status = serializers.ChoiceField([Webhook.Status.ACTIVE, Webhook.Status.DISABLED], required=False)
 
 
 class ReplayRange(StrictSerializer):

@@ -1,4 +1,4 @@
-"""How much a form, a webhook or a destination is used, in figures: pages and messages that say what a change stops."""
+"""How much a form or a receiver is used, in figures: pages and messages that say what a change stops."""
 
 import dataclasses
 import datetime as dt
@@ -10,8 +10,7 @@ from django.utils.translation import gettext, ngettext
 from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission, Tally
-from webhooks.log_queries import log_of
-from webhooks.models import Delivery, Destination, Webhook
+from webhooks.models import Delivery, Receiver
 
 DAYS = 7
 COUNTED_TO = 1_000  # deliveries; a larger number is not counted further
@@ -80,9 +79,9 @@ class LogSize:
         return text % {"count": _counted(self.unsent)}
 
 
-def log_size(of: Webhook | Destination) -> LogSize:
+def log_size(of: Receiver) -> LogSize:
     """Return the size of a log, read from its index and no further than it is counted."""
-    log = log_of(of)
+    log = of.deliveries.all()
     unsent = log.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD])
     last = log.order_by("-id").values_list("created_at", flat=True).first()
     return LogSize(log[: COUNTED_TO + 1].count(), unsent[: COUNTED_TO + 1].count(), last)

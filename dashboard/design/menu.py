@@ -8,7 +8,7 @@ from typing import Final
 
 from django.utils.translation import get_language, gettext, pgettext
 
-from webhooks.channels.destinations.kinds import KINDS
+from webhooks.channels.webhook_kind import EVERY_KIND
 
 MAIN: Final = "main"
 SETTINGS: Final = "settings"
@@ -53,6 +53,7 @@ def _pages(language: str | None) -> tuple[MenuPage, ...]:  # noqa: ARG001 - the 
 def _daily_pages() -> list[MenuPage]:
     submissions = pgettext("words to search for", "spam search")
     creates = pgettext("words to search for", "create add")
+    kinds = " ".join(str(kind.label) for kind in EVERY_KIND.values())
     return [
         MenuPage(
             *("overview", gettext("Overview"), "house", MAIN),
@@ -71,20 +72,18 @@ def _daily_pages() -> list[MenuPage]:
             guide="export",
         ),
         MenuPage(
-            *("destinations", gettext("Destinations"), "send", MAIN, ("destination*",)),
-            words=" ".join(str(kind.label) for kind in KINDS.values()),
+            *("destinations", gettext("Destinations"), "send", MAIN, ("destination*", "deliver*")),
+            words=kinds,
             guide="destinations",
         ),
         MenuPage(
             *("destination-new", gettext("New destination"), "plus"),
-            words=creates,
+            words=f"{creates} {kinds}",
             for_managers=True,
             guide="destinations",
         ),
-        MenuPage("webhooks", gettext("Webhooks"), "webhook", MAIN, ("webhook*", "deliver*"), guide="webhooks"),
-        MenuPage("webhook-new", gettext("New webhook"), "plus", words=creates, for_managers=True, guide="webhooks"),
         MenuPage(
-            *("deliveries", gettext("Deliveries"), "webhook"),
+            *("deliveries", gettext("Deliveries"), "send"),
             words=pgettext("words to search for", "log mails attempts"),
             guide="deliveries",
         ),

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from dashboard.access import Member, last_visited, others_of
 from keys.models import Organization
-from webhooks.destinations.actions import needing_attention
+from webhooks.receivers.actions import needing_attention
 
 FOLDED = ("fieldpost_menu", "folded")  # a cookie that the fold button sets, so that no page is drawn twice
 

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.html import format_html
 
 from config.api.errors import RateLimited
-from dashboard.destinations.inputs import PREFIX
+from dashboard.receivers.inputs import PREFIX
 from webhooks.channels.destinations.kinds import KINDS
 
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - the name of an input

@@ -25,7 +25,7 @@ from forms_app.field_definitions import GENERAL_FIELDS
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, NewForm
 from submissions.hosted.controls import Control, controls_of
-from webhooks.models import Destination, Webhook
+from webhooks.models import Receiver
 
 
 @in_organization()
@@ -156,8 +156,8 @@ def duplicate(request: MemberRequest, form_id: str) -> HttpResponse:
 
 
 def _say_not_copied(request: MemberRequest, form: Form, copy: Form) -> None:
-    if Webhook.objects.filter(form=form).exists() or Destination.objects.filter(form=form).exists():
-        said = gettext("Its webhooks and destinations are not copied. Create new ones for this form if it needs them.")
+    if Receiver.objects.filter(form=form).exists():
+        said = gettext("Its destinations are not copied. Create new ones for this form if it needs them.")
         messages.warning(request, said)
     if len(copy.notification_recipients) < len(form.notification_recipients):
         said = gettext(

@@ -101,7 +101,7 @@ def queue() -> Queue:
     moment = now()
     pending = Delivery.objects.filter(status=Delivery.Status.PENDING)
     due = pending.filter(next_attempt_at__lte=moment).order_by("next_attempt_at")
-    oldest = list(due.values_list("next_attempt_at", "webhook__failure_count")[:READ])
+    oldest = list(due.values_list("next_attempt_at", "receiver__failure_count")[:READ])
     waiting = [at for at, failures in oldest if (failures or 0) < OPEN_AFTER_FAILURES]
     undispatched = Submission.objects.dispatchable()
     first = undispatched.order_by("id").values_list("created_at", flat=True).first()

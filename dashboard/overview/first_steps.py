@@ -9,7 +9,7 @@ from django.urls import reverse
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission
-from webhooks.models import Destination, Webhook
+from webhooks.models import Receiver
 
 HIDDEN = ("fieldpost_first_steps", "hidden")  # a cookie with the path of one organization
 YEAR = 365 * 86_400  # seconds
@@ -40,8 +40,7 @@ def first_steps(organization: Organization) -> FirstSteps:
     form = forms.filter(is_default=False).order_by("-id").first()
     has_notification = (
         forms.exclude(notification_recipients=[]).exists()
-        or Webhook.objects.of_organization(organization.pk).filter(status=Webhook.Status.ACTIVE).exists()
-        or Destination.objects.filter(organization=organization, status=Destination.Status.ACTIVE).exists()
+        or Receiver.objects.filter(organization=organization, status=Receiver.Status.ACTIVE).exists()
     )
     return FirstSteps(
         form=form,

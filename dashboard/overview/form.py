@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import path
@@ -23,7 +22,7 @@ from forms_app.models import Form
 from submissions.lifecycle.spam_marks import delete_many
 from submissions.models import Submission
 from submissions.receiving.from_member import send_test
-from webhooks.models import Destination, Webhook
+from webhooks.models import Receiver
 
 # The parts of the page that htmx fetches by themselves, by the element that they replace.
 PARTS = {"activity": "dashboard/parts/activity.html", "connect": "dashboard/parts/connect.html"}
@@ -55,13 +54,10 @@ def _last_of(form: Form) -> Submission | None:
 
 def _targets(form: Form) -> dict[str, int]:
     """Return how many get a submission of now; `unmailed`: addresses that have not confirmed, or have stopped mails."""
-    webhooks = Webhook.objects.serving(form).filter(status=Webhook.Status.ACTIVE).count()
+    active = Receiver.objects.serving(form).filter(status=Receiver.Status.ACTIVE)
     mails = len(mailable([form]).get(form.pk, []))
-    destinations = Destination.objects.filter(Q(form=form) | Q(form=None), organization=form.organization_id)
-    active = destinations.filter(status=Destination.Status.ACTIVE).count()
     return {
-        "webhooks": webhooks,
-        "destinations": active,
+        "destinations": active.count(),
         "mails": mails,
         "unmailed": len(form.notification_recipients) - mails,
     }

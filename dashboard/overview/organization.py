@@ -19,9 +19,9 @@ from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.counts.stored_bytes import MARKS
 from submissions.models import Submission
-from webhooks.destinations.actions import held_for, needing_attention
 from webhooks.log_queries import delivery_health
-from webhooks.models import Destination
+from webhooks.models import Receiver
+from webhooks.receivers.actions import held_for, needing_attention
 
 LATEST = 6
 
@@ -66,7 +66,7 @@ def show_first_steps(request: MemberRequest) -> HttpResponse:
     return response
 
 
-def _waiting(request: MemberRequest) -> list[tuple[Destination, int]]:
+def _waiting(request: MemberRequest) -> list[tuple[Receiver, int]]:
     """Return the destinations that need attention, each with the number of held deliveries."""
     found = list(needing_attention(request.member.organization).order_by("pk"))
     held = held_for(found)

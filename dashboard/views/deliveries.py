@@ -18,7 +18,7 @@ from config.paging import NumberedPage, page_number
 from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.delivery_story import is_settled, tell_story
-from dashboard.html_forms.webhooks import DeliveriesFilterForm
+from dashboard.html_forms.deliveries import DeliveriesFilterForm
 from keys.models import Role
 from submissions.models import Submission
 from webhooks.log_queries import MAILS_OF_NEWEST, load_answers, newest_attempts
@@ -64,11 +64,7 @@ def page_of(parts: Sequence[QuerySet[Delivery]], page: str) -> LogPage:
     """Return a page of a log, merged from these parts, with their newest attempts; page 1 if `page` is not a number."""
     number = page_number(page, farthest=FARTHEST_PAGE)
     ids = _newest_ids(parts, (number - 1) * PAGE_SIZE, PAGE_SIZE + 1)
-    rows = (
-        Delivery.objects.present()
-        .filter(pk__in=ids[:PAGE_SIZE])
-        .select_related("webhook", "destination", "submission__form")
-    )
+    rows = Delivery.objects.present().filter(pk__in=ids[:PAGE_SIZE]).select_related("receiver", "submission__form")
     rows = rows.defer("submission__search_text", "submission__data").prefetch_related(newest_attempts())
     shown = list(rows.order_by("-id"))
     load_answers(shown)
@@ -111,7 +107,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
 @require_POST
 def retry(request: MemberRequest, delivery_id: str) -> HttpResponse:
     """Send one delivery again, now, and return to the page of the button."""
-    rows = Delivery.objects.present().select_related("webhook", "destination", "submission")
+    rows = Delivery.objects.present().select_related("receiver", "submission")
     found = find_own(rows, Prefix.DELIVERY, delivery_id, organization=request.member.organization)
     with reporting(request, gettext("It is being sent again.")):
         retry_delivery(found)
@@ -123,10 +119,8 @@ def _back(request: MemberRequest, found: Delivery) -> str:
     slug = request.member.organization.slug
     if request.POST.get("submission") and found.submission is not None:
         return resolve_url("dashboard:submission", slug, found.submission.public_id)
-    if request.POST.get("webhook") and found.webhook is not None:
-        log = resolve_url("dashboard:webhook", slug, found.webhook.public_id)
-    elif request.POST.get("destination") and found.destination is not None:
-        log = resolve_url("dashboard:destination", slug, found.destination.public_id)
+    if request.POST.get("receiver") and found.receiver is not None:
+        log = resolve_url("dashboard:destination", slug, found.receiver.public_id)
     else:
         log = resolve_url("dashboard:deliveries", slug)
     query = query_of(request, *FILTERS, "page")

@@ -1,6 +1,6 @@
 """
-Finding a page, a form, a webhook, a destination, a key or a submission: the command palette, and a page for browsers
-without scripts.
+Finding a page, a form, a destination, a key or a submission: the command palette, and a page for browsers without
+scripts.
 
 Everything found belongs to the organization in the address, and the member may open it.
 """
@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from django import forms
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -25,7 +26,7 @@ from dashboard.limits.costs import expensive, is_typed_search, searches, while_t
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.models import Submission
-from webhooks.models import Destination, Webhook
+from webhooks.models import Receiver
 
 MAX_QUERY, MAX_OF_A_KIND = 200, 6  # characters; results
 
@@ -95,20 +96,10 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     if not text:
         return
     yield (
-        gettext("Webhooks"),
-        [
-            Found(webhook.url, page("webhook", webhook.public_id), "webhook", webhook.scope)
-            for webhook in Webhook.objects.of_organization(member.organization.pk)
-            .filter(url__icontains=text)
-            .select_related("form")
-            .order_by("-id")[:MAX_OF_A_KIND]
-        ],
-    )
-    yield (
         gettext("Destinations"),
         [
-            Found(one.name, page("destination", one.public_id), "send", one.scope)
-            for one in Destination.objects.filter(**of, name__icontains=text)
+            Found(str(one), page("destination", one.public_id), "webhook" if one.is_webhook else "send", one.scope)
+            for one in Receiver.objects.filter(Q(name__icontains=text) | Q(url__icontains=text), **of)
             .select_related("form")
             .order_by("-id")[:MAX_OF_A_KIND]
         ],

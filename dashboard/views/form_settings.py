@@ -21,7 +21,7 @@ from webhooks.enqueue import MAIL
 from webhooks.events import TEST
 from webhooks.log_queries import newest_attempts
 from webhooks.mails.recipients import ask, save_recipients
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 from webhooks.test_mail import send_test_mail
 
 SHOWN_TESTS = 5
@@ -85,7 +85,7 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
         "tests": tests[:SHOWN_TESTS],
         "standings": standings(form),
         "testable": mailable([form]).get(form.pk, []),
-        "webhooks": Webhook.objects.serving(form).count(),
+        "destinations": Receiver.objects.serving(form).count(),
     }
     if request.htmx and request.method == "GET":
         return render(request, "dashboard/parts/test_mails.html", context)

@@ -16,7 +16,7 @@ from dashboard.overview.activity import share
 from dashboard.overview.organization import storage_of
 from keys.models import AccessKey
 from keys.plans import MAIL_FACTORS, TERMS, Plan, show_bytes
-from webhooks.registration import MAX_WEBHOOKS
+from webhooks.receivers.registration import MAX_WEBHOOKS
 
 
 @in_organization()

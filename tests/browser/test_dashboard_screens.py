@@ -140,7 +140,7 @@ def test_tables__in_any_width__break_no_words(
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner, **size) as (page, _):
         found = {}
         for name, path in furnished.paths():
-            if name in ("keys", "forms", "refused", "webhooks", "deliveries", "submissions"):
+            if name in ("keys", "forms", "refused", "destinations", "deliveries", "submissions"):
                 page.goto(path)
                 assert page.locator("td").count(), name
                 found[name] = page.evaluate(BROKEN_WORDS)

@@ -78,7 +78,7 @@ def test_menu__of_every_role__lists_the_pages_that_the_role_may_open() -> None:
 def test_menu__of_members__has_no_page_of_keys_audit_or_settings() -> None:
     """Rows of pages that only show come from the menu, so this is the one list of those that members may not open."""
     assert {name for name, row in OF_MENU.items() if row.get != MEMBER} == {
-        *("keys", "key-new", "audit", "destination-new", "webhook-new"),
+        *("keys", "key-new", "audit", "destination-new"),
         *("opt-outs", "organization", "organization-brand"),
     }
 

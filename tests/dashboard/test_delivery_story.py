@@ -167,13 +167,13 @@ def test_story__webhook_that_gets_nothing_now__leads_to_it_instead_of_sending_ag
     api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
 ) -> None:
     made = register(api, tenant, receiver.url("/hook"))
-    webhook = place(tenant, f"webhooks/{made['id']}")
+    webhook = place(tenant, f"destinations/{made['id']}")
     owner.post(f"{webhook}/disable", form=webhook)
     pk = submit_and_get_id(api, tenant, str(made["formId"]))
     wait_for(tenant, "canceled")
     page = owner.get(place(tenant, f"submissions/{pk}"))
-    assert "The webhook is disabled: Disabled by hand." in text_of(page)
-    assert re.search(rf'href="{webhook}"\s*>Activate the webhook first', page.text)
+    assert "The destination is disabled: Disabled by hand." in text_of(page)
+    assert re.search(rf'href="{webhook}"\s*>\s*Activate the destination first', page.text)
     assert "Send again" not in page.text
     assert "Send again" not in owner.get(webhook).text
 

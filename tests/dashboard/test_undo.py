@@ -16,7 +16,8 @@ from tests.support.browser import Browser, logged_in, member_of, place, text_of
 from tests.support.deliveries import make_delivery
 from tests.support.rows import row
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery
+from webhooks.models import Receiver as ReceiverRow
 
 
 def offered(page: Answer) -> dict[str, str]:
@@ -28,13 +29,15 @@ def offered(page: Answer) -> dict[str, str]:
     return {"path": found[1], "token": found[2]}
 
 
-def a_webhook(tenant: Tenant, url: str) -> Webhook:
+def a_webhook(tenant: Tenant, url: str) -> ReceiverRow:
     tenant.form(name="Watched")
     form = Form.objects.get(organization=tenant.organization, name="Watched")
-    return Webhook.objects.create(form=form, url=url, events=["submission.created"], failure_count=3)
+    return ReceiverRow.objects.create(
+        organization=form.organization, form=form, url=url, events=["submission.created"], failure_count=3
+    )
 
 
-def a_waiting_delivery(tenant: Tenant, webhook: Webhook, *, spam: bool = False) -> Delivery:
+def a_waiting_delivery(tenant: Tenant, webhook: ReceiverRow, *, spam: bool = False) -> Delivery:
     """Return a delivery that failed twice and is due in an hour."""
     assert webhook.form is not None
     submission = row(tenant, webhook.form.public_id, {"name": "Ada"}, now(), spam=spam)
@@ -49,14 +52,14 @@ def test_webhook__disabled_and_undone__sends_what_waited_and_keeps_its_attempts(
 ) -> None:
     webhook = a_webhook(tenant, receiver.url("/hook"))
     waiting, spam = a_waiting_delivery(tenant, webhook), a_waiting_delivery(tenant, webhook, spam=True)
-    page = place(tenant, f"webhooks/{webhook.public_id}")
+    page = place(tenant, f"destinations/{webhook.public_id}")
     done = owner.follow(owner.post(f"{page}/disable", form=page))
-    told = "The webhook is disabled. New submissions are not sent to it. 2 waiting deliveries are canceled."
+    told = "The destination is disabled. New submissions are not sent to it. 2 waiting deliveries are canceled."
     assert told in text_of(done)
     assert told not in text_of(owner.get(page))  # once
     offer = offered(done)
     undone = owner.follow(owner.post(offer["path"], form=page, undo=offer["token"]))
-    assert "The webhook is active again. 1 delivery that waits is being sent." in text_of(undone)
+    assert "Undone. The destination and its deliveries are as before." in text_of(undone)
     receiver.wait_for(1)
     eventually(lambda: Delivery.objects.filter(pk=waiting.pk, status="delivered").exists())
     assert Delivery.objects.get(pk=waiting.pk).attempt_count == 3
@@ -66,13 +69,13 @@ def test_webhook__disabled_and_undone__sends_what_waited_and_keeps_its_attempts(
 def test_webhook__undone_too_late__is_activated_and_offers_a_replay(tenant: Tenant, owner: Browser) -> None:
     webhook = a_webhook(tenant, "http://127.0.0.1:9/hook")
     waiting = a_waiting_delivery(tenant, webhook)
-    page = place(tenant, f"webhooks/{webhook.public_id}")
+    page = place(tenant, f"destinations/{webhook.public_id}")
     owner.post(f"{page}/disable", form=page)
     path = f"{page}/activate"
     with time_machine.travel(now() - OFFERED_FOR - GRACE - dt.timedelta(seconds=2)):
         late = signing.dumps([path, now().isoformat()], salt=SESSION_KEY)
     seen = owner.follow(owner.post(path, form=page, **{FIELD: late}))
-    assert "The webhook is active. New submissions are sent to it." in text_of(seen)
+    assert "The destination is active. New submissions are sent to it." in text_of(seen)
     assert "1 is in the log." in text_of(seen)
     assert Delivery.objects.get(pk=waiting.pk).status == "canceled"
 
@@ -81,10 +84,10 @@ def test_webhook__token_of_another_one__undoes_nothing(tenant: Tenant, owner: Br
     other = a_webhook(make_tenant(), "http://127.0.0.1:9/hook")
     webhook = a_webhook(tenant, "http://127.0.0.1:9/hook")
     waiting = a_waiting_delivery(tenant, webhook)
-    page = place(tenant, f"webhooks/{webhook.public_id}")
+    page = place(tenant, f"destinations/{webhook.public_id}")
     owner.post(f"{page}/disable", form=page)
     hour_ago = (now() - dt.timedelta(hours=1)).isoformat()
-    of_other = signing.dumps([f"/dashboard/o/x/webhooks/{other.public_id}/activate", hour_ago], salt=SESSION_KEY)
+    of_other = signing.dumps([f"/dashboard/o/x/destinations/{other.public_id}/activate", hour_ago], salt=SESSION_KEY)
     for token in (of_other, "nonsense", ""):
         owner.post(f"{page}/activate", form=page, **{FIELD: token})
         assert Delivery.objects.get(pk=waiting.pk).status == "canceled"

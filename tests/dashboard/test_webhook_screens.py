@@ -15,20 +15,21 @@ from tests.support.deliveries import deliveries_of, make_delivery
 from tests.support.rows import row
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery
+from webhooks.models import Receiver as ReceiverRow
 
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 
 def create(browser: Browser, tenant: Tenant, form_id: str, url: str) -> Answer:
-    path = place(tenant, "webhooks/new")
+    path = place(tenant, "destinations/new/webhook")
     once = re.search(r'name="once" value="([^"]+)"', browser.get(path).text)
     assert once
-    return browser.post(path, form=path, form_=form_id, url=url, events="submission.created", once=once[1])
+    return browser.post(path, form=path, form_=form_id, config__url=url, do="save", once=once[1])
 
 
-def only_webhook(tenant: Tenant) -> Webhook:
-    return Webhook.objects.get(form__organization=tenant.organization)
+def only_webhook(tenant: Tenant) -> ReceiverRow:
+    return ReceiverRow.objects.get(organization=tenant.organization)
 
 
 def test_webhook__created__shows_its_secret_once_and_delivers(
@@ -41,9 +42,9 @@ def test_webhook__created__shows_its_secret_once_and_delivers(
     assert answer.headers["Cache-Control"] == "no-store"
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
     eventually(lambda: "Delivered" in text_of(owner.get(page)))
-    for path in (page, place(tenant, "webhooks"), place(tenant, "deliveries"), f"{page}/rotate"):
+    for path in (page, place(tenant, "destinations"), place(tenant, "deliveries"), f"{page}/rotate"):
         assert "whsec_" not in owner.get(path).text
 
 
@@ -64,7 +65,7 @@ def test_webhook__address_that_may_not_be_called__is_refused_at_its_field(
     assert answer.status == 400
     assert words.lower() in text_of(answer).lower()
     assert 'aria-invalid="true"' in answer.text
-    assert not Webhook.objects.filter(form__organization=tenant.organization).exists()
+    assert not ReceiverRow.objects.filter(organization=tenant.organization).exists()
 
 
 def test_webhook__that_failed__is_sent_again_and_its_answer_is_shown_as_text(
@@ -98,13 +99,13 @@ def test_webhook__named_by_a_page__gets_what_waited_with_one_click(
 ) -> None:
     form_id = tenant.form()
     pk = submit_and_get_id(api, tenant, form_id, {"name": "Ada", "_webhook": receiver.url("/named")})
-    page = place(tenant, "webhooks")
+    page = place(tenant, "destinations")
     eventually(lambda: "Requested by a page, not active yet" in owner.get(page).text)
     eventually(lambda: "Held" in text_of(owner.get(place(tenant, f"submissions/{pk}"))))
     assert receiver.requests == []
     webhook = only_webhook(tenant)
     active = owner.follow(owner.post(f"{page}/{webhook.public_id}/activate", form=page))
-    assert "The webhook is active. 1 held delivery is being sent." in text_of(active)
+    assert "The destination is active. 1 held delivery is being sent." in text_of(active)
     assert "Replay them" not in active.text
     told = receiver.wait_for(1)[0]
     assert pk.removeprefix("sub_") in told.headers["webhook-id"]
@@ -115,7 +116,7 @@ def test_webhook__rotated__shows_the_new_secret_and_both_sign(
 ) -> None:
     form_id = tenant.form()
     old = SECRET.search(create(owner, tenant, form_id, receiver.url("/hook")).text)
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
     new = SECRET.search(owner.send(f"{page}/rotate").text)
     assert old
     assert new
@@ -130,10 +131,10 @@ def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
     form_id = tenant.form()
     create(owner, tenant, form_id, receiver.url("/hook"))
     webhook = only_webhook(tenant)
-    page = place(tenant, f"webhooks/{webhook.public_id}")
+    page = place(tenant, f"destinations/{webhook.public_id}")
     owner.post(f"{page}/disable", form=page)
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
-    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="canceled").exists())
+    eventually(lambda: Delivery.objects.filter(receiver=webhook, status="canceled").exists())
     refused = owner.send(f"{page}/replay", status="undelivered", do="count")
     assert "Activate it first" in text_of(refused)
     active = owner.follow(owner.post(f"{page}/activate", form=page))
@@ -155,8 +156,8 @@ def test_webhook__disabled__tells_nobody_and_a_replay_brings_what_it_missed(
 
 def test_webhook__deleted__goes_with_its_log(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
     create(owner, tenant, tenant.form(), receiver.url("/hook"))
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
-    assert owner.send(f"{page}/delete").headers["Location"] == place(tenant, "webhooks")
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
+    assert owner.send(f"{page}/delete").headers["Location"] == place(tenant, "destinations")
     assert owner.get(page).status == 404
 
 
@@ -165,10 +166,10 @@ def test_webhooks__of_a_member__are_to_be_read_alone(
 ) -> None:
     create(owner, tenant, tenant.form(), receiver.url("/hook"))
     member = logged_in(api, member_of(tenant.organization, "member"))
-    page = member.get(place(tenant, f"webhooks/{only_webhook(tenant).public_id}")).text
-    assert "Send a test event" not in page
+    page = member.get(place(tenant, f"destinations/{only_webhook(tenant).public_id}")).text
+    assert "Send a test" not in page
     assert "Rotate secret" not in page
-    assert "New webhook" not in member.get(place(tenant, "webhooks")).text
+    assert "New destination" not in member.get(place(tenant, "destinations")).text
 
 
 def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
@@ -176,10 +177,10 @@ def test_webhook__test_event__arrives_and_its_result_is_fetched_into_the_log(
 ) -> None:
     create(owner, tenant, tenant.form(), receiver.url("/hook"))
     receiver.reply = Reply(200, delay=1.0)  # so that the page is seen before the answer
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
     sent = owner.post(f"{page}/test", form=page)
     waiting = owner.follow(sent)
-    assert "shows the result of the test event." in text_of(waiting)
+    assert "shows the result of the test." in text_of(waiting)
     assert f'hx-get="{page}"' in waiting.text
     piece = eventually(
         lambda: "Delivered" in (seen := owner.get(page, HX_Request="true")).text and seen, 10, "the result is fetched"
@@ -200,18 +201,18 @@ def test_webhook__url_changed_to_one_that_may_not_be_called__is_told_at_the_fiel
     tenant: Tenant, owner: Browser, receiver: Receiver
 ) -> None:
     create(owner, tenant, tenant.form(), receiver.url("/hook"))
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
     for url, words in [
         ("http://10.0.0.1/", "private or special address"),
         ("http://127.0.0.1/" + "x" * 3000, "2048 characters"),
         ("", "required"),
     ]:
-        answer = owner.post(f"{page}/url", form=page, url=url)
+        answer = owner.post(f"{page}/edit", form=page, do="save", config__url=url)
         assert answer.status == 400
         assert words in text_of(answer)
         assert 'aria-invalid="true"' in answer.text
     assert only_webhook(tenant).url == receiver.url("/hook")
-    owner.post(f"{page}/url", form=page, url=receiver.url("/moved"))
+    owner.post(f"{page}/edit", form=page, do="save", config__url=receiver.url("/moved"))
     owner.post(f"{page}/test", form=page)
     assert receiver.wait_for(1)[0].path == "/moved"
 
@@ -219,8 +220,8 @@ def test_webhook__url_changed_to_one_that_may_not_be_called__is_told_at_the_fiel
 @pytest.mark.on_sqlite
 def test_webhook__hostile_url__is_shown_as_text(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
     create(owner, tenant, tenant.form(), receiver.url('/"><img/src=x>'))
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
-    for path in (page, place(tenant, "webhooks"), f"{page}/rotate", f"{page}/delete", f"{page}/replay"):
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
+    for path in (page, place(tenant, "destinations"), f"{page}/rotate", f"{page}/delete", f"{page}/replay"):
         answer = owner.get(path)
         assert "<img/src" not in answer.text
         assert '/"><img/src=x>' in html.unescape(answer.text)
@@ -230,7 +231,7 @@ def test_webhook__answer_of_a_rotation_loaded_again__does_not_drop_the_secret_in
     tenant: Tenant, owner: Browser, receiver: Receiver
 ) -> None:
     first = SECRET.search(create(owner, tenant, tenant.form(), receiver.url("/hook")).text)
-    page = place(tenant, f"webhooks/{only_webhook(tenant).public_id}")
+    page = place(tenant, f"destinations/{only_webhook(tenant).public_id}")
     asked = re.search(r'name="seen" value="([^"]*)"', owner.get(f"{page}/rotate").text)
     assert asked
     answer = owner.send(f"{page}/rotate", seen=asked[1])
@@ -242,28 +243,32 @@ def test_webhook__answer_of_a_rotation_loaded_again__does_not_drop_the_secret_in
     webhook = only_webhook(tenant)
     assert first
     assert webhook.previous_secret == first[0]
-    for path in (page, place(tenant, "webhooks"), f"{page}/rotate", place(tenant, "deliveries"), place(tenant)):
+    for path in (page, place(tenant, "destinations"), f"{page}/rotate", place(tenant, "deliveries"), place(tenant)):
         assert "whsec_" not in owner.get(path).text
 
 
 def test_webhook__of_all_forms__is_the_first_choice_and_works_without_a_form(
     tenant: Tenant, owner: Browser, receiver: Receiver
 ) -> None:
-    offered = re.findall(r'<option value="([^"]+)"( selected)?', owner.get(place(tenant, "webhooks/new")).text)
-    assert offered == [("all", ""), (tenant.default_form_id, "")]
+    offered = re.findall(
+        r'<option value="([^"]+)"( selected)?', owner.get(place(tenant, "destinations/new/webhook")).text
+    )
+    assert offered == [("all", " selected"), (tenant.default_form_id, "")]
     stranger, form_id = make_tenant(), tenant.form(name="Jobs")
     assert create(owner, tenant, stranger.default_form_id, receiver.url("/hook")).status == 400
     assert SECRET.search(create(owner, tenant, "all", receiver.url("/hook")).text)
     refused = create(owner, tenant, form_id, receiver.url("/hook"))
     assert refused.status == 400
     assert "A webhook of all forms has this URL already" in text_of(refused)
-    wide = Webhook.objects.get(all_forms_of=tenant.organization)
-    page = place(tenant, f"webhooks/{wide.public_id}")
-    seen = eventually(lambda: "for all forms, since" in (text := text_of(owner.get(page))) and text)
+    wide = ReceiverRow.objects.get(organization=tenant.organization)
+    page = place(tenant, f"destinations/{wide.public_id}")
+    seen = eventually(lambda: "Webhook, for all forms, since" in (text := text_of(owner.get(page))) and text)
     assert wide.url in seen
-    assert re.search(rf"{re.escape(wide.url)}\s+All forms\s+Active", text_of(owner.get(place(tenant, "webhooks"))))
+    assert re.search(
+        rf"{re.escape(wide.url)}\s+Webhook\s+All forms\s+Active", text_of(owner.get(place(tenant, "destinations")))
+    )
     for path, words in (
-        (f"forms/{form_id}", "1 webhook"),
+        (f"forms/{form_id}", "1 destination"),
         ("find?q=hook", "All forms"),
         (f"deliveries?form={form_id}", ""),
     ):
@@ -275,10 +280,10 @@ def test_webhook__of_all_forms__is_the_first_choice_and_works_without_a_form(
 
 
 def test_webhook__form_sent_twice__makes_one(tenant: Tenant, owner: Browser, receiver: Receiver) -> None:
-    path, form_id = place(tenant, "webhooks/new"), tenant.form()
+    path, form_id = place(tenant, "destinations/new/webhook"), tenant.form()
     once = re.search(r'name="once" value="([^"]+)"', owner.get(path).text)
     assert once
-    values = {"form_": form_id, "url": receiver.url("/hook"), "events": "submission.created", "once": once[1]}
+    values = {"form_": form_id, "config__url": receiver.url("/hook"), "do": "save", "once": once[1]}
     assert SECRET.search(owner.post(path, form=path, **values).text)
     again = owner.post(path, form=path, **values)
     assert "created already" in text_of(owner.follow(again))
@@ -293,7 +298,7 @@ def test_replay__days__are_those_of_the_user(tenant: Tenant, owner: Browser, rec
     late = row(tenant, form_id, {"name": "Ada"}, dt.datetime(2026, 3, 2, 9, 59, tzinfo=dt.UTC))  # 23:59 in Honolulu
     late.save(force_insert=True)
     make_delivery(webhook, submission=late, status="failed")
-    page = place(tenant, f"webhooks/{webhook.public_id}/replay")
+    page = place(tenant, f"destinations/{webhook.public_id}/replay")
     for day, said in (("2026-03-01", "1 delivery matches"), ("2026-03-02", "0 deliveries match")):
         shown = text_of(owner.send(page, status="all", do="count", **{"from": day, "to": day}))
         assert said in shown
@@ -308,8 +313,8 @@ def test_replay__after_counting__sends_what_was_counted(
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1)
     webhook = only_webhook(tenant)
-    eventually(lambda: Delivery.objects.filter(webhook=webhook, status="delivered").exists())
-    page = place(tenant, f"webhooks/{webhook.public_id}/replay")
+    eventually(lambda: Delivery.objects.filter(receiver=webhook, status="delivered").exists())
+    page = place(tenant, f"destinations/{webhook.public_id}/replay")
     counted = owner.send(page, status="delivered", do="count", **{"from": "2026-01-01"})
     confirm = counted.text.rpartition("<form")[2]
     assert "Send 1 again" in confirm
@@ -330,14 +335,14 @@ def test_webhooks__pending_ones__say_how_much_waits(
     for number in range(3):
         submit_and_get_id(api, tenant, form_id, {"number": str(number), "_webhook": receiver.url("/named")})
     eventually(lambda: Delivery.objects.filter(organization=tenant.organization, status="held").count() == 3)
-    page = owner.get(place(tenant, "webhooks")).text
+    page = owner.get(place(tenant, "destinations")).text
     assert re.findall(r'<td class="number"[^>]*>(\d+)</td>', page)[0] == "3"
 
 
 def test_webhooks__last_delivery__is_of_each_webhook_itself(
     api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
 ) -> None:
-    form_id, path = tenant.form(), place(tenant, "webhooks")
+    form_id, path = tenant.form(), place(tenant, "destinations")
     create(owner, tenant, form_id, receiver.url("/good"))
     submit_and_get_id(api, tenant, form_id, {"name": "Ada"})
     receiver.wait_for(1, path="/good")
@@ -347,3 +352,20 @@ def test_webhooks__last_delivery__is_of_each_webhook_itself(
     rows = {name: next(row for row in bodies if name in row) for name in ("/good", "/quiet")}
     assert "Delivered" in rows["/good"]
     assert "none yet" in rows["/quiet"]
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("webhooks", "destinations"),
+        ("webhooks/new?form=frm_1", "destinations/new/webhook?form=frm_1"),
+        ("webhooks/whk_1", "destinations/whk_1"),
+        ("webhooks/whk_1/url", "destinations/whk_1/edit"),
+        ("webhooks/whk_1/replay?status=canceled", "destinations/whk_1/replay?status=canceled"),
+        ("webhooks//evil.example/x", "destinations//evil.example/x"),
+    ],
+)
+def test_old_address__of_webhooks__redirects_for_ever(tenant: Tenant, owner: Browser, old: str, new: str) -> None:
+    answer = owner.get(place(tenant, old))
+    assert (answer.status, answer.headers["Location"]) == (308, place(tenant, new))

@@ -17,7 +17,7 @@ from keys.access_keys import issue_key
 from keys.models import User
 from keys.plans import Plan
 from submissions.models import Submission
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.dispatch import dispatch_batch
 from webhooks.outbox.shares import Slots
@@ -43,7 +43,9 @@ def arrange(forms: list[list[str]], recipients: list[str]) -> dict[str, Any]:
             Recipient.objects.get_or_create(form=form, email=address, defaults={"confirmed_at": now()})
         made["forms"].append(form.public_id)
         for url in urls:
-            webhook = Webhook.objects.create(form=form, url=url, events=["submission.created"])
+            webhook = Receiver.objects.create(
+                organization=form.organization, form=form, url=url, events=["submission.created"]
+            )
             seen = {"id": webhook.public_id, "form": form.public_id, "url": url, "secret": webhook.secret}
             made["webhooks"].append(seen)
     return made

@@ -20,6 +20,7 @@ from tests.services.environment import POSTGRESQL, service_environment
 from tests.services.postgresql import create_database, drop_database
 from tests.services.processes import ROOT
 from tests.services.waiting import eventually
+from tests.support.migrations.rules import STANDSTILLS
 from tests.support.releases import Release, check_out, copy_of_this_tree, last_release
 
 NAME = "upgraded"
@@ -110,8 +111,15 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 @pytest.fixture(scope="module")
 def prepared(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, str]:
-    """Return the last release and a key, after it migrated: in one process, since each loads the release again."""
-    code = Release(check_out(last_release(), tmp_path_factory.mktemp("release")), environment)
+    """
+    Return the last release and a key, after it migrated: in one process, since each loads the release again.
+
+    A release of before a standstill cannot serve meanwhile. Until the next one this tree takes its place.
+    """
+    tree = check_out(last_release(), tmp_path_factory.mktemp("release"))
+    if not all((tree / app / "migrations" / f"{name}.py").exists() for app, name in STANDSTILLS):
+        tree = copy_of_this_tree(tmp_path_factory.mktemp("tree"))
+    code = Release(tree, environment)
     return code, code.manage("shell", "--verbosity", "0", "--command", PREPARE).split()[-1]
 
 

@@ -7,9 +7,9 @@ from django.db.models.functions import Now
 
 from submissions.models import Submission
 from tests.support.tenants import Tenant
-from webhooks.enqueue import mail_target, webhook_target
+from webhooks.enqueue import mail_target, target_of
 from webhooks.events import NOTICE
-from webhooks.models import Delivery, Message, Webhook
+from webhooks.models import Delivery, Message, Receiver
 
 
 def deliveries_of(tenant: Tenant) -> QuerySet[Delivery]:
@@ -17,7 +17,7 @@ def deliveries_of(tenant: Tenant) -> QuerySet[Delivery]:
     return Delivery.objects.filter(organization=tenant.organization).exclude(event=NOTICE.name)
 
 
-def make_delivery(to: Webhook | str, *, submission: Submission | None = None, **values: Any) -> Delivery:
+def make_delivery(to: Receiver | str, *, submission: Submission | None = None, **values: Any) -> Delivery:
     """
     Store a delivery to a webhook or a mail address; `values` are its other columns, `body` and `event` its message's.
 
@@ -30,7 +30,7 @@ def make_delivery(to: Webhook | str, *, submission: Submission | None = None, **
     else:
         message = Message.objects.create(event=event, body=body)
     owner = values.pop("organization", None) or (submission or to).organization_id  # type: ignore[union-attr]  # a webhook
-    target = webhook_target(to) if isinstance(to, Webhook) else mail_target(to)
+    target = target_of(to) if isinstance(to, Receiver) else mail_target(to)
     delivery = target.delivery(message, getattr(owner, "pk", owner))
     values.setdefault("next_attempt_at", Now() if values.get("status", "pending") == "pending" else None)
     for name, value in values.items():

@@ -7,7 +7,7 @@ from keys.models import AccessKey
 from submissions.models import IdempotencyKey, Submission
 from tests.support.tenants import Tenant
 from webhooks.events import NOTICE
-from webhooks.models import Delivery, Destination, Webhook
+from webhooks.models import Delivery, Receiver
 
 # Only what a request can change: what delivery writes by itself, later, is left out.
 QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
@@ -15,8 +15,11 @@ QUERIES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "keys": (AccessKey, "organization", ("name", "kind", "admin", "permissions", "expires_on", "digest", "revoked_at")),
     "submissions": (Submission, "organization", ("form_id", "data", "controls", "spam", "spam_reasons", "held")),
     "idempotency keys": (IdempotencyKey, "form__organization", ()),
-    "webhooks": (Webhook, "form__organization", ("form_id", "url", "events", "status", "secret", "previous_secret")),
-    "destinations": (Destination, "organization", ("form_id", "kind", "name", "config", "status")),
+    "receivers": (
+        Receiver,
+        "organization",
+        ("form_id", "kind", "url", "events", "name", "config", "status", "secret", "previous_secret"),
+    ),
     "deliveries": (Delivery, "organization", ("target", "event")),
 }
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from submissions.models import Submission
 from webhooks.channels.outcome import Outcome
+from webhooks.channels.receiver_status import status_for
 from webhooks.enqueue import Target
 from webhooks.events import Event
-from webhooks.models import Delivery
+from webhooks.models import Delivery, Receiver
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -49,7 +50,8 @@ class Channel(ABC, Generic[Rendered]):
         """
         Return the request for a delivery. Runs in a sender's thread: no query.
 
-        Its message, and its submission with form and organization are loaded; for a webhook its webhook and message.
+        Its message, its receiver, and its submission with form and organization are loaded; for a webhook only the
+        first two.
         """
 
     @abstractmethod
@@ -68,8 +70,8 @@ class Channel(ABC, Generic[Rendered]):
         """
         Return PENDING if the delivery may be sent now, else the status that it gets instead.
 
-        Of a new delivery only its target and webhook, its event, and whether its submission is spam may count: dispatch
-        asks once for all that are equal in these.
+        Of a new delivery only its target and receiver, its event, and whether its submission is spam may count:
+        dispatch asks once for all that are equal in these.
         """
         if delivery.submission is not None and delivery.submission.spam:
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
@@ -83,12 +85,23 @@ class Channel(ABC, Generic[Rendered]):
         """Return whether a failed delivery is held, and not tried again by the schedule. `locked`: see `lock`."""
         return False
 
-    def describe(self, delivery: Delivery) -> str:
-        """Return the target as the log shows it."""
-        return delivery.target
-
     def lock(self, noted: Sequence[Noted]) -> Any:
         """Lock what `note` will change, in key order, before the deliveries are locked; `note` gets what it returns."""
 
     def note(self, noted: Sequence[Noted], locked: Any) -> None:
         """Take note of outcomes, oldest first, in the transaction that records them."""
+
+
+class ReceiverChannel(Channel[Rendered]):
+    """A channel whose targets are receivers."""
+
+    def gate(self, delivery: Delivery) -> Delivery.Status:
+        """Return what its receiver's status needs, too."""
+        status = super().gate(delivery)
+        return status_for(delivery) if status == Delivery.Status.PENDING else status
+
+
+def receiver_of(delivery: Delivery) -> Receiver:
+    """Return the receiver of a delivery to one."""
+    assert delivery.receiver is not None  # noqa: S101 - a constraint of the table
+    return delivery.receiver

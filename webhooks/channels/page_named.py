@@ -14,9 +14,9 @@ from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission
 from webhooks.channels.connections.address_guard import UrlRefused, parse_url
-from webhooks.channels.trail import record_named
+from webhooks.channels.receiver_status import record_status
 from webhooks.events import public_events
-from webhooks.models import Webhook
+from webhooks.models import Receiver
 
 CONTROL = "_webhook"
 MAX_PENDING = 20  # pending webhooks of one form
@@ -34,9 +34,9 @@ class NamedWebhooks:
     def __init__(self, rows: Iterable[Submission]) -> None:
         naming = {row.form_id for row in rows if row.controls.get(CONTROL)}
         list(Form.objects.filter(pk__in=naming).order_by("pk").select_for_update(no_key=True).values_list("pk"))
-        self._known: dict[tuple[object, str], list[Webhook]] = {}
+        self._known: dict[tuple[object, str], list[Receiver]] = {}
 
-    def of(self, row: Submission) -> list[Webhook]:
+    def of(self, row: Submission) -> list[Receiver]:
         """Return the webhooks that a submission names: none, registered ones, or a pending one."""
         form, url = row.form, row.controls.get(CONTROL, "")
         if not url or not _is_plausible(url):
@@ -55,41 +55,40 @@ def _is_plausible(url: str) -> bool:
     return True
 
 
-def _registered(form: Form, url: str) -> list[Webhook]:
-    own = Webhook.objects.of_organization(form.organization_id)
-    active = own.filter(url=url, status=Webhook.Status.ACTIVE)
+def _registered(form: Form, url: str) -> list[Receiver]:
+    own = Receiver.objects.webhooks().filter(organization=form.organization_id)
+    active = own.filter(url=url, status=Receiver.Status.ACTIVE)
     return list(active.order_by("id"))[:1]
 
 
-def _pending(form: Form, url: str) -> list[Webhook]:
+def _pending(form: Form, url: str) -> list[Receiver]:
     # Locked, so that a concurrent activation is over, or waits and then sends the deliveries that are held now.
-    existing = Webhook.objects.serving(form).filter(url=url).select_for_update(no_key=True).first()
+    existing = Receiver.objects.webhooks().serving(form).filter(url=url).select_for_update(no_key=True).first()
     if existing is None and _has_room(form):
         events = [name for name, _ in public_events()]
         with transaction.atomic():
-            existing, is_new = Webhook.objects.get_or_create(
-                form=form, url=url, defaults={"status": Webhook.Status.PENDING, "events": events}
-            )
+            start = {"organization_id": form.organization_id, "status": Receiver.Status.PENDING, "events": events}
+            existing, is_new = Receiver.objects.webhooks().get_or_create(form=form, url=url, defaults=start)
             if is_new:
-                record_named(existing)
-    return [existing] if existing is not None and existing.status == Webhook.Status.PENDING else []
+                record_status(existing, "named", None)
+    return [existing] if existing is not None and existing.status == Receiver.Status.PENDING else []
 
 
 def _has_room(form: Form) -> bool:
-    pending = Webhook.objects.filter(status=Webhook.Status.PENDING)
-    of_organization = pending.filter(form__organization=form.organization_id)
+    pending = Receiver.objects.filter(status=Receiver.Status.PENDING)
+    of_organization = pending.filter(organization=form.organization_id)
     return pending.filter(form=form).count() < MAX_PENDING and of_organization.count() < MAX_PENDING_IN_ALL
 
 
 def purge_pending() -> int:
     """Hide pending webhooks that nobody has activated for 30 days, to be deleted with their log; return how many."""
-    old = Webhook.objects.filter(status=Webhook.Status.PENDING, created_at__lt=now() - PENDING_KEPT)
-    old = old.exclude(form__organization__suspended_at__isnull=False)
+    old = Receiver.objects.filter(status=Receiver.Status.PENDING, created_at__lt=now() - PENDING_KEPT)
+    old = old.filter(organization__suspended_at=None)
     purged = 0
     for pk in list(old.values_list("pk", flat=True)):
         with transaction.atomic():
             # Locked first, as an activation and a dispatch that adds to its deliveries do.
-            if Webhook.objects.select_for_update().filter(pk=pk, status=Webhook.Status.PENDING).values_list("pk"):
+            if Receiver.objects.select_for_update().filter(pk=pk, status=Receiver.Status.PENDING).values_list("pk"):
                 purged += 1
-                Webhook.objects.get(pk=pk).hide()
+                Receiver.objects.get(pk=pk).hide()
     return purged

@@ -11,19 +11,13 @@ from django.utils.translation import gettext_lazy
 from config.times import now
 from submissions.models import Submission
 from webhooks.channels import http, webhook_health
-from webhooks.channels.base import Channel, Noted
+from webhooks.channels.base import Noted, ReceiverChannel, receiver_of
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
-from webhooks.enqueue import WEBHOOK, Target, webhook_target
+from webhooks.enqueue import Target, target_of
 from webhooks.events import Event, event_named
-from webhooks.models import Delivery, Webhook
+from webhooks.models import WEBHOOK, Delivery, Receiver
 from webhooks.signing import SIGNATURE, headers_for
-
-# A pending webhook receives its deliveries when it is activated; those of a disabled one can be replayed.
-STATUS_FOR = {
-    Webhook.Status.PENDING.value: Delivery.Status.HELD,
-    Webhook.Status.DISABLED.value: Delivery.Status.CANCELED,
-}
 
 
 class Post(NamedTuple):
@@ -35,7 +29,7 @@ class Post(NamedTuple):
     headers: dict[str, str]
 
 
-class WebhookChannel(Channel[Post]):
+class WebhookChannel(ReceiverChannel[Post]):
     """Signed POST requests to a customer's endpoints (docs/contract.md 7)."""
 
     name = WEBHOOK
@@ -47,19 +41,12 @@ class WebhookChannel(Channel[Post]):
         named = NamedWebhooks(rows)
         wanted = {row.pk: _wanted(event, row, registered[row.form_id], named) for row in rows}
         targets = {webhook.pk: webhook for webhooks in wanted.values() for webhook in webhooks}
-        known = {pk: webhook_target(webhook) for pk, webhook in targets.items()}
+        known = {pk: target_of(webhook) for pk, webhook in targets.items()}
         return {pk: [known[webhook.pk] for webhook in webhooks] for pk, webhooks in wanted.items()}
-
-    def gate(self, delivery: Delivery) -> Delivery.Status:
-        """Return HELD for a pending webhook and CANCELED for a disabled one."""
-        status = super().gate(delivery)
-        if status != Delivery.Status.PENDING:
-            return status
-        return STATUS_FOR.get(_webhook_of(delivery).status, Delivery.Status.PENDING)
 
     def render(self, delivery: Delivery) -> Post:
         """Return the request, signed now."""
-        webhook, sent_at = _webhook_of(delivery), now()
+        webhook, sent_at = receiver_of(delivery), now()
         body = delivery.message.body.encode()
         headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
         return Post(webhook.public_id, webhook.url, body, headers)
@@ -72,14 +59,11 @@ class WebhookChannel(Channel[Post]):
         (post,) = rendered
         return http.post(post.url, post.body, post.headers, endpoint=post.endpoint)
 
-    def describe(self, delivery: Delivery) -> str:
-        return _webhook_of(delivery).url
-
-    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Webhook]:
+    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
         """Lock the webhooks whose health changes."""
         return webhook_health.lock_changing(_by_webhook(noted, tests=False) + _by_webhook(noted, tests=True))
 
-    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Webhook]) -> None:
+    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Receiver]) -> None:
         """Update the health of webhooks; test events leave it unchanged, but count as attempts of an open circuit."""
         webhook_health.note_outcomes(_by_webhook(noted, tests=False), locked)
         webhook_health.delay_probes(_by_webhook(noted, tests=True))
@@ -88,40 +72,35 @@ class WebhookChannel(Channel[Post]):
 def _by_webhook(noted: Sequence[Noted], *, tests: bool) -> list[tuple[uuid.UUID, Outcome]]:
     """Return the outcomes of test events, or of all others, with their webhook."""
     return [
-        (delivery.webhook_id, outcome)
+        (delivery.receiver_id, outcome)
         for delivery, outcome in noted
-        if delivery.webhook_id is not None and event_named(delivery.event).is_tried_once is tests
+        if delivery.receiver_id is not None and event_named(delivery.event).is_tried_once is tests
     ]
 
 
-def _webhook_of(delivery: Delivery) -> Webhook:
-    assert delivery.webhook is not None  # noqa: S101 - a constraint of the table
-    return delivery.webhook
-
-
-def _registered(event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Webhook]]:
+def _registered(event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Receiver]]:
     """Return by form the webhooks that serve it and subscribe to the event, pending ones left out. One query."""
     owners = {row.form_id: row.organization_id for row in rows}
-    served = Q(form__in=owners) | Q(all_forms_of__in=set(owners.values()))
-    registered = Webhook.objects.filter(served).exclude(status=Webhook.Status.PENDING).order_by("id")
-    by_owner: dict[uuid.UUID | None, list[Webhook]] = defaultdict(list)
+    served = Q(form__in=owners) | Q(form=None, organization__in=set(owners.values()))
+    registered = Receiver.objects.webhooks().filter(served).exclude(status=Receiver.Status.PENDING).order_by("id")
+    by_owner: dict[uuid.UUID, list[Receiver]] = defaultdict(list)
     for webhook in registered:
         if event.name in webhook.events:
-            by_owner[webhook.form_id or webhook.all_forms_of_id].append(webhook)
+            by_owner[webhook.form_id or webhook.organization_id].append(webhook)
     return {form: by_owner[form] + by_owner[organization] for form, organization in owners.items()}
 
 
-def _wanted(event: Event, row: Submission, registered: Sequence[Webhook], named: NamedWebhooks) -> list[Webhook]:
+def _wanted(event: Event, row: Submission, registered: Sequence[Receiver], named: NamedWebhooks) -> list[Receiver]:
     wanted = [webhook for webhook in registered if _existed_for(webhook, row)]
     urls = {webhook.url for webhook in wanted}
     others = (webhook for webhook in named.of(row) if webhook.url not in urls and event.name in webhook.events)
     return wanted + [webhook for webhook in others if _may_receive(webhook, row)]
 
 
-def _existed_for(webhook: Webhook, row: Submission) -> bool:
+def _existed_for(webhook: Receiver, row: Submission) -> bool:
     """Return whether the webhook existed when the submission was accepted, or marked as not spam."""
     return webhook.created_at <= (row.released_at or row.created_at)
 
 
-def _may_receive(webhook: Webhook, row: Submission) -> bool:
-    return webhook.status == Webhook.Status.PENDING or _existed_for(webhook, row)
+def _may_receive(webhook: Receiver, row: Submission) -> bool:
+    return webhook.status == Receiver.Status.PENDING or _existed_for(webhook, row)

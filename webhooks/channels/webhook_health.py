@@ -18,10 +18,10 @@ from config.times import now
 from keys.models import Role, User
 from keys.notices import mail_language
 from webhooks.channels.outcome import Outcome
-from webhooks.channels.trail import record_disabled
+from webhooks.channels.receiver_status import ACTIVE, disable, record_status
 from webhooks.enqueue import enqueue, mail_target
 from webhooks.events import WEBHOOK_DISABLED
-from webhooks.models import IN_FLIGHT, Delivery, Webhook
+from webhooks.models import IN_FLIGHT, Receiver
 from webhooks.payloads import Notice
 
 DISABLE_AFTER = dt.timedelta(days=5)  # of failures without a single success
@@ -33,24 +33,17 @@ MOST_IN_FLIGHT = 32
 GONE = gettext_noop("The endpoint answered 410 Gone.")
 FAILING = gettext_noop("The endpoint failed for 5 days without a single success.")
 _NOTED = (
-    "form",
-    "all_forms_of",
-    "url",
-    "status",
-    "disabled_reason",
-    "failing_since",
-    "failure_count",
-    "in_flight_limit",
-)
-ACTIVE, DISABLED = Webhook.Status.ACTIVE, Webhook.Status.DISABLED
+    "organization", "form", "kind", "url", "status", "disabled_reason",
+    "failing_since", "failure_count", "in_flight_limit",
+)  # fmt: skip
 
 
-def lock_changing(noted: Collection[tuple[uuid.UUID, Outcome]]) -> dict[uuid.UUID, Webhook]:
+def lock_changing(noted: Collection[tuple[uuid.UUID, Outcome]]) -> dict[uuid.UUID, Receiver]:
     """Lock the webhooks whose health these outcomes may change; most often none, while all answer quickly."""
     ids = {pk for pk, _ in noted}
     changing = {pk for pk, outcome in noted if not _is_quick(outcome)}
     is_changing = Q(pk__in=changing) | Q(failure_count__gt=0) | Q(in_flight_limit__lt=MOST_IN_FLIGHT)
-    rows = Webhook.objects.filter(is_changing, pk__in=ids).order_by("pk").only(*_NOTED)
+    rows = Receiver.objects.filter(is_changing, pk__in=ids).order_by("pk").only(*_NOTED)
     return {webhook.pk: webhook for webhook in rows.select_for_update(no_key=True)}
 
 
@@ -62,10 +55,10 @@ def delay_probes(tested: Iterable[tuple[uuid.UUID, Outcome]]) -> None:
     """
     failed = {pk for pk, outcome in tested if not outcome.succeeded}
     if failed:
-        Webhook.objects.filter(pk__in=failed, probe_at__isnull=False).update(probe_at=Now() + PROBE_EVERY)
+        Receiver.objects.filter(pk__in=failed, probe_at__isnull=False).update(probe_at=Now() + PROBE_EVERY)
 
 
-def note_outcomes(noted: Iterable[tuple[uuid.UUID, Outcome]], locked: Mapping[uuid.UUID, Webhook]) -> None:
+def note_outcomes(noted: Iterable[tuple[uuid.UUID, Outcome]], locked: Mapping[uuid.UUID, Receiver]) -> None:
     """
     Count failures since the last success, and set the limit of requests in flight.
 
@@ -79,7 +72,7 @@ def note_outcomes(noted: Iterable[tuple[uuid.UUID, Outcome]], locked: Mapping[uu
         _note(locked[pk], outcomes)
 
 
-def _note(webhook: Webhook, outcomes: Sequence[Outcome]) -> None:
+def _note(webhook: Receiver, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         if outcome.succeeded:
             webhook.failing_since, webhook.failure_count = None, 0
@@ -92,11 +85,11 @@ def _note(webhook: Webhook, outcomes: Sequence[Outcome]) -> None:
         webhook.in_flight_limit = min(webhook.in_flight_limit * 2, MOST_IN_FLIGHT)
     probe_at: Any = Now() + PROBE_EVERY if webhook.failure_count >= OPEN_AFTER_FAILURES else None
     changes = {name: getattr(webhook, name) for name in ("failing_since", "failure_count", "in_flight_limit")}
-    Webhook.objects.filter(pk=webhook.pk).update(**changes, probe_at=probe_at)
+    Receiver.objects.filter(pk=webhook.pk).update(**changes, probe_at=probe_at)
     gone = any(outcome.gone for outcome in outcomes)
     if webhook.status == ACTIVE and (gone or is_hopeless(webhook.failing_since, webhook.failure_count, now())):
         disable(webhook, GONE if gone else FAILING)
-        record_disabled(webhook)
+        record_status(webhook, "disabled", ACTIVE)
         _notify_owners(webhook)
 
 
@@ -111,15 +104,7 @@ def is_hopeless(failing_since: dt.datetime | None, failures: int, moment: dt.dat
     return moment - failing_since >= DISABLE_AFTER
 
 
-def disable(webhook: Webhook, reason: str) -> None:
-    """Disable a webhook and cancel its unsent deliveries, which can be replayed. Run it inside a transaction."""
-    webhook.status, webhook.disabled_reason = DISABLED, reason
-    webhook.save(update_fields=["status", "disabled_reason"])
-    unsent = webhook.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD], lease_token=None)
-    unsent.update(status=Delivery.Status.CANCELED, next_attempt_at=None, finished_at=Now())
-
-
-def _notify_owners(webhook: Webhook) -> None:
+def _notify_owners(webhook: Receiver) -> None:
     """Mail the organization's owners that an endpoint was disabled. Runs inside a transaction."""
     owners = list(_owners(webhook))
     language = mail_language(owners)
@@ -129,7 +114,7 @@ def _notify_owners(webhook: Webhook) -> None:
     enqueue(WEBHOOK_DISABLED, notice, targets, organization_id=webhook.organization_id)
 
 
-def _notice(webhook: Webhook, language: str) -> Notice:
+def _notice(webhook: Receiver, language: str) -> Notice:
     text = gettext(
         "We stopped sending to %(url)s\n\nReason: %(reason)s\n\n"
         "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
@@ -141,6 +126,6 @@ def _notice(webhook: Webhook, language: str) -> Notice:
     return Notice(subject, text % {"url": webhook.url, "reason": webhook.shown_reason}, language)
 
 
-def _owners(webhook: Webhook) -> Iterable[User]:
+def _owners(webhook: Receiver) -> Iterable[User]:
     owning = {"memberships__organization": webhook.organization_id, "memberships__role": Role.OWNER}
     return User.objects.filter(is_active=True, **owning).order_by("email")

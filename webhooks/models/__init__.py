@@ -10,8 +10,11 @@ from webhooks.models.deliveries import DeliveryQuerySet as DeliveryQuerySet
 from webhooks.models.deliveries import ErrorClass as ErrorClass
 from webhooks.models.deliveries import Message as Message
 from webhooks.models.receivers import ALL_FORMS as ALL_FORMS
+from webhooks.models.receivers import DESTINATION as DESTINATION
+from webhooks.models.receivers import DESTINATION_STATUSES as DESTINATION_STATUSES
 from webhooks.models.receivers import IN_FLIGHT as IN_FLIGHT
 from webhooks.models.receivers import MAX_URL as MAX_URL
-from webhooks.models.receivers import Destination as Destination
-from webhooks.models.receivers import Webhook as Webhook
-from webhooks.models.receivers import WebhookQuerySet as WebhookQuerySet
+from webhooks.models.receivers import WEBHOOK as WEBHOOK
+from webhooks.models.receivers import WEBHOOK_STATUSES as WEBHOOK_STATUSES
+from webhooks.models.receivers import Receiver as Receiver
+from webhooks.models.receivers import ReceiverQuerySet as ReceiverQuerySet

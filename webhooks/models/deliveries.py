@@ -14,7 +14,7 @@ from config.times import now
 from keys.models import Organization, User
 from submissions.models import Submission
 from webhooks.events import label_of
-from webhooks.models.receivers import Destination, Webhook
+from webhooks.models.receivers import WEBHOOK, Receiver
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
 ATTEMPTS_KEPT = 50  # of a delivery, the newest
@@ -88,8 +88,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     """Deliveries by what a worker may do with them, by the database's clock."""
 
     def present(self) -> "DeliveryQuerySet":
-        """Leave out those of a webhook or destination that is being deleted."""
-        return self.filter(webhook__deleted_at=None, destination__deleted_at=None)
+        """Leave out those of a receiver that is being deleted."""
+        return self.filter(receiver__deleted_at=None)
 
     def not_leased(self) -> "DeliveryQuerySet":
         """Exclude deliveries that a worker is sending now."""
@@ -116,7 +116,7 @@ class Delivery(models.Model):
     """
     One message to one target of one channel.
 
-    `target` names the receiver within its channel: a webhook's public id, a mail address, a destination's id. `host` is
+    `target` names where it goes within its channel: the public id of its `receiver`, or a mail address. `host` is
     the receiving host, where there is one. `attempt_count` counts the present round; retry and replay start a new one.
     `key` keeps an event without a submission from being queued twice. `lost_claims` counts claims that ended without a
     result, since the last one that had one (docs/adr/0109).
@@ -124,9 +124,9 @@ class Delivery(models.Model):
 
     class Status(models.TextChoices):
         """
-        Held deliveries wait for a pending webhook, or a destination that needs attention.
+        Held deliveries wait for a receiver that is pending or needs attention.
 
-        Canceled ones were spam, or their webhook or destination was disabled.
+        Canceled ones were spam, or their receiver was disabled.
         """
 
         PENDING = "pending", gettext_lazy("Pending")
@@ -144,11 +144,8 @@ class Delivery(models.Model):
     submission = models.ForeignKey(
         Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
     )
-    webhook = models.ForeignKey(
-        Webhook, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
-    )
-    destination = models.ForeignKey(
-        Destination, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
+    receiver = models.ForeignKey(
+        Receiver, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries", db_index=False
     )
     event = models.CharField(max_length=60, db_default="")
     channel = models.CharField(max_length=20, db_default="")
@@ -188,9 +185,9 @@ class Delivery(models.Model):
                 name="delivery_names_event_and_target", condition=~models.Q(event="") & ~models.Q(target="")
             ),
             models.CheckConstraint(
-                name="delivery_by_webhook_has_one",
-                condition=models.Q(channel="webhook", webhook__isnull=False)
-                | ~models.Q(channel__in=["", "webhook"]) & models.Q(webhook=None),
+                name="delivery_to_a_receiver_has_one",
+                condition=models.Q(channel__in=["webhook", "destination"], receiver__isnull=False)
+                | ~models.Q(channel__in=["", "webhook", "destination"]) & models.Q(receiver=None),
             ),
             models.CheckConstraint(
                 name="delivery_pending_has_a_time",
@@ -222,26 +219,18 @@ class Delivery(models.Model):
                 condition=models.Q(status="pending"),
                 name="delivery_queues",
             ),
-            models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
+            models.Index(
+                fields=["receiver", "-id"], condition=models.Q(receiver__isnull=False), name="delivery_by_receiver"
+            ),
             models.Index(fields=["message"], name="delivery_by_message"),
-            models.Index(
-                fields=["destination", "status"],
-                condition=models.Q(destination__isnull=False),
-                name="delivery_by_destination",
-            ),
-            models.Index(
-                fields=["destination", "-id"],
-                condition=models.Q(destination__isnull=False),
-                name="delivery_log_of_destination",
-            ),
             models.Index(fields=["account"], condition=models.Q(account__isnull=False), name="delivery_by_account"),
             models.Index(
                 fields=["channel", "target"], condition=models.Q(lease_token__isnull=False), name="delivery_in_flight"
             ),
             models.Index(
-                fields=["webhook"],
+                fields=["receiver"],
                 condition=models.Q(status__in=["pending", "held"]),
-                name="delivery_unsent_by_webhook",
+                name="delivery_unsent_by_receiver",
             ),
             models.Index(fields=["finished_at"], name="delivery_by_end"),
             models.Index(fields=["organization", "-id"], name="delivery_by_organization"),
@@ -263,8 +252,13 @@ class Delivery(models.Model):
 
     @property
     def shown_channel(self) -> str:
-        """The channel as the API shows it: of a destination its kind."""
-        return self.channel if self.destination is None else self.destination.kind
+        """The channel as the API shows it: the kind of its receiver, if it has one."""
+        return self.channel if self.receiver is None else self.receiver.kind
+
+    @property
+    def webhook_id(self) -> uuid.UUID | None:
+        """Its receiver, if that is a webhook."""
+        return self.receiver_id if self.channel == WEBHOOK else None
 
     @property
     def waits_for_resume(self) -> bool:
@@ -272,15 +266,19 @@ class Delivery(models.Model):
         return self.next_attempt_at is not None and self.next_attempt_at >= UNTIL_RESUMED
 
     @property
+    def probe_at(self) -> dt.datetime | None:
+        """The next attempt at its endpoint while the circuit of that is open. Reads the receiver."""
+        return self.receiver.probe_at if self.receiver is not None else None
+
+    @property
     def waits_for_endpoint(self) -> bool:
-        """Return whether it waits for its turn while the circuit of its endpoint is open. Reads the webhook."""
-        probe_at = self.webhook.probe_at if self.webhook is not None else None
-        return self.next_attempt_at is not None and probe_at is not None and self.next_attempt_at < probe_at
+        """Return whether it waits for its turn while the circuit of its endpoint is open."""
+        return self.next_attempt_at is not None and self.probe_at is not None and self.next_attempt_at < self.probe_at
 
     @property
     def expected_at(self) -> dt.datetime | None:
         """The time of its next attempt; while it waits for its endpoint, the earliest one."""
-        return self.webhook.probe_at if self.webhook is not None and self.waits_for_endpoint else self.next_attempt_at
+        return self.probe_at if self.waits_for_endpoint else self.next_attempt_at
 
     @cached_property
     def newest_attempts(self) -> "list[Attempt]":

@@ -26,7 +26,7 @@ LOST = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.INT
 def free_abandoned() -> int:
     """End the leases of deliverers that are gone; return how many. Record an attempt for those that are not free."""
     freed = _free_uncounted()
-    needed = ("message", "submission", "webhook", "destination", "organization")
+    needed = ("message", "submission", "receiver", "organization")
     again = list(Delivery.objects.abandoned().filter(lost_claims__gte=FREE).select_related(*needed)[:ROWS_A_BATCH])
     if again:
         moment = now()

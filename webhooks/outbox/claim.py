@@ -22,9 +22,9 @@ from django.db.models.functions import Now
 from config.database import as_uuid, database_id, now_in_sql
 from config.ids import Prefix, decode_id, encode_id
 from webhooks.channels.registry import CHANNELS
-from webhooks.enqueue import MAIL, WEBHOOK
+from webhooks.enqueue import MAIL
 from webhooks.mails.allowance import split_by_allowance
-from webhooks.models import IN_FLIGHT, DelivererSlots, Delivery, Webhook
+from webhooks.models import IN_FLIGHT, WEBHOOK, DelivererSlots, Delivery, Receiver
 from webhooks.outbox.shares import NO_LIMIT, SUSPECTS, Candidate, InFlight, Limit, Place, Shares, Slots, suspicion
 from webhooks.outbox.suspended import postpone
 from webhooks.outbox.waiting import Waiting
@@ -49,7 +49,8 @@ _LIVE_AND_LIMITS = (
     f"{_LIVE} GROUP BY d.organization_id, d.channel, d.target, d.host "
     f"UNION ALL SELECT w.id, '', '', '', w.in_flight_limit, CASE WHEN w.probe_at IS NULL THEN {_CLOSED} "
     f"WHEN w.probe_at <= {{now}} THEN {_PROBE_DUE} ELSE {_OPEN} END "
-    f"FROM {Webhook._meta.db_table} w WHERE w.id IN (SELECT d.webhook_id {_LIVE}) {{named}}"
+    f"FROM {Receiver._meta.db_table} w "
+    f"WHERE w.kind = '{WEBHOOK}' AND (w.id IN (SELECT d.receiver_id {_LIVE}) {{named}})"
 )
 
 
@@ -213,14 +214,12 @@ def _of_webhooks(rows: QuerySet[Delivery]) -> list[Delivery]:
     unread = (*(f"submission__{name}" for name in UNREAD_OF_SUBMISSION), "message__secret", "message__created_at")
     deliveries = list(rows.filter(channel=WEBHOOK).select_related("message", "submission").defer(*unread))
     # Each webhook once: decrypting its secrets takes longer than reading it.
-    webhooks = Webhook._base_manager.in_bulk({delivery.webhook_id for delivery in deliveries})
-    there = [delivery for delivery in deliveries if delivery.webhook_id in webhooks]  # the others were just deleted
+    webhooks = Receiver._base_manager.in_bulk({delivery.receiver_id for delivery in deliveries})
+    there = [delivery for delivery in deliveries if delivery.receiver_id in webhooks]  # the others were just deleted
     for delivery in there:
-        delivery.webhook = webhooks[delivery.webhook_id]
+        delivery.receiver = webhooks[delivery.receiver_id]
     return there
 
 
 def _of_others(rows: QuerySet[Delivery]) -> list[Delivery]:
-    return list(
-        rows.exclude(channel=WEBHOOK).select_related("message", "submission__form", "organization", "destination")
-    )
+    return list(rows.exclude(channel=WEBHOOK).select_related("message", "submission__form", "organization", "receiver"))

@@ -201,9 +201,7 @@ def _resume_canceled(rows: Sequence[Submission]) -> None:
     released: dict[uuid.UUID | None, Submission] = {row.pk: row for row in rows}
     if not released:
         return
-    canceled = list(
-        Delivery.objects.filter(submission__in=released, status=CANCELED).select_related("webhook", "destination")
-    )
+    canceled = list(Delivery.objects.filter(submission__in=released, status=CANCELED).select_related("receiver"))
     for delivery in canceled:
         delivery.submission = released[delivery.submission_id]
     again = [each.pk for each in canceled if each.channel in CHANNELS and channel_of(each).gate(each) == PENDING]

@@ -23,7 +23,7 @@ from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS, channel_of
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
-from webhooks.models import Attempt, Delivery, Destination, ErrorClass, Message, Webhook
+from webhooks.models import WEBHOOK, Attempt, Delivery, ErrorClass, Message, Receiver
 from webhooks.models.log_bounds import drop_old_attempts, drop_old_recordings
 from webhooks.outbox.failures_log import log_failed
 from webhooks.outbox.retry_schedule import delay_after
@@ -41,7 +41,7 @@ def record(results: Sequence[Result]) -> None:
     """
     Record the outcomes of attempts, in one transaction.
 
-    Locks webhooks, destinations, deliveries, then tallies, each in key order, as every transaction here does. Skips
+    Locks receivers, deliveries, then tallies, each in key order, as every transaction here does. Skips
     results whose delivery was deleted meanwhile.
     """
     made = [result for result in results if result.outcome.error != ErrorClass.CANCELED]
@@ -54,7 +54,7 @@ def record(results: Sequence[Result]) -> None:
 def _record_made(made: Sequence[Result]) -> None:
     with transaction.atomic():
         by_channel = _by_channel(made)
-        # In the registry's order, the same in every transaction: two channels lock different tables.
+        # In the registry's order, the same in every transaction: each channel locks its own receivers.
         locked = {name: CHANNELS[name].lock(_noted(by_channel[name])) for name in CHANNELS if name in by_channel}
         tokens = _lock_deliveries(made)
         there = sorted((r for r in made if r.claim.delivery.pk in tokens), key=lambda each: each.started_at)
@@ -86,7 +86,7 @@ def _noted(results: Sequence[Result]) -> list[tuple[Delivery, Outcome]]:
 
 
 def _lock_deliveries(results: Sequence[Result]) -> dict[uuid.UUID, uuid.UUID | None]:
-    """Lock the deliveries that were not deleted with their webhook or submission; return their tokens."""
+    """Lock the deliveries that were not deleted with their receiver or submission; return their tokens."""
     ids = {result.claim.delivery.pk for result in results}
     rows = Delivery.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return dict(rows.values_list("pk", "lease_token"))
@@ -197,19 +197,15 @@ def _mails_of(results: Sequence[Result]) -> Counter[Key]:
 def _cancel(results: Sequence[Result]) -> None:
     """Cancel or hold deliveries; those marked as not spam, or activated, since their claim stay pending."""
     with transaction.atomic():
-        webhooks = _lock_webhooks(results)
+        receivers = _lock_receivers(results, of_webhooks=True)
         spam = _lock_submissions(results)
-        destinations = _lock_destinations(results)  # after the submissions, as dispatch does
+        receivers |= _lock_receivers(results, of_webhooks=False)  # after the submissions, as dispatch does
         for result in sorted(results, key=lambda each: each.claim.delivery.pk):
             delivery = result.claim.delivery
-            if delivery.webhook_id is not None:
-                if delivery.webhook_id not in webhooks:
+            if delivery.receiver_id is not None:
+                if delivery.receiver_id not in receivers:
                     continue  # deleted, and its deliveries with it
-                delivery.webhook = webhooks[delivery.webhook_id]
-            if delivery.destination_id is not None:
-                if delivery.destination_id not in destinations:
-                    continue
-                delivery.destination = destinations[delivery.destination_id]
+                delivery.receiver = receivers[delivery.receiver_id]
             if delivery.submission is not None:
                 delivery.submission.spam = delivery.submission_id in spam
             _cancel_one(result)
@@ -225,18 +221,11 @@ def _cancel_one(result: Result) -> None:
     Delivery.objects.filter(pk=delivery.pk, lease_token=result.claim.token).update(**changes)
 
 
-def _lock_webhooks(results: Sequence[Result]) -> dict[uuid.UUID | None, Webhook]:
-    ids = {pk for result in results if (pk := result.claim.delivery.webhook_id)}
-    rows = Webhook._base_manager.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
-    return {webhook.pk: webhook for webhook in rows}
-
-
-def _lock_destinations(results: Sequence[Result]) -> dict[uuid.UUID | None, Destination]:
-    ids = {pk for result in results if (pk := result.claim.delivery.destination_id)}
-    if not ids:
-        return {}
-    rows = Destination._base_manager.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
-    return {destination.pk: destination for destination in rows}
+def _lock_receivers(results: Sequence[Result], *, of_webhooks: bool) -> dict[uuid.UUID | None, Receiver]:
+    of_channel = [each.claim.delivery for each in results if (each.claim.delivery.channel == WEBHOOK) is of_webhooks]
+    ids = {delivery.receiver_id for delivery in of_channel if delivery.receiver_id}
+    rows = Receiver._base_manager.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    return {receiver.pk: receiver for receiver in rows} if ids else {}
 
 
 def _lock_submissions(results: Sequence[Result]) -> set[uuid.UUID]:
@@ -257,6 +246,6 @@ def _attempt(result: Result) -> Attempt:
         error=outcome.error,
         response=outcome.response_excerpt,
         request=result.request,
-        receiver=(delivery.webhook_id or delivery.destination_id) if recorded else None,
+        receiver=delivery.receiver_id if recorded else None,
         recorded=recorded,
     )

@@ -82,9 +82,12 @@ def _article(noun: str) -> str:
 
 
 def inherited_description(path: str, action: str) -> str | None:
-    """Return the text for the actions that every resource has from the base viewset; None for any other."""
+    """Return the text for the actions that a resource has from a base viewset; None for any other."""
     resource = resource_of(path)
     return {
         "list": f"Return a page of the organization's {resource.many}, newest first.",
         "retrieve": f"Return {_article(resource.one)} {resource.one}.",
+        "destroy": f"Delete {_article(resource.one)} {resource.one} with its log.",
+        "test": "Send a test event.",
+        "replay": "Send a range of deliveries again, or only count them (`dryRun`).",
     }.get(action)

@@ -73,7 +73,7 @@ DONE: dict[str, Values] = {
     "form-spam": lambda tenant: {"minimum_seconds": "5"},
     "key-new": lambda tenant: {"name": "New", "kind": "secret", "expires": "never"},
     "submissions-act": lambda tenant: {"do": "delete-now", "id": a_submission(tenant)["submission_id"]},
-    "webhook-replay": lambda tenant: {"status": "undelivered", "do": "replay"},
+    "destination-replay": lambda tenant: {"status": "undelivered", "do": "replay"},
 }
 THINGS: dict[str, Values] = {"form-recipient-ask": a_form_with_a_recipient}
 UNRECORDED = {
@@ -84,8 +84,6 @@ UNRECORDED = {
     "form-build": "it saves by the same function as the API, whose PATCH is tried below",
     "form-test-mail": "the log of deliveries has it",
     "form-test-reply": "only the member gets it, by mail",
-    "webhook-new": "it makes them by the same function as the API, whose POST is tried below",
-    "webhook-test": "the log of deliveries has it",
     "destination-new-kind": "it makes them by the same function as the API, whose POST is tried below",
     "destination-test": "the log of deliveries has it",
     "delivery-retry": "the log of deliveries has it",

@@ -19,7 +19,7 @@ from tests.support.replies import ALL_SIX, INVALID_ACCESS_KEY, NOT_FOUND, failur
 from tests.support.tables.callers import House, furnish
 from tests.support.tables.permission_table import ADMIN, TABLE, Endpoint
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.models import Webhook
+from webhooks.models import Receiver
 
 POSTS = [one for one in TABLE if one.method == "POST" and one.path != "/api/submit"]
 SECRETS = {  # of the answers that show one
@@ -46,7 +46,7 @@ def state_of(tenant: Tenant) -> list[Any]:
     organization = tenant.organization
     keys = AccessKey.objects.filter(organization=organization).order_by("id").values_list("id", "digest")
     forms = Form.objects.filter(organization=organization).order_by("id").values_list("id", "status", "updated_at")
-    hooks = Webhook.objects.filter(form__organization=organization).order_by("id")
+    hooks = Receiver.objects.filter(organization=organization).order_by("id")
     submissions = Submission.objects.filter(organization=organization).order_by("id").values_list("id", "spam")
     deliveries = deliveries_of(tenant).values_list("id", "message")
     return [list(keys), list(forms), [(each.pk, each.secret) for each in hooks], list(submissions), set(deliveries)]
@@ -153,7 +153,7 @@ def test_key__fifty_requests_at_once__make_one_object(api: Client) -> None:
     assert [answer.status for answer in answers] == [201] * 50, {answer.text for answer in answers}
     assert sum("Idempotent-Replayed" not in answer.headers for answer in answers) == 1
     assert sum(answer.json()["data"]["secret"] is not None for answer in answers) == 1
-    (made,) = Webhook.objects.filter(form__organization=tenant.organization)
+    (made,) = Receiver.objects.filter(organization=tenant.organization)
     assert {answer.json()["data"]["id"] for answer in answers} == {made.public_id}
 
 
@@ -182,7 +182,7 @@ def test_answer__object_that_was_made_is_deleted__is_repeated(api: Client) -> No
     again = send(house, api, endpoint)
 
     assert (again.status, again.json()["data"]["id"], again.headers["Idempotent-Replayed"]) == (201, made, "true")
-    assert not Webhook.objects.filter(form__organization=house.tenant.organization, url=body["url"]).exists()
+    assert not Receiver.objects.filter(organization=house.tenant.organization, url=body["url"]).exists()
 
 
 @pytest.mark.on_sqlite

@@ -6,8 +6,8 @@ from keys.access_keys import issue_key, regenerate_key
 from keys.models import AccessKey, Notice
 from tests.services.client import Client
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.models import Webhook
-from webhooks.registration import change_webhook
+from webhooks.models import Receiver
+from webhooks.receivers.registration import change_webhook
 
 
 def notices(tenant: Tenant, kind: str) -> list[Notice]:
@@ -65,6 +65,8 @@ def test_webhook__changed__is_mailed_when_another_endpoint_receives(
     tenant = make_tenant()
     tenant.form(name="Jobs")
     form = tenant.organization.forms.get(name="Jobs")
-    webhook = Webhook.objects.create(form=form, url="https://192.0.2.1.invalid/", status=status)
+    webhook = Receiver.objects.create(
+        organization=form.organization, form=form, url="https://192.0.2.1.invalid/", status=status
+    )
     change_webhook(webhook, values)
     assert len(notices(tenant, "webhook.created")) == told

@@ -23,7 +23,8 @@ from tests.support.replies import failure
 from tests.support.submitting import submit, submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import register
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery
+from webhooks.models import Receiver as ReceiverRow
 
 OURS = failure(
     "suspended", "The operator of this service has suspended this organization. Its dashboard shows the reason."
@@ -84,7 +85,7 @@ def test_deliveries__while_suspended__wait_and_leave_on_resume(
     api: Client, smtp: MailReceiver, receiver: Receiver
 ) -> None:
     tenant = make_tenant()
-    webhook = Webhook.objects.get(pk=decode_id(Prefix.WEBHOOK, register(api, tenant, receiver.url())["id"]))
+    webhook = ReceiverRow.objects.get(pk=decode_id(Prefix.WEBHOOK, register(api, tenant, receiver.url())["id"]))
     address = f"{tenant.organization.slug}@example.net"
     submission = Submission.objects.get(pk=decode_id(Prefix.SUBMISSION, submit_and_get_id(api, tenant)))
     suspend_organization(tenant.organization, by=None)

@@ -34,6 +34,6 @@ def test_statement__that_waits_too_long__is_canceled_and_answered_503(
     tenant = make_tenant()
     service = start_service(DATABASE_STATEMENT_SECONDS="0.5")
     with Client(service.port) as client, transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE webhooks_webhook")
+        cursor.execute("LOCK TABLE webhooks_receiver")
         answer = client.get("/api/webhooks", tenant.key)
     assert (answer.status, answer.headers["Retry-After"]) == (503, "2")

@@ -13,7 +13,8 @@ from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, s
 from tests.support.submitting import submit_and_get_id
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
-from webhooks.models import Delivery, Destination
+from webhooks.models import Delivery
+from webhooks.models import Receiver as ReceiverRow
 
 SLACK = "https://hooks.slack.com/services/T0001/B0001/abcdefghWXYZ"
 TEMPLATE = {"who": '{{ data.name | default: "nobody" | truncate: 5 }}', "id": "{{ submission.id }}", "n": 1}
@@ -62,7 +63,7 @@ def test_destination__created_read_listed_changed_deleted__shows_no_secret(api: 
         foreign = api.request(method, path, stranger.key, **options)
         assert (foreign.status, foreign.json()) == (403, UNAUTHORIZED)
     assert api.get("/api/destinations", stranger.key).json()["data"] == []
-    stored = Destination.objects.values_list("config", flat=True).get(organization=tenant.organization)
+    stored = ReceiverRow.objects.values_list("config", flat=True).get(organization=tenant.organization)
     assert stored.startswith("enc1:")
     assert "hooks.slack.com" not in stored
     gone = api.delete(path, tenant.key).json()
@@ -160,7 +161,7 @@ def test_http__submission__sends_the_filled_template_and_logs_no_secret(api: Cli
     (sent,) = receiver.wait_for(1)
     assert (sent.method, json.loads(sent.body)) == ("PUT", {"who": 'Ada"…', "id": submission_id, "n": 1})
     assert sent.headers["authorization"] == "Bearer old-secret"
-    delivery = Delivery.objects.get(destination__isnull=False, organization=tenant.organization)
+    delivery = Delivery.objects.get(receiver__isnull=False, organization=tenant.organization)
     path = f"/api/deliveries/{delivery.public_id}"
 
     def delivered() -> dict[str, Any]:
@@ -194,7 +195,7 @@ def test_refused_credentials__hold_everything_and_a_new_config_releases_it(api: 
 
     eventually(is_held, because="the destination needs attention", every=0.1)
     submit_and_get_id(api, tenant, form_id)
-    own = Delivery.objects.filter(destination__isnull=False, organization=tenant.organization)
+    own = Delivery.objects.filter(receiver__isnull=False, organization=tenant.organization)
 
     def both_held() -> bool:
         assert list(own.values_list("status", flat=True)) == ["held", "held"]

@@ -15,7 +15,7 @@ from tests.support.replies import SECONDS
 from tests.support.rows import put
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import register
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 
 pytestmark = pytest.mark.on_sqlite
 URL = "https://hooks.invalid/fieldpost"
@@ -29,7 +29,7 @@ def limited(shared_service: Callable[..., Application]) -> Iterator[Client]:
 
 def failed_deliveries(tenant: Tenant, webhook_id: str, count: int) -> list[Delivery]:
     """Store deliveries that failed, one for each of so many submissions."""
-    webhook = Webhook.objects.get(pk=decode_id(Prefix.WEBHOOK, webhook_id))
+    webhook = Receiver.objects.get(pk=decode_id(Prefix.WEBHOOK, webhook_id))
     ids = [put(tenant, tenant.default_form_id, {"n": str(number)}) for number in range(count)]
     rows = [Submission.objects.get(pk=decode_id(Prefix.SUBMISSION, one)) for one in ids]
     return [make_delivery(webhook, submission=row, status="failed") for row in rows]
@@ -43,7 +43,7 @@ def test_test_events__over_the_limit__are_429_for_the_organization_by_api_and_da
     assert (over.status, over.json()["error"]) == (429, "rate_limited")
     assert over.headers["Retry-After"] == SECONDS
     owner = logged_in(limited, person_of(tenant))
-    page = place(tenant, f"webhooks/{first}")
+    page = place(tenant, f"destinations/{first}")
     assert "The limit of 2 requests is used up" in text_of(owner.follow(owner.post(f"{page}/test", form=page)))
     theirs = register(limited, other, URL)["id"]
     assert limited.post(f"/api/webhooks/{theirs}/test", other.key).status == 200
@@ -66,7 +66,7 @@ def test_replays__of_more_than_ten_times_the_plan__send_nothing(api: Client) -> 
     rows = failed_deliveries(tenant, webhook_id, 11)
     Organization.objects.filter(pk=tenant.organization.pk).update(rate_limit=1)
     owner = logged_in(api, person_of(tenant))
-    page = place(tenant, f"webhooks/{webhook_id}/replay")
+    page = place(tenant, f"destinations/{webhook_id}/replay")
     over = owner.send(page, status="failed", do="replay", **{"from": "", "to": ""})
     assert (over.status, "At most 10 deliveries can be sent again in an hour" in text_of(over)) == (400, True)
     stored = Delivery.objects.filter(pk__in=[row.pk for row in rows])

@@ -6,7 +6,7 @@ from keys.plans import Plan
 from tests.services.client import Answer, Client
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import EVENTS
-from webhooks.models import Webhook
+from webhooks.models import Receiver
 
 HOST = "hooks.invalid"
 
@@ -32,7 +32,7 @@ def test_new_webhook__sixth_of_a_host_on_free__is_refused(api: Client, url: str)
     answer = save(api, tenant, url, tenant.form())
     assert (answer.status, answer.json()["error"]) == (409, "conflict")
     assert f"at most 5 webhooks of one host, {HOST}" in answer.json()["message"]
-    assert Webhook.objects.of_organization(tenant.organization.pk).count() == 5
+    assert Receiver.objects.webhooks().filter(organization=tenant.organization.pk).count() == 5
     assert save(api, tenant, "https://other.invalid/", None).status == 201
 
 
@@ -68,8 +68,10 @@ def test_surplus__of_an_organization_that_was_on_a_paid_plan__stays_and_can_be_c
 
 def test_activate__pending_webhook_of_a_host_that_has_five__is_refused(api: Client) -> None:
     tenant, _ = full(api)
-    form = Webhook.objects.filter(form__organization=tenant.organization).latest("id").form
-    pending = Webhook.objects.create(form=form, url=f"https://{HOST}/page", events=EVENTS, status="pending")
+    form = Receiver.objects.filter(organization=tenant.organization).latest("id").form
+    pending = Receiver.objects.create(
+        organization=tenant.organization, form=form, url=f"https://{HOST}/page", events=EVENTS, status="pending"
+    )
     answer = api.patch(f"/api/webhooks/{pending.public_id}", tenant.key, json={"status": "active"})
     assert answer.status == 409
     pending.refresh_from_db()

@@ -15,7 +15,7 @@ from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, text_field
 from webhooks.channels.destinations.kinds import KINDS
-from webhooks.models import Destination
+from webhooks.models import Receiver
 
 TYPED = {
     "slack": {"url": "https://hooks.slack.com/services/T0001/B0001/secretWXYZ"},
@@ -65,5 +65,5 @@ def test_destination__of_each_kind__is_set_up_by_its_labels(
         expect(page.get_by_role("heading", level=1)).to_have_text("Team")
         assert "secretWXYZ" not in page.content()
         assert complaints == []
-    made = Destination.objects.get(organization=tenant.organization)
+    made = Receiver.objects.get(organization=tenant.organization)
     assert (made.kind, made.status) == (kind, "active")

@@ -17,12 +17,12 @@ from tests.support.deliveries import deliveries_of
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant
 from tests.support.webhooks import register
-from webhooks.models import Webhook
-from webhooks.registration import change_webhook
+from webhooks.models import Receiver as ReceiverRow
+from webhooks.receivers.registration import change_webhook
 
 
-def webhook_of(public_id: str) -> Webhook:
-    return Webhook.objects.select_related("form").get(pk=decode_id(Prefix.WEBHOOK, public_id))
+def webhook_of(public_id: str) -> ReceiverRow:
+    return ReceiverRow.objects.select_related("form").get(pk=decode_id(Prefix.WEBHOOK, public_id))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -38,22 +38,22 @@ def test_webhooks__in_every_state__are_accessible_and_quiet(
     receiver.wait_for(1)
     own = deliveries_of(tenant)
     eventually(lambda: own.filter(status="pending", attempt_count__gt=0).exists(), because="the failure is recorded")
-    pending = Webhook.objects.get(form__organization=tenant.organization, status="pending").public_id
+    pending = ReceiverRow.objects.get(organization=tenant.organization, status="pending").public_id
     with at_the_dashboard(browser, service.base_url, person_of(tenant), color_scheme=scheme) as (page, complaints):
         found = []
         for path in (
-            *("webhooks", "deliveries", f"deliveries?form={form_id}&status=undelivered", f"submissions/{pk}"),
-            *(f"webhooks/{one}" for one in (disabled, failing, pending)),
+            *("destinations", "deliveries", f"deliveries?form={form_id}&status=undelivered", f"submissions/{pk}"),
+            *(f"destinations/{one}" for one in (disabled, failing, pending)),
         ):
             page.goto(place(tenant, path))
             page.locator("main details").evaluate_all("all => all.forEach(one => { one.open = true })")
             found += [f"{path}: {one}" for one in violations(page)]
-        page.goto(place(tenant, f"webhooks/{failing}/replay"))
+        page.goto(place(tenant, f"destinations/{failing}/replay"))
         page.get_by_label("Which").select_option("all")
         page.get_by_role("button", name="Count first").click()
         expect(page.get_by_role("status")).to_contain_text("Nothing has been sent yet")
         found += [f"replay: {one}" for one in violations(page)]
-        page.goto(place(tenant, f"webhooks/{failing}/rotate"))
+        page.goto(place(tenant, f"destinations/{failing}/rotate"))
         page.get_by_role("button", name="Rotate secret").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Secret rotated")
         page.locator("main details").evaluate_all("all => all.forEach(one => { one.open = true })")
@@ -68,8 +68,8 @@ def test_test_event__result__comes_into_the_log_by_itself(
     receiver.reply = Reply(500, body=b"not today", delay=1.0)
     webhook = register(api, tenant, receiver.url("/hook"))["id"]
     with at_the_dashboard(browser, service.base_url, person_of(tenant)) as (page, complaints):
-        page.goto(place(tenant, f"webhooks/{webhook}"))
-        page.get_by_role("button", name="Send a test event").click()
+        page.goto(place(tenant, f"destinations/{webhook}"))
+        page.get_by_role("button", name="Send a test").click()
         log = page.locator("#log-list")
         expect(log.get_by_text("Failed")).to_be_visible()
         results = page.get_by_role("region", name="Results")

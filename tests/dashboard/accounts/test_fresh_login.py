@@ -16,8 +16,9 @@ STALE = 601  # seconds since the login
 OPENED = [
     "key-new",
     "key-regenerate",
-    "webhook-new",
-    "webhook-rotate",
+    "destination-new-kind",
+    "destination-edit",
+    "destination-rotate",
     "organization-end",
     "form-erase",
     "member-remove",
@@ -27,8 +28,7 @@ CHANGED = [
     "member-role",
     "member-resend",
     "form-notifications",
-    "webhook-url",
-    "webhook-activate",
+    "destination-activate",
     "organization-second-step",
 ]
 

@@ -20,7 +20,8 @@ from tests.support.submitting import submit_and_get_id
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.channels.destinations.kinds import KINDS
-from webhooks.models import Delivery, Destination
+from webhooks.models import Delivery
+from webhooks.models import Receiver as ReceiverRow
 
 SECRETS = {
     "slack": {"url": "https://hooks.slack.com/services/T0001/B0001/secretWXYZ"},
@@ -80,8 +81,8 @@ def create(browser: Browser, tenant: Tenant, kind: str, config: dict[str, str], 
     return browser.post(path, form=path, **given)
 
 
-def only_destination(tenant: Tenant) -> Destination:
-    return Destination.objects.get(organization=tenant.organization)
+def only_destination(tenant: Tenant) -> ReceiverRow:
+    return ReceiverRow.objects.get(organization=tenant.organization)
 
 
 def page_of(tenant: Tenant) -> str:
@@ -146,7 +147,7 @@ def test_destination__wrong_value__is_refused_at_its_input_and_kept(
     assert 'aria-invalid="true"' in answer.text
     assert 'value="Kept name"' in answer.text
     assert all(html.escape(value) in answer.text for value in config.values())
-    assert not Destination.objects.filter(organization=tenant.organization).exists()
+    assert not ReceiverRow.objects.filter(organization=tenant.organization).exists()
 
 
 def test_destination__form_sent_twice__makes_one(tenant: Tenant, owner: Browser) -> None:
@@ -286,7 +287,7 @@ def test_disable__says_what_stops_and_undo_restores_deliveries(
     back = owner.follow(owner.post(f"{page}/activate", form=page, undo=html.unescape(token[1])))
     assert "Undone. The destination and its deliveries are as before." in text_of(back)
     assert only_destination(tenant).status == "needs_attention"
-    own = Delivery.objects.filter(destination=only_destination(tenant))
+    own = Delivery.objects.filter(receiver=only_destination(tenant))
     assert list(own.values_list("status", flat=True)) == ["held"]
     owner.post(f"{page}/disable", form=page)
     receiver.reply = Reply()
@@ -294,7 +295,7 @@ def test_disable__says_what_stops_and_undo_restores_deliveries(
     assert "The destination is active. New submissions are sent to it." in text_of(active)
     delivery = own.get()
     assert delivery.status == "canceled"
-    again = owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=page, destination="1")
+    again = owner.post(place(tenant, f"deliveries/{delivery.public_id}/retry"), form=page, receiver="1")
     assert again.headers["Location"] == page
     receiver.wait_for(2)
 

@@ -13,7 +13,7 @@ from tests.services.client import Answer
 from tests.support.browser import Browser, member_of, person_of, place, text_of
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, text_field
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 
 pytestmark = pytest.mark.quick
 
@@ -83,7 +83,9 @@ def test_duplicate__form_with_everything__is_a_draft_with_its_settings(tenant: T
     form.save()
     Recipient.objects.create(form=form, email="guest@example.com", confirmed_at=form.created_at)
     Recipient.objects.create(form=form, email=stopped, stopped_at=form.created_at)
-    Webhook.objects.create(form=form, url="https://shop.example/hook", events=["submission.created"])
+    Receiver.objects.create(
+        organization=form.organization, form=form, url="https://shop.example/hook", events=["submission.created"]
+    )
     page = member.follow(member.post(place(tenant, f"forms/{form_id}/duplicate"), form=place(tenant, "forms")))
     copy = newest(tenant)
     same = (
@@ -100,7 +102,7 @@ def test_duplicate__form_with_everything__is_a_draft_with_its_settings(tenant: T
     assert {name: getattr(copy, name) for name in same} == {name: getattr(form, name) for name in same}
     assert (copy.name, copy.status, copy.is_default, copy.published_at) == ("Shop copy", "draft", False, None)
     assert copy.notification_recipients == [owner.email], "nobody else has agreed to the mails of this form"
-    assert not Webhook.objects.filter(form=copy).exists()
+    assert not Receiver.objects.filter(form=copy).exists()
     assert not Delivery.objects.filter(organization=tenant.organization).exists(), "no mail is sent"
     assert all(
         said in text_of(page)

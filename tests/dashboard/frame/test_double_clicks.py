@@ -10,12 +10,12 @@ from keys.models import AccessKey
 from tests.services.client import Client
 from tests.support.browser import TOKEN, Browser, place
 from tests.support.tenants import Tenant
-from webhooks.models import Destination, Webhook
+from webhooks.models import Receiver
 
 ADDRESS = "http://127.0.0.1:9/hook"
 PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "key": ("keys/new", {"name": "Twice", "kind": "publishable"}),
-    "webhook": ("webhooks/new", {"url": ADDRESS, "events": "submission.created"}),
+    "webhook": ("destinations/new/webhook", {"config-url": ADDRESS, "do": "save"}),
     "destination": (
         "destinations/new/ntfy",
         {"name": "Team", "config-url": "https://ntfy.example/topic", "do": "save"},
@@ -26,9 +26,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
 def made(tenant: Tenant, kind: str) -> int:
     if kind == "key":
         return AccessKey.objects.filter(organization=tenant.organization, name="Twice").count()
-    if kind == "webhook":
-        return Webhook.objects.of_organization(tenant.organization.pk).count()
-    return Destination.objects.filter(organization=tenant.organization).count()
+    return Receiver.objects.filter(organization=tenant.organization).count()
 
 
 @pytest.mark.parametrize("kind", PAGES)

@@ -13,10 +13,10 @@ import psycopg
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # of the 26 characters of an id (https://github.com/jetify-com/typeid)
 SUBMISSIONS = "SELECT id, data, dispatched_at IS NOT NULL FROM submissions_submission WHERE form_id IN ({forms})"
 DELIVERIES = """
-SELECT d.submission_id, d.webhook_id, d.status, d.attempt_count,
+SELECT d.submission_id, d.receiver_id, d.status, d.attempt_count,
     COALESCE(d.lease_until < {earlier}, {false}), COALESCE(d.next_attempt_at < {earlier}, {false})
 FROM webhooks_delivery d JOIN submissions_submission s ON s.id = d.submission_id
-WHERE s.form_id IN ({forms}) AND d.webhook_id IS NOT NULL
+WHERE s.form_id IN ({forms}) AND d.channel = 'webhook'
 """
 
 

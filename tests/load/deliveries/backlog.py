@@ -22,7 +22,7 @@ from tests.load.arrangement import FIELDS
 from tests.load.request import BODY, USER_AGENT
 from webhooks.models import Message
 from webhooks.outbox.dispatch import dispatch_batch
-from webhooks.registration import register_webhook
+from webhooks.receivers.registration import register_webhook
 
 ROWS_A_STATEMENT = 1_000
 
@@ -73,7 +73,7 @@ def _form(organization: str, urls: Sequence[str]) -> Form:
         organization=form.organization, name="Orders", status=Form.Status.PUBLISHED, fields=[dict(f) for f in FIELDS]
     )
     for url in urls:
-        register_webhook(form=made, url=url, events=["submission.created"])
+        register_webhook(organization=made.organization, form=made, url=url, events=["submission.created"])
     Notice.objects.all().delete()  # the owners' mails are not measured
     return made
 

@@ -16,7 +16,7 @@ from tests.services.waiting import eventually
 ORGANIZATIONS = 4  # the endpoints are spread over them
 DRAIN_SECONDS = 900.0
 POLL_SECONDS = 0.05  # rarely enough not to be measured
-TABLES = ("webhooks_webhook", "webhooks_delivery")
+TABLES = ("webhooks_receiver", "webhooks_delivery")
 _ARRANGE = "from tests.load.deliveries import backlog; backlog.arrange_due(urls={}, organizations={}, deliveries={})"
 _SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'fieldpost-deliver'"
 _UNSENT = "SELECT count(*) FROM webhooks_delivery WHERE status = 'pending'"

@@ -73,7 +73,7 @@ def running(place: Place, options: Options) -> Iterator[OneRound]:
         pgbench(WARM_UP_SECONDS)
         yield one_round
     with psycopg.connect(bench.url, autocommit=True) as connection:
-        connection.execute("TRUNCATE webhooks_webhook CASCADE")  # the other rows have their own
+        connection.execute("TRUNCATE webhooks_receiver CASCADE")  # the other rows have their own
 
 
 KIND = Kind((SUBMIT, CPU), "service", running)

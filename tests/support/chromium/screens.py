@@ -24,8 +24,8 @@ from tests.support.rows import row
 from tests.support.tables.dashboard_table import IN_ORGANIZATION, Row
 from tests.support.tenants import Tenant, make_tenant
 from webhooks.channels.destinations.kinds import KINDS
-from webhooks.destinations.actions import add_destination
-from webhooks.models import Attempt, Destination, Webhook
+from webhooks.models import Attempt, Receiver
+from webhooks.receivers.destinations import add_destination
 
 NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov")
 MESSAGES = (
@@ -59,8 +59,8 @@ class Furnished:
     archived: Form
     submission: Submission
     unconfirmed: Submission
-    webhook: Webhook
-    destination: Destination
+    webhook: Receiver
+    destination: Receiver
     key: AccessKey
     member: Membership
     invitation_token: str
@@ -71,8 +71,8 @@ class Furnished:
         ids: dict[str, dict[str, Any]] = {
             "form": {"form_id": self.form.public_id},
             "key": {"key_id": self.key.public_id},
-            "webhook": {"webhook_id": self.webhook.public_id},
-            "destination": {"destination_id": self.destination.public_id},
+            "webhook": {"receiver_id": self.webhook.public_id},
+            "destination": {"receiver_id": self.destination.public_id},
             "submission": {"submission_id": self.submission.public_id},
             "member": {"member_id": self.member.pk},
         }
@@ -88,7 +88,9 @@ class Furnished:
         yield "submissions-unconfirmed", f"{home}submissions?unconfirmed=on"
         yield "submission-unconfirmed", f"{home}submissions/{self.unconfirmed.public_id}"
         yield "submissions-nothing", f"{home}submissions?q=nothing+of+this"
-        for kind in ("slack", "http", "google_sheets"):
+        webhook = f"{home}destinations/{self.webhook.public_id}"
+        yield from (("webhook", webhook), ("webhook-edit", f"{webhook}/edit"))
+        for kind in ("webhook", "slack", "http", "google_sheets"):
             yield f"destination-new-{kind}", f"{home}destinations/new/{kind}"
         yield "deliveries-undelivered", f"{home}deliveries?status=undelivered"
         yield "not-found", f"{home}nothing"
@@ -105,7 +107,7 @@ SCREENS = [
         (f"form{part}", "form")
         for part in ("", "-build", "-html", "-page", "-settings", "-spam", "-replies", "-notifications", "-archive")
     ),
-    *((f"webhook{part}", "webhook") for part in ("", "-rotate", "-delete", "-replay")),
+    *((f"destination{part}", "webhook") for part in ("-rotate", "-replay")),
     *((f"destination{part}", "destination") for part in ("", "-edit", "-delete")),
     *((name, "key") for name in ("key-regenerate", "key-revoke")),
     ("submission", "submission"),
@@ -133,10 +135,16 @@ def furnish(name: str = "") -> Furnished:
     archive_form(archived)
     change_recipients(form, ["team@example.com", "ada@example.com"])
     submissions = list(_month_of(tenant, form))
-    webhook = Webhook.objects.create(
-        form=form, url="https://hooks.example.com/fieldpost", events=["submission.created"]
+    webhook = Receiver.objects.create(
+        organization=organization, form=form, url="https://hooks.example.com/fieldpost", events=["submission.created"]
     )
-    Webhook.objects.create(form=form, url="https://shop.example/hook", events=["submission.created"], status="pending")
+    Receiver.objects.create(
+        organization=form.organization,
+        form=form,
+        url="https://shop.example/hook",
+        events=["submission.created"],
+        status="pending",
+    )
     for place, submission in enumerate(submissions[-12:]):
         _tell(organization, webhook, submission, fails=place == 10)
     key, _ = issue_key(organization=organization, name="Website import", by=tenant.owner)
@@ -157,7 +165,7 @@ def furnish(name: str = "") -> Furnished:
     )
 
 
-def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -> Destination:
+def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -> Receiver:
     """Make one that needs attention unless it is well, and two others."""
     of: dict[str, Any] = {"organization": organization}
     sales = {"url": "https://hooks.slack.com/services/T0001/B0001/abcdefgh"}
@@ -169,7 +177,7 @@ def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -
     crm = {"url": "https://crm.example/contacts", "method": "POST", "headers": {}, "template": body}
     add_destination(**of, form=form, kind="http", name="CRM", config=crm)
     if not is_well:
-        found.status, found.disabled_reason = Destination.Status.NEEDS_ATTENTION, KINDS["slack"].reason
+        found.status, found.disabled_reason = Receiver.Status.NEEDS_ATTENTION, KINDS["slack"].reason
         found.save()
     return found
 
@@ -235,7 +243,7 @@ def _month_of(tenant: Tenant, form: Form) -> Iterator[Submission]:
     yield from (one for one in made if not one.spam)
 
 
-def _tell(organization: Organization, webhook: Webhook, submission: Submission, *, fails: bool) -> None:
+def _tell(organization: Organization, webhook: Receiver, submission: Submission, *, fails: bool) -> None:
     delivery = make_delivery(
         webhook,
         submission=submission,

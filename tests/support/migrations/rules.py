@@ -13,6 +13,8 @@ from config.migration_operations.concurrently import (
     RemoveIndexConcurrently,
 )
 
+# Code of the release before cannot run beside these: docs/running.md asks for a standstill.
+STANDSTILLS = {("webhooks", "0019_one_receiver")}
 # The last migrations made before these rules.
 FREEZE = {"keys": 5, "forms_app": 3, "submissions": 3, "webhooks": 3}
 LARGE = {
@@ -36,7 +38,8 @@ BREAKING = (
 
 def is_new(migration: Migration) -> bool:
     """Return whether the rules apply: it is ours and was made after them."""
-    return migration.app_label in FREEZE and int(migration.name[:4]) > FREEZE[migration.app_label]
+    is_ours = migration.app_label in FREEZE and (migration.app_label, migration.name) not in STANDSTILLS
+    return is_ours and int(migration.name[:4]) > FREEZE[migration.app_label]
 
 
 def violations(migration: Migration) -> list[str]:

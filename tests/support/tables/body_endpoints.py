@@ -13,14 +13,16 @@ from submissions.models import Submission
 from tests.support.deliveries import make_delivery
 from tests.support.tables.permission_table import TABLE, Endpoint
 from tests.support.tenants import Tenant
-from webhooks.destinations.actions import add_destination
-from webhooks.models import Webhook
-from webhooks.registration import register_webhook
+from webhooks.models import Receiver
+from webhooks.receivers.destinations import add_destination
+from webhooks.receivers.registration import register_webhook
 
 
-def webhook_of(tenant: Tenant) -> Webhook:
+def webhook_of(tenant: Tenant) -> Receiver:
     form = Form.objects.get(pk=decode_id(Prefix.FORM, tenant.form()))
-    return register_webhook(form=form, url="https://192.0.2.1.invalid/hook", events=["submission.created"])
+    return register_webhook(
+        organization=tenant.organization, form=form, url="https://192.0.2.1.invalid/hook", events=["submission.created"]
+    )
 
 
 def webhook_path(tenant: Tenant) -> str:

@@ -19,8 +19,8 @@ from tests.support.deliveries import make_delivery
 from tests.support.posted_files import file_field
 from tests.support.tables.permission_table import Endpoint
 from tests.support.tenants import Tenant
-from webhooks.destinations.actions import add_destination
-from webhooks.registration import register_webhook
+from webhooks.receivers.destinations import add_destination
+from webhooks.receivers.registration import register_webhook
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,9 @@ def furnish(tenant: Tenant) -> House:
     submission = Submission.objects.create(
         organization=tenant.organization, form=form, data={"message": "Hello"}, search_text="hello", created_at=now()
     )
-    webhook = register_webhook(form=form, url="http://127.0.0.1:9/hook", events=["submission.created"])
+    webhook = register_webhook(
+        organization=tenant.organization, form=form, url="http://127.0.0.1:9/hook", events=["submission.created"]
+    )
     config = {"url": "http://127.0.0.1:9/hook", "method": "POST", "headers": {}, "template": {}}
     destination = add_destination(organization=tenant.organization, form=form, kind="http", name="CRM", config=config)
     delivery = make_delivery(webhook, event="test", status="failed", finished_at=now())

@@ -26,8 +26,8 @@ from tests.support.deliveries import make_delivery
 from tests.support.files.rows import picture, put_with_files
 from tests.support.rows import put
 from tests.support.tenants import Tenant
-from webhooks.destinations.actions import add_destination, change_destination
-from webhooks.models import Webhook
+from webhooks.models import Receiver
+from webhooks.receivers.destinations import add_destination, change_destination
 
 MEMBER, ADMIN, OWNER = "member", "admin", "owner"
 Maker = Callable[[Tenant], dict[str, Any]]
@@ -79,14 +79,15 @@ def a_webhook(tenant: Tenant, status: str = "active") -> dict[str, Any]:
     form = Form.objects.filter(organization=tenant.organization, name="Of a webhook").order_by("-id")[0]
     reason = "Disabled by hand." if status == "disabled" else ""
     url = f"http://127.0.0.1:9/{secrets.token_hex(6)}"
-    made = Webhook.objects.create(
-        form=form, url=url, events=["submission.created"], status=status, disabled_reason=reason
+    made = Receiver.objects.create(
+        organization=tenant.organization,
+        form=form,
+        url=url,
+        events=["submission.created"],
+        status=status,
+        disabled_reason=reason,
     )
-    return {"webhook_id": made.public_id}
-
-
-def a_disabled_webhook(tenant: Tenant) -> dict[str, Any]:
-    return a_webhook(tenant, "disabled")
+    return {"receiver_id": made.public_id}
 
 
 def a_destination(tenant: Tenant, status: str = "active") -> dict[str, Any]:
@@ -94,7 +95,7 @@ def a_destination(tenant: Tenant, status: str = "active") -> dict[str, Any]:
     made = add_destination(organization=tenant.organization, form=None, kind="ntfy", name="Team", config=config)
     if status == "disabled":
         change_destination(made, {"status": status})
-    return {"destination_id": made.public_id}
+    return {"receiver_id": made.public_id}
 
 
 def a_disabled_destination(tenant: Tenant) -> dict[str, Any]:
@@ -189,19 +190,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "exports-files": Row(post=MEMBER, done=200),
     "file-preview": Row(get=MEMBER, thing=a_picture),
     "exports-progress": Row(get=MEMBER, thing=lambda tenant: {"run": "abc"}),
-    # Webhooks and deliveries.
-    "webhook-new": Row(get=ADMIN, post=ADMIN, data={"url": "ftp://example.com"}, done=400),
-    "webhook": Row(get=MEMBER, thing=a_webhook),
-    "webhook-url": Row(post=ADMIN, thing=a_webhook, data={"url": "http://127.0.0.1:9/other"}),
-    "webhook-activate": Row(post=ADMIN, thing=a_disabled_webhook),
-    "webhook-disable": Row(post=ADMIN, thing=a_webhook),
-    "webhook-test": Row(post=ADMIN, thing=a_webhook),
-    "webhook-rotate": Row(get=ADMIN, post=ADMIN, thing=a_webhook, done=200),
-    "webhook-delete": Row(get=ADMIN, post=ADMIN, thing=a_webhook),
-    "webhook-replay": Row(
-        get=ADMIN, post=ADMIN, thing=a_webhook, data={"status": "undelivered", "do": "count"}, done=200
-    ),
-    # Destinations.
+    # Destinations, webhooks among them, and deliveries.
     "destination-new-kind": Row(
         get=ADMIN, post=ADMIN, thing=lambda tenant: {"kind": "slack"}, data={"name": "Team"}, done=400
     ),
@@ -210,7 +199,11 @@ IN_ORGANIZATION: dict[str, Row] = {
     "destination-activate": Row(post=ADMIN, thing=a_disabled_destination),
     "destination-disable": Row(post=ADMIN, thing=a_destination),
     "destination-test": Row(post=ADMIN, thing=a_destination),
-    "destination-delete": Row(get=ADMIN, post=ADMIN, thing=a_destination),
+    "destination-rotate": Row(get=ADMIN, post=ADMIN, thing=a_webhook, done=200),
+    "destination-delete": Row(get=ADMIN, post=ADMIN, thing=a_webhook),
+    "destination-replay": Row(
+        get=ADMIN, post=ADMIN, thing=a_webhook, data={"status": "undelivered", "do": "count"}, done=200
+    ),
     "delivery-retry": Row(post=ADMIN, thing=a_delivery),
 }
 # A person's own pages: anybody who is logged in; what they show is theirs.
@@ -224,5 +217,5 @@ PERSONAL = {
     "find-submission",
     "invitations",
 }
-# The link of an invitation is open to anyone who has it; `test_invitations.py` tries it.
-OPEN = {"invitation", "mails"}
+# The link of an invitation is open to anyone who has it (`test_invitations.py`), and old addresses redirect anybody.
+OPEN = {"invitation", "mails", "webhooks-moved", "webhook-moved"}

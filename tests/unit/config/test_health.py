@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from config import health, outage
 from tests.services.waiting import eventually
 from tests.support.tenants import make_tenant
-from webhooks.models import Webhook
+from webhooks.models import Receiver
 
 pytestmark = pytest.mark.django_db
 
@@ -140,11 +140,11 @@ def test_readyz__of_a_copy_with_other_keys__is_503_until_one_secret_can_be_read(
     assert health.readyz(READYZ).status_code == 200  # nothing is stored yet
     health.KEYS = health.Checked(health.wrong_keys, once=True)
     for number in range(2):
-        Webhook.objects.create(all_forms_of=organization, url=f"https://a.example/{number}", events=[])
+        Receiver.objects.create(organization=organization, url=f"https://a.example/{number}", events=[])
     settings.ENCRYPTION_KEYS = ["of another place" * 4]
     answer = health.readyz(READYZ)
     assert (answer.status_code, json.loads(answer.content)["status"]) == (503, "wrong_keys")
     assert "manage.py reencrypt_secrets" in json.loads(answer.content)["message"]
-    Webhook.objects.create(all_forms_of=organization, url="https://a.example/readable", events=[])
+    Receiver.objects.create(organization=organization, url="https://a.example/readable", events=[])
     health.KEYS = health.Checked(health.wrong_keys, once=True)
     assert health.readyz(READYZ).status_code == 200

@@ -12,7 +12,7 @@ from config.migration_operations.concurrently import AddConstraintConcurrently, 
 from tests.support.migrations.rules import FREEZE, is_new, violations
 
 # Columns whose default only Python can make. Every release knows them.
-MADE_IN_PYTHON = {"Webhook.secret"}
+MADE_IN_PYTHON = {"Receiver.secret"}
 
 
 def throw_away(*operations: Operation, app: str = "submissions", atomic: bool = True) -> migrations.Migration:

@@ -17,9 +17,9 @@ from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_form, make_submission, make_webhook, result
 from webhooks.channels.outcome import Outcome
-from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.outbox.record import record
-from webhooks.registration import change_webhook
+from webhooks.receivers.registration import change_webhook
 from webhooks.replays import retry_delivery
 from webhooks.retention import LOG_KEPT, purge_log
 
@@ -103,7 +103,7 @@ def test_story__canceled__says_why() -> None:
     submission = make_submission(form)
     dispatch_all()
     change_webhook(webhook, {"status": "disabled"})
-    assert the_one(submission, "Canceled").detail == "The webhook is disabled: Disabled by hand."
+    assert the_one(submission, "Canceled").detail == "The destination is disabled: Disabled by hand."
     mark_spam(submission)
     assert the_one(submission, "Canceled").detail == "The submission was marked as spam before it was sent."
 
@@ -162,5 +162,5 @@ def test_story__circuit_of_the_endpoint_is_open__says_what_the_delivery_waits_fo
     submission = make_submission(form)
     dispatch_all()
     waiting = the_one(submission, "Waiting")
-    assert waiting.at == Webhook.objects.get(pk=webhook.pk).probe_at
+    assert waiting.at == Receiver.objects.get(pk=webhook.pk).probe_at
     assert "one attempt each 30 seconds" in waiting.detail

@@ -28,7 +28,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     other = connection.copy("other")
     other.set_autocommit(False)
     with other.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM webhooks_webhook")
+        cursor.execute("SELECT count(*) FROM webhooks_receiver")
     yield other
     other.close()
     call_command("migrate", verbosity=0)

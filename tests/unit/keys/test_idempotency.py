@@ -15,7 +15,7 @@ from keys import idempotency
 from keys.models import RememberedAnswer
 from tests.support.tables.callers import furnish
 from tests.support.tenants import Tenant, make_tenant
-from webhooks import registration
+from webhooks.receivers import actions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,15 +28,15 @@ def post(tenant: Tenant, path: str, body: dict[str, Any]) -> Any:
 
 
 def recording(monkeypatch: pytest.MonkeyPatch, name: str) -> list[bool]:
-    """Return a list to which each call of a function of registration adds whether it was in a transaction."""
+    """Return a list to which each call of a function of these actions adds whether it was in a transaction."""
     seen: list[bool] = []
-    real: Callable[..., object] = getattr(registration, name)
+    real: Callable[..., object] = getattr(actions, name)
 
     def watched(*args: Any) -> object:
         seen.append(connection.in_atomic_block)
         return real(*args)
 
-    monkeypatch.setattr(registration, name, watched)
+    monkeypatch.setattr(actions, name, watched)
     return seen
 
 

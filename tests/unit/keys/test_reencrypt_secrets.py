@@ -18,7 +18,7 @@ from forms_app.models import Form
 from forms_app.sign_up import create_organization
 from forms_app.spam_protection import SpamProtection
 from keys.models import User
-from webhooks.models import Webhook
+from webhooks.models import Receiver
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = "o" * 40, "n" * 40
@@ -27,7 +27,7 @@ OLD, NEW = "o" * 40, "n" * 40
 def stored() -> dict[str, str]:
     """Return the columns of secrets as they are in the database."""
     columns = {
-        "webhooks_webhook": ["secret", "previous_secret"],
+        "webhooks_receiver": ["secret", "previous_secret"],
         "forms_app_form": ["spam_protection"],
         "mfa_authenticator": ["data"],
     }
@@ -40,23 +40,27 @@ def stored() -> dict[str, str]:
     return found
 
 
-def furnish() -> tuple[Webhook, Form, Authenticator]:
+def furnish() -> tuple[Receiver, Form, Authenticator]:
     owner = User.objects.create_user(f"{secrets.token_hex(6)}@example.com")
     form = Form.objects.get(organization=create_organization(name=secrets.token_hex(6), owner=owner), is_default=True)
     change_spam_protection(form, SpamProtection(captcha="hcaptcha", captcha_site_key="s", captcha_secret="hush"))
     codes = RecoveryCodes.activate(owner).instance
-    return Webhook.objects.create(form=form, url="https://example.com/hook"), form, codes
+    return (
+        Receiver.objects.create(organization=form.organization, form=form, url="https://example.com/hook"),
+        form,
+        codes,
+    )
 
 
-def make_plain(_: Webhook, form: Form, codes: Authenticator) -> None:
+def make_plain(_: Receiver, form: Form, codes: Authenticator) -> None:
     """Store the secrets as the last release did."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE webhooks_webhook SET secret = 'whsec_plain', previous_secret = 'whsec_older'")
+        cursor.execute("UPDATE webhooks_receiver SET secret = 'whsec_plain', previous_secret = 'whsec_older'")
     Form.objects.filter(pk=form.pk).update(spam_protection={"captcha": "hcaptcha", "captcha_secret": "hush"})
     Authenticator.objects.filter(pk=codes.pk).update(data={"seed": "ab" * 40, "used_mask": 5})
 
 
-def readable(webhook: Webhook, form: Form, codes: Authenticator) -> tuple[Any, ...]:
+def readable(webhook: Receiver, form: Form, codes: Authenticator) -> tuple[Any, ...]:
     for row in (webhook, form, codes):
         row.refresh_from_db()
     protection = SpamProtection.of(form.spam_protection)

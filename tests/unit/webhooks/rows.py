@@ -14,7 +14,7 @@ from submissions.models import Submission, Tally
 from submissions.search_text import search_text
 from tests.unit.webhooks.dispatching import dispatch_all
 from webhooks.channels.outcome import Outcome
-from webhooks.models import Delivery, ErrorClass, Webhook
+from webhooks.models import Delivery, ErrorClass, Receiver
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.send import Result, send
 from webhooks.outbox.shares import Slots
@@ -43,19 +43,19 @@ def owner_of(form: Form) -> User:
     return User.objects.get(memberships__organization=form.organization_id, memberships__role="owner")
 
 
-def make_webhook(form: Form, **values: Any) -> Webhook:
+def make_webhook(form: Form, **values: Any) -> Receiver:
     """Return an active webhook with its own URL, which nothing in these tests calls."""
     start = {"url": f"http://127.0.0.1:9/{next(_numbers)}", "events": ["submission.created"]}
-    return Webhook.objects.create(form=form, **{**start, **values})
+    return Receiver.objects.create(organization=form.organization, form=form, **{**start, **values})
 
 
-def make_webhook_of_all_forms(form: Form, **values: Any) -> Webhook:
+def make_webhook_of_all_forms(form: Form, **values: Any) -> Receiver:
     """Return an active webhook of all forms of a form's organization."""
     start = {"url": f"http://127.0.0.1:9/{next(_numbers)}", "events": ["submission.created"]}
-    return Webhook.objects.create(all_forms_of=form.organization, **{**start, **values})
+    return Receiver.objects.create(organization=form.organization, **{**start, **values})
 
 
-def form_of(webhook: Webhook) -> Form:
+def form_of(webhook: Receiver) -> Form:
     """Return the form of a webhook that has one."""
     assert webhook.form is not None
     return webhook.form
@@ -77,7 +77,7 @@ def make_submission(form: Form, **values: Any) -> Submission:
     return row
 
 
-def make_deliveries(count: int, *, webhooks: int = 1) -> list[Webhook]:
+def make_deliveries(count: int, *, webhooks: int = 1) -> list[Receiver]:
     """Return webhooks, each on its own form, that share so many due deliveries evenly."""
     made = [make_webhook(make_form()) for _ in range(webhooks)]
     for number in range(count):

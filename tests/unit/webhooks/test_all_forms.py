@@ -25,10 +25,11 @@ from tests.unit.webhooks.rows import (
     result,
 )
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
-from webhooks import registration
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 from webhooks.outbox.record import record
-from webhooks.registration import MAX_OF_HOST, change_webhook, delete_webhook, register_webhook, send_test
+from webhooks.receivers import registration
+from webhooks.receivers.actions import delete_receiver, send_test
+from webhooks.receivers.registration import MAX_OF_HOST, change_webhook, register_webhook
 
 URL = "https://hooks.example.com/in"
 EVENTS = ["submission.created"]
@@ -40,9 +41,8 @@ def shared(transactional_db: None, tmp_path: Path) -> Iterator[None]:  # noqa: A
         yield
 
 
-def add(form: Form, *, wide: bool, url: str = URL) -> Webhook:
-    place = {"all_forms_of": form.organization} if wide else {"form": form}
-    return register_webhook(**place, url=url, events=EVENTS)
+def add(form: Form, *, wide: bool, url: str = URL) -> Receiver:
+    return register_webhook(organization=form.organization, form=None if wide else form, url=url, events=EVENTS)
 
 
 @pytest.mark.usefixtures("shared")
@@ -58,7 +58,7 @@ def test_add__the_same_url_for_a_form_and_for_all_at_the_same_time__makes_one() 
         return True
 
     assert sum(run_side_by_side(register)) == 1
-    assert Webhook.objects.count() == 1
+    assert Receiver.objects.count() == 1
 
 
 @pytest.mark.usefixtures("shared")
@@ -79,7 +79,7 @@ def test_add__the_last_of_a_host_on_free_at_the_same_time__makes_one() -> None:
         return True
 
     assert sum(run_side_by_side(register)) == 1
-    assert Webhook.objects.count() == MAX_OF_HOST
+    assert Receiver.objects.count() == MAX_OF_HOST
 
 
 @pytest.mark.usefixtures("shared")
@@ -105,7 +105,7 @@ def test_change__while_dispatch_holds_the_webhook__waits_without_a_deadlock(monk
         write_before(monkeypatch, change_meanwhile)
         assert dispatch_all() == 1
     assert [one.result() for one in changes] == [None]
-    assert (Webhook.objects.get().url, Delivery.objects.get().status) == (URL, "held")
+    assert (Receiver.objects.get().url, Delivery.objects.get().status) == (URL, "held")
 
 
 @pytest.mark.django_db
@@ -127,7 +127,7 @@ def test_add__url_that_one_of_its_forms_has__is_a_conflict_that_names_it(is_firs
         change_webhook(moving, {"url": URL})
     moving.refresh_from_db()
     assert moving.url == f"{URL}/2"
-    delete_webhook(first)
+    delete_receiver(first)
     assert change_webhook(moving, {"url": URL}).url == URL
 
 
@@ -156,10 +156,10 @@ def test_add__more_than_the_limit_of_a_form__is_a_conflict(monkeypatch: pytest.M
         with pytest.raises(Conflict):
             add(form, wide=wide, url=f"{URL}/4")
     add(other, wide=False, url=f"{URL}/4")
-    pending = Webhook.objects.get(status="pending")
+    pending = Receiver.objects.get(status="pending")
     with pytest.raises(Conflict):
         change_webhook(pending, {"status": "active"})
-    assert Webhook.objects.filter(url=f"{URL}/4").count() == 1
+    assert Receiver.objects.filter(url=f"{URL}/4").count() == 1
 
 
 @pytest.mark.django_db
@@ -194,7 +194,7 @@ def test_of_all_forms__a_form_or_the_organization_is_deleted__goes_with_the_orga
     form = make_form()
     wide, own = make_webhook_of_all_forms(form), make_webhook(form)
     form.delete()
-    assert list(Webhook.objects.all()) == [wide]
+    assert list(Receiver.objects.all()) == [wide]
     assert own.pk != wide.pk
     form.organization.delete()
-    assert not Webhook.objects.exists()
+    assert not Receiver.objects.exists()

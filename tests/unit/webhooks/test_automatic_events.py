@@ -13,8 +13,8 @@ from submissions.lifecycle import retention
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import GONE, claim_one, make_deliveries, make_form, make_submission, make_webhook, result
-from webhooks.channels.trail import record_disabled, record_named
-from webhooks.models import Webhook
+from webhooks.channels.receiver_status import record_status
+from webhooks.models import Receiver
 from webhooks.outbox.record import record as record_results
 
 pytestmark = pytest.mark.django_db
@@ -68,16 +68,16 @@ def test_event__of_the_service__names_it_and_no_operator() -> None:
 
 
 def test_webhook__disabled_by_the_service__is_recorded_with_the_reason() -> None:
-    webhook = make_webhook(make_form(name="Contact"), status=Webhook.Status.DISABLED, disabled_reason="Gone.")
-    record_disabled(webhook)
+    webhook = make_webhook(make_form(name="Contact"), status=Receiver.Status.DISABLED, disabled_reason="Gone.")
+    record_status(webhook, "disabled", "active")
     (event,) = events("webhook.disabled")
     assert (event.actor, event.subject) == ("The service", f"{webhook.url} of Contact")
     assert event.changes == {"status": ["active", "disabled"], "reason": [None, "Gone."]}
 
 
 def test_webhook__named_by_a_page__is_recorded_as_pending() -> None:
-    webhook = make_webhook(make_form(name="Contact"), status=Webhook.Status.PENDING)
-    record_named(webhook)
+    webhook = make_webhook(make_form(name="Contact"), status=Receiver.Status.PENDING)
+    record_status(webhook, "named", None)
     (event,) = events("webhook.named")
     assert (event.actor, event.organization_ref) == ("The service", webhook.organization_id)
     assert event.changes == {"status": [None, "pending"]}

@@ -94,7 +94,7 @@ def test_claim__results_come_in_meanwhile__no_webhook_ever_exceeds_four_and_each
         most = 0
         while Delivery.objects.exclude(status="delivered").exists() and time.monotonic() < end:
             claims = claim_due(3)
-            live = Delivery.objects.filter(lease_token__isnull=False).values_list("webhook_id", flat=True)
+            live = Delivery.objects.filter(lease_token__isnull=False).values_list("receiver_id", flat=True)
             most = max([most, *Counter(live).values()])
             if claims:
                 record([result(claim, SLOW) for claim in claims])

@@ -21,9 +21,9 @@ from tests.unit.webhooks.rows import (
     submission_of,
 )
 from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
-from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.outbox.record import record
-from webhooks.registration import delete_webhook
+from webhooks.receivers.actions import delete_receiver
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def test_delete_webhook__dispatch_begins_meanwhile__both_succeed(monkeypatch: py
     make_submission(form)
     dispatching = Meanwhile(dispatch_all)
     during_deletion(monkeypatch, dispatching)
-    delete_webhook(doomed)
+    delete_receiver(doomed)
     dispatching.end()
     dispatch_all()
     assert not Submission.objects.undispatched().exists()
@@ -60,14 +60,14 @@ def test_dispatch__webhook_deleted_meanwhile__tells_the_others(monkeypatch: pyte
     form = make_form()
     doomed, other = make_webhook(form), make_webhook(form)
     make_submission(form)
-    deleting = Meanwhile(lambda: delete_webhook(doomed))
+    deleting = Meanwhile(lambda: delete_receiver(doomed))
 
     write_before(monkeypatch, lambda _: deleting.begin())
     dispatch_all()
     deleting.end()
     assert not Submission.objects.undispatched().exists()
     assert [delivery.webhook_id for delivery in Delivery.objects.all()] == [other.pk]
-    assert list(Webhook.objects.all()) == [other]
+    assert list(Receiver.objects.all()) == [other]
 
 
 @pytest.mark.parametrize("what", ["webhook", "submission"])
@@ -77,7 +77,7 @@ def test_delete__a_worker_records_meanwhile__both_succeed(monkeypatch: pytest.Mo
     recording = Meanwhile(lambda: record([result(claim, OK)]))
     during_deletion(monkeypatch, recording)
     if what == "webhook":
-        delete_webhook(webhook)
+        delete_receiver(webhook)
     else:
         delete_submissions([submission_of(claim.delivery).pk])
     recording.end()
@@ -92,7 +92,7 @@ def test_record__what_it_writes_about_is_deleted_meanwhile__both_succeed(
     (webhook,) = make_deliveries(1)
     claim = claim_one()
     pk = submission_of(claim.delivery).pk
-    deleting = Meanwhile(lambda: delete_webhook(webhook) if what == "webhook" else delete_submissions([pk]))
+    deleting = Meanwhile(lambda: delete_receiver(webhook) if what == "webhook" else delete_submissions([pk]))
     real = Attempt.objects.bulk_create
 
     def insert_and_wait(attempts: Any) -> Any:

@@ -106,7 +106,7 @@ def test_run__sending_raises__fails_like_any_other_attempt_and_stops_no_other(re
     make_webhook(form, url=receiver.url("/healthy"))
     make_submission(form)
     Deliverer().run(until_idle=True)
-    (attempt,) = Attempt.objects.filter(delivery__webhook=poison)
+    (attempt,) = Attempt.objects.filter(delivery__receiver=poison)
     assert (attempt.status, attempt.error) == (None, "internal_error")
     assert poison.deliveries.get().status == "pending"
     assert [message.path for message in receiver.requests] == ["/healthy"]

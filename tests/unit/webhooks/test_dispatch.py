@@ -14,11 +14,11 @@ from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, make_webhook_of_all_forms, totals
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks.channels.page_named import MAX_PENDING
-from webhooks.models import Delivery, Message, Webhook
+from webhooks.models import Delivery, Message, Receiver
 from webhooks.outbox import dispatch
 from webhooks.outbox.dispatch import dispatch_batch
 from webhooks.payloads import submission_message
-from webhooks.registration import change_webhook
+from webhooks.receivers.registration import change_webhook
 
 POISON = "poison"
 NOTHING_COUNTED = {"received": 0, "kept": 0, "spam": 0, "delivered": 0, "failed": 0}
@@ -55,7 +55,7 @@ def test_dispatch__submission__owes_each_webhook_and_address_one_delivery() -> N
     assert dispatch_all() == 1
     made = Delivery.objects.order_by("id")
     mails = [("mail", None, f"{name}@example.com", "") for name in ("ana", "bo")]
-    assert list(made.values_list("channel", "webhook_id", "target", "host")) == [
+    assert list(made.values_list("channel", "receiver_id", "target", "host")) == [
         *(("webhook", webhook.pk, webhook.public_id, "127.0.0.1:9") for webhook in webhooks),
         *mails,
     ]
@@ -180,7 +180,7 @@ def test_dispatch__eight_dispatchers_and_many_named_urls__leave_at_most_twenty_p
         make_submission(forms[number % 2], controls={"_webhook": f"http://127.0.0.1:9/{number}"})
     assert sum(run_side_by_side(dispatch_all)) == 80
     for form in forms:
-        assert Webhook.objects.filter(form=form, status="pending").count() == MAX_PENDING
+        assert Receiver.objects.filter(form=form, status="pending").count() == MAX_PENDING
     assert Delivery.objects.filter(status="held").count() == Delivery.objects.count() == 2 * MAX_PENDING
 
 
@@ -200,10 +200,10 @@ def test_dispatch__pending_webhook_activated_meanwhile__holds_nothing_back(monke
     assert dispatch_all() == 1
     activation.join()
     assert Delivery.objects.get().status == "pending"
-    assert Webhook.objects.get(pk=webhook.pk).status == "active"
+    assert Receiver.objects.get(pk=webhook.pk).status == "active"
 
 
-def activate(webhook: Webhook) -> None:
+def activate(webhook: Receiver) -> None:
     try:
         change_webhook(webhook, {"status": "active"})
     finally:
@@ -221,8 +221,8 @@ def test_dispatch__webhooks_of_all_forms__get_every_form_of_their_organization_i
     rows = [make_submission(one) for one in (form, later, stranger)]
     with CaptureQueriesContext(connection) as queries:
         dispatch_all()
-    assert sum('FROM "webhooks_webhook"' in query["sql"] for query in queries.captured_queries) == 1
-    found = Delivery.objects.exclude(status="canceled").values_list("submission", "webhook")
+    assert sum('FROM "webhooks_receiver"' in query["sql"] for query in queries.captured_queries) == 2
+    found = Delivery.objects.exclude(status="canceled").values_list("submission", "receiver")
     assert set(found) == {
         (rows[0].pk, own.pk),
         (rows[0].pk, wide.pk),
@@ -239,7 +239,7 @@ def test_dispatch__page_names_the_url_of_all_forms__adds_no_delivery_and_no_webh
     make_submission(form, controls={"_webhook": wide.url})
     dispatch_all()
     assert [delivery.webhook_id for delivery in Delivery.objects.all()] == [wide.pk]
-    assert list(Webhook.objects.all()) == [wide]
+    assert list(Receiver.objects.all()) == [wide]
 
 
 @pytest.mark.django_db

@@ -5,15 +5,16 @@ import json
 import pytest
 from rest_framework.exceptions import ValidationError
 
-from dashboard.html_forms.webhooks import WebhookForm
+from dashboard.receivers.inputs import ReceiverForm
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, send_one
+from webhooks.channels.webhook_kind import EVERY_KIND
 from webhooks.events import EVENTS, SUBMISSION_CREATED, Event, event_named, label_of
 from webhooks.models import Delivery, Message
 from webhooks.outbox.record import record
 from webhooks.payloads import SubmittedSubmission, standard_message
-from webhooks.serializers import WebhookChanges
+from webhooks.receivers.serializers import WebhookChanges
 
 pytestmark = pytest.mark.django_db
 URGENT = "submission.urgent"
@@ -84,9 +85,8 @@ def test_second_event__registered__can_be_subscribed_to_by_api_and_dashboard() -
     form = make_form()
     changes = WebhookChanges(data={"events": [URGENT, "submission.created"]})
     assert changes.is_valid(raise_exception=True)
-    entered = WebhookForm(
-        {"form": form.public_id, "url": "https://example.com/", "events": [URGENT]}, organization=form.organization
-    )
+    chosen = {"form": form.public_id, "events": [URGENT]}
+    entered = ReceiverForm(chosen, organization=form.organization, kind=EVERY_KIND["webhook"])
     assert entered.is_valid(), entered.errors
     assert entered.chosen_events() == [URGENT]
 
@@ -99,7 +99,7 @@ def test_only_event__is_what_api_and_dashboard_offer(monkeypatch: pytest.MonkeyP
         WebhookChanges(data={"events": [URGENT]}).is_valid(raise_exception=True)
     for internal in ("test", "webhook.disabled"):
         assert not WebhookChanges(data={"events": [internal]}).is_valid()
-    entered = WebhookForm({"form": form.public_id, "url": "https://example.com/"}, organization=form.organization)
+    entered = ReceiverForm({"form": form.public_id}, organization=form.organization, kind=EVERY_KIND["webhook"])
     assert "events" not in entered.fields
     assert entered.is_valid(), entered.errors
     assert entered.chosen_events() == ["submission.created"]

@@ -13,7 +13,7 @@ from submissions.models import Submission, Tally
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, make_webhook_of_all_forms
 from webhooks.log_queries import Health, by_channel, delivery_health, undelivered_submissions
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 
 pytestmark = pytest.mark.django_db
 
@@ -88,9 +88,9 @@ def test_health__counts_the_last_day_and_what_needs_a_look(django_assert_num_que
     delivery_of(make_submission(form), attempt_count=1, **later)
     delivery_of(make_submission(form), attempt_count=0, **later)
     make_webhook(form)
-    make_webhook(form, status=Webhook.Status.PENDING)
-    make_webhook_of_all_forms(form, status=Webhook.Status.DISABLED, disabled_reason="Disabled by hand.")
-    make_webhook_of_all_forms(other, status=Webhook.Status.DISABLED, disabled_reason="Disabled by hand.")
+    make_webhook(form, status=Receiver.Status.PENDING)
+    make_webhook_of_all_forms(form, status=Receiver.Status.DISABLED, disabled_reason="Disabled by hand.")
+    make_webhook_of_all_forms(other, status=Receiver.Status.DISABLED, disabled_reason="Disabled by hand.")
     with django_assert_num_queries(3):
         health = delivery_health(form.organization)
     assert health == Health(delivered_24h=5, failed_24h=2, retrying=1, disabled_webhooks=1, pending_webhooks=1)

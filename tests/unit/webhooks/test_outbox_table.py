@@ -17,7 +17,7 @@ from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, o
 from webhooks.enqueue import Target, enqueue, host_of
 from webhooks.events import TEST
 from webhooks.models import Delivery, Message
-from webhooks.registration import change_webhook
+from webhooks.receivers.registration import change_webhook
 from webhooks.retention import purge_log
 
 pytestmark = pytest.mark.django_db
@@ -110,8 +110,9 @@ def base(**values: Any) -> dict[str, Any]:
         ("delivery_has_an_owner", {"organization": None}),
         ("delivery_names_event_and_target", {"target": ""}),
         ("delivery_names_event_and_target", {"event": ""}),
-        ("delivery_by_webhook_has_one", {"channel": "webhook"}),
-        ("delivery_by_webhook_has_one", {"channel": ""}),
+        ("delivery_to_a_receiver_has_one", {"channel": "webhook"}),
+        ("delivery_to_a_receiver_has_one", {"channel": "destination"}),
+        ("delivery_to_a_receiver_has_one", {"channel": ""}),
         ("delivery_pending_has_a_time", {"status": "pending"}),
     ],
 )
@@ -121,8 +122,8 @@ def test_constraint__wrong_row__is_refused_by_its_name(name: str, wrong: dict[st
 
 
 def test_constraint__mail_with_a_webhook__is_refused() -> None:
-    with pytest.raises(IntegrityError, match="delivery_by_webhook_has_one"), transaction.atomic():
-        Delivery.objects.create(**base(webhook=make_webhook(make_form())))
+    with pytest.raises(IntegrityError, match="delivery_to_a_receiver_has_one"), transaction.atomic():
+        Delivery.objects.create(**base(receiver=make_webhook(make_form())))
 
 
 def test_delivery__of_an_account__needs_no_organization_and_goes_with_it() -> None:

@@ -33,11 +33,12 @@ from tests.unit.webhooks.rows import (
     totals,
 )
 from webhooks.channels.outcome import Outcome
-from webhooks.models import Attempt, Delivery, Message, Webhook
+from webhooks.models import Attempt, Delivery, Message, Receiver
 from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
 from webhooks.outbox.send import Result
-from webhooks.registration import change_webhook, send_test
+from webhooks.receivers.actions import send_test
+from webhooks.receivers.registration import change_webhook
 from webhooks.replays import retry_delivery
 from webhooks.retention import purge_log
 
@@ -48,10 +49,10 @@ MILLISECOND = dt.timedelta(milliseconds=1)  # of it, the time of SQLite has no p
 
 def attempt_with(outcome: Outcome) -> Delivery:
     """Make the one delivery due, even if the circuit is open, claim it, record this outcome and return it."""
-    Webhook.objects.filter(probe_at__isnull=False).update(probe_at=Now())
+    Receiver.objects.filter(probe_at__isnull=False).update(probe_at=Now())
     Delivery.objects.update(status="pending", next_attempt_at=Now())
     record([result(claim_one(), outcome)])
-    return Delivery.objects.filter(webhook__isnull=False).get()
+    return Delivery.objects.filter(receiver__isnull=False).get()
 
 
 def test_record__success__ends_the_delivery_and_is_counted() -> None:
@@ -89,7 +90,7 @@ def test_record__of_a_claim_that_another_process_has_overtaken__is_an_attempt_an
     record([result(overtaken, FAILED)])
     delivery = Delivery.objects.get()
     assert (delivery.status, delivery.attempt_count, delivery.lease_token) == ("pending", 0, present.token)
-    assert (Webhook.objects.get().failing_since, totals()["delivered"], totals()["failed"]) == (None, 0, 0)
+    assert (Receiver.objects.get().failing_since, totals()["delivered"], totals()["failed"]) == (None, 0, 0)
     record([result(present, OK)])
     assert Delivery.objects.get().status == "delivered"
     assert set(Attempt.objects.values_list("status", flat=True)) == {200, 500}
@@ -165,7 +166,7 @@ def test_health__failing_for_five_days_and_ten_times__disables_the_webhook(
     failing_for: dt.timedelta, failures: int, disabled: bool
 ) -> None:
     (webhook,) = make_deliveries(1)
-    Webhook.objects.update(failing_since=now() - failing_for, failure_count=failures)
+    Receiver.objects.update(failing_since=now() - failing_for, failure_count=failures)
     delivery = attempt_with(FAILED)
     webhook.refresh_from_db()
     assert webhook.failure_count == failures + 1
@@ -178,7 +179,7 @@ def test_health__failing_for_five_days_and_ten_times__disables_the_webhook(
 
 def test_health__a_single_success__begins_the_count_anew() -> None:
     (webhook,) = make_deliveries(1)
-    Webhook.objects.update(failing_since=now() - 5 * DAY, failure_count=9)
+    Receiver.objects.update(failing_since=now() - 5 * DAY, failure_count=9)
     attempt_with(OK)
     webhook.refresh_from_db()
     assert (webhook.failing_since, webhook.failure_count) == (None, 0)
@@ -225,7 +226,7 @@ def test_notice__endpoint_is_gone__says_which_and_why_as_text_and_html(mailoutbo
 
 def test_notice__address_with_markup__is_escaped_in_html(mailoutbox: list[Any]) -> None:
     make_deliveries(1)
-    Webhook.objects.update(url="http://127.0.0.1:9/?<script>&a=b")
+    Receiver.objects.update(url="http://127.0.0.1:9/?<script>&a=b")
     attempt_with(GONE)
     notice = Message.objects.get(event="webhook.disabled")
     assert json.loads(notice.body)["text"].count("<script>") == 1
@@ -266,10 +267,10 @@ def test_canceled__marked_as_not_spam_before_it_was_recorded__stays_due() -> Non
 
 def test_canceled__webhook_disabled_and_activated_before_it_was_recorded__stays_due() -> None:
     (webhook,) = make_deliveries(1)
-    Webhook.objects.update(status="disabled", disabled_reason="Disabled by hand.")
+    Receiver.objects.update(status="disabled", disabled_reason="Disabled by hand.")
     sent = send_one()
     assert sent.outcome == CANCELED
-    change_webhook(Webhook.objects.get(pk=webhook.pk), {"status": "active"})
+    change_webhook(Receiver.objects.get(pk=webhook.pk), {"status": "active"})
     record([sent])
     assert claim_one().delivery.webhook_id == webhook.pk
 
@@ -295,4 +296,4 @@ def test_record__canceled_of_a_webhook_that_was_deleted__does_not_stop_the_other
     gone.delete()
     record([result(claim, CANCELED) for claim in claims])
     delivery = Delivery.objects.get()
-    assert (delivery.webhook, delivery.lease_token, delivery.status) == (other, None, "pending")
+    assert (delivery.receiver, delivery.lease_token, delivery.status) == (other, None, "pending")

@@ -44,7 +44,7 @@ def test_release_strays__resume_that_was_interrupted__is_finished_and_others_wai
         suspend_organization(webhook.organization, by=None)
     assert claim_due(5) == []
     Organization.objects.filter(pk=first.organization_id).update(suspended_at=None)
-    assert (release_strays(), claim_one().delivery.webhook) == (1, first)
+    assert (release_strays(), claim_one().delivery.receiver) == (1, first)
 
 
 def test_retention__of_a_suspended_organization__waits_until_it_is_resumed() -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from config.api.errors import Conflict
 from dashboard.delivery_story import target_of, tell_story
-from dashboard.html_forms.webhooks import DeliveriesFilterForm
+from dashboard.html_forms.deliveries import DeliveriesFilterForm
 from submissions.lifecycle.spam_marks import mark_spam
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
@@ -60,9 +60,6 @@ class Pager(Channel[str]):
         status = super().gate(delivery)
         return status if self.is_open else Delivery.Status.HELD
 
-    def describe(self, delivery: Delivery) -> str:
-        return f"Pager of {delivery.target}"
-
     def note(self, noted: Sequence[Noted], locked: Any) -> None:  # noqa: ARG002 - it locked nothing
         self.noted += [(delivery.target, outcome.succeeded) for delivery, outcome in noted]
 
@@ -88,7 +85,7 @@ def test_channel__registered__delivers_records_and_shows(pager: Pager) -> None:
     assert (totals()["delivered"], pager.noted) == (1, [("room-1", True)])
     submission.refresh_from_db()
     ends = {moment.title: moment.target for moment in tell_story(submission)}
-    assert (ends["Delivered"], target_of(delivery)) == ("Pager of room-1", "Pager of room-1")
+    assert (ends["Delivered"], target_of(delivery)) == ("room-1", "room-1")
     organization = submission.form.organization
     log = DeliveriesFilterForm({"channel": "pager"}, organization=organization)
     assert re.search(r'<option value="pager"[^>]*>Pagers<', str(log["channel"]))

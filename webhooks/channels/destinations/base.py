@@ -11,9 +11,11 @@ from django.utils.translation import gettext_lazy
 from config.api.errors import Detail, ValidationFailed
 from config.api.serializers import MAX_DETAILS, StrictSerializer, flatten
 from submissions.json_text import dump_json
+from submissions.models import Submission
 from webhooks.channels import http
-from webhooks.channels.destinations.submitted import Submitted
+from webhooks.channels.destinations.submitted import Submitted, submitted_of
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
+from webhooks.models import Delivery
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -170,6 +172,10 @@ class Kind(ABC):
     @abstractmethod
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the request for a submission. No query."""
+
+    def preview_request(self, submission: Submission, config: Config) -> Request:
+        """Return the request for the preview of a stored submission, or of an example."""
+        return self.render(submitted_of(Delivery(submission=submission)), config)
 
     def send(self, request: Request, endpoint: str) -> Outcome:
         """Send it. `endpoint` names the destination whose requests may share a connection."""

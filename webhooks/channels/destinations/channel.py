@@ -13,26 +13,22 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from config.ids import InvalidId, Prefix, decode_id, encode_id
+from config.ids import Prefix, decode_id, encode_id
 from config.secrets.encryption import decrypt
 from config.times import now
 from keys.notices import ENGLISH
 from submissions.models import Submission
-from webhooks.channels.base import Channel, Noted
+from webhooks.channels.base import Noted, ReceiverChannel, receiver_of
 from webhooks.channels.destinations import health
 from webhooks.channels.destinations.base import Kind, Request
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import submitted_of
 from webhooks.channels.outcome import Outcome
-from webhooks.enqueue import DESTINATION, Target, destination_target
-from webhooks.events import SUBMISSION_CREATED, TEST, Event
-from webhooks.models import Delivery, Destination
+from webhooks.enqueue import Target, target_of
+from webhooks.events import SUBMISSION_CREATED, Event
+from webhooks.models import DESTINATION, Delivery, Receiver
 
 LONGEST_PACE = 2.0  # seconds that a sender waits for its turn; a longer wait is one of the claim
-STATUS_FOR = {
-    Destination.Status.DISABLED.value: Delivery.Status.CANCELED,
-    Destination.Status.NEEDS_ATTENTION.value: Delivery.Status.HELD,
-}
 
 
 class Sending(NamedTuple):
@@ -44,7 +40,7 @@ class Sending(NamedTuple):
     quiet_until: dt.datetime | None
 
 
-class DestinationChannel(Channel[Sending]):
+class DestinationChannel(ReceiverChannel[Sending]):
     """Chats, sheets and templates (docs/contract.md 9)."""
 
     name = DESTINATION
@@ -55,14 +51,15 @@ class DestinationChannel(Channel[Sending]):
         """Return the destinations of each submission's form and of all forms that existed when it was accepted."""
         if event.name != SUBMISSION_CREATED.name:
             return {}
-        by_form: dict[tuple[uuid.UUID, uuid.UUID | None], list[Destination]] = defaultdict(list)
+        by_form: dict[tuple[uuid.UUID, uuid.UUID | None], list[Receiver]] = defaultdict(list)
         served = Q(form=None) | Q(form__in={row.form_id for row in rows})
         owners = {row.organization_id for row in rows}
-        for found in _with_present_status(Destination.objects.filter(served, organization__in=owners).defer("config")):
+        rows_of = Receiver.objects.destinations().filter(served, organization__in=owners)
+        for found in _with_present_status(rows_of.defer("config")):
             by_form[found.organization_id, found.form_id].append(found)
         if not by_form:
             return {}
-        targets = {each.pk: destination_target(each) for own in by_form.values() for each in own}
+        targets = {each.pk: target_of(each) for own in by_form.values() for each in own}
         return {
             row.pk: [
                 targets[each.pk]
@@ -75,27 +72,17 @@ class DestinationChannel(Channel[Sending]):
 
     def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
         """Return the limit of each destination's kind; none while its service has asked us to wait."""
-        ids = [pk for pk in map(_id_of, targets) if pk is not None]
+        ids = [decode_id(Prefix.DESTINATION, target) for target in targets]
         is_quiet = Q(quiet_until__gt=Now() + dt.timedelta(seconds=LONGEST_PACE))
-        found = Destination.objects.filter(pk__in=ids).annotate(is_quiet=Case(When(is_quiet, then=1), default=0))
+        found = Receiver.objects.filter(pk__in=ids).annotate(is_quiet=Case(When(is_quiet, then=1), default=0))
         return {
             encode_id(Prefix.DESTINATION, pk): 0 if is_quiet else _in_flight(kind)
             for pk, kind, is_quiet in found.values_list("pk", "kind", "is_quiet")
         }
 
-    def gate(self, delivery: Delivery) -> Delivery.Status:
-        """Return HELD while the destination needs attention, unless it is a test, and CANCELED if it is disabled."""
-        status = super().gate(delivery)
-        if status != Delivery.Status.PENDING:
-            return status
-        needed = _destination_of(delivery).status
-        if needed == Destination.Status.NEEDS_ATTENTION and delivery.event == TEST.name:
-            return Delivery.Status.PENDING
-        return STATUS_FOR.get(needed, Delivery.Status.PENDING)
-
     def render(self, delivery: Delivery) -> Sending:
         """Return the request, in the form's language."""
-        destination = _destination_of(delivery)
+        destination = receiver_of(delivery)
         kind, config = KINDS[destination.kind], json.loads(decrypt(destination.config))
         language = delivery.submission.form.language if delivery.submission is not None else ENGLISH
         with translation.override(language):
@@ -113,48 +100,32 @@ class DestinationChannel(Channel[Sending]):
             time.sleep(max(0.0, min((sending.quiet_until - now()).total_seconds(), LONGEST_PACE)))
         return sending.kind.send(sending.request, sending.endpoint)
 
-    def describe(self, delivery: Delivery) -> str:
-        return _destination_of(delivery).name
-
-    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Destination]:
+    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
         return health.lock_noted(noted)
 
-    def holds(self, delivery: Delivery, outcome: Outcome, locked: dict[uuid.UUID, Destination]) -> bool:
+    def holds(self, delivery: Delivery, outcome: Outcome, locked: dict[uuid.UUID, Receiver]) -> bool:
         """Return whether it is held, because the service refused our credentials."""
         return health.is_held(delivery, outcome, locked)
 
-    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Destination]) -> None:
+    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Receiver]) -> None:
         """Hold, release and pace destinations."""
         health.note_outcomes(noted, locked)
 
 
-def _with_present_status(rows: QuerySet[Destination]) -> list[Destination]:
+def _with_present_status(rows: QuerySet[Receiver]) -> list[Receiver]:
     """
     Return the destinations, those that need attention locked.
 
     Otherwise a correction could release the held deliveries before these are committed, which would stay held.
     """
     found = list(rows.order_by("pk"))
-    held = [each.pk for each in found if each.status == Destination.Status.NEEDS_ATTENTION]
+    held = [each.pk for each in found if each.status == Receiver.Status.NEEDS_ATTENTION]
     if held:
-        locked = Destination.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True)
+        locked = Receiver.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True)
         statuses = dict(locked.values_list("pk", "status"))
         for each in found:
             each.status = statuses.get(each.pk, each.status)
     return found
-
-
-def _destination_of(delivery: Delivery) -> Destination:
-    if delivery.destination is None:
-        raise ValueError(f"delivery {delivery.pk} names no destination")
-    return delivery.destination
-
-
-def _id_of(target: str) -> uuid.UUID | None:
-    try:
-        return decode_id(Prefix.DESTINATION, target)
-    except InvalidId:
-        return None
 
 
 def _in_flight(kind: str) -> int:

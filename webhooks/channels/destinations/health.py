@@ -1,44 +1,45 @@
-"""A destination whose credentials are refused: its deliveries are held until somebody has corrected them."""
+"""A receiver whose service refuses our credentials: its deliveries are held until somebody has corrected them."""
 
 import datetime as dt
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.functional import lazy
 from django.utils.translation import gettext
 
-from config.nudge import DELIVER, nudge
-from keys.audit import SERVICE, record_event
-from keys.audit.changes import changes
 from keys.notices import notify_owners
 from webhooks.channels.base import Noted
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.outcome import Outcome
+from webhooks.channels.receiver_status import (
+    ACTIVE,
+    DISABLED,
+    NEEDS_ATTENTION,
+    activate,
+    need_attention,
+    record_status,
+)
 from webhooks.events import TEST, event_named
-from webhooks.models import Delivery, Destination
+from webhooks.models import Delivery, Receiver
 
-Locked = Mapping[uuid.UUID, Destination]
-ACTIVE, DISABLED = Destination.Status.ACTIVE, Destination.Status.DISABLED
-NEEDS_ATTENTION = Destination.Status.NEEDS_ATTENTION
-PENDING, HELD = Delivery.Status.PENDING, Delivery.Status.HELD
+Locked = Mapping[uuid.UUID, Receiver]
 TOO_MANY = 429
 MOST_QUIET_SECONDS = 3600.0  # that one answer can stop all deliveries of a destination
 
 
-def lock_noted(noted: Sequence[Noted]) -> dict[uuid.UUID, Destination]:
+def lock_noted(noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
     """Lock the destinations of outcomes, in key order."""
-    ids = {delivery.destination_id for delivery, _ in noted if delivery.destination_id}
-    rows = Destination.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+    ids = {delivery.receiver_id for delivery, _ in noted if delivery.receiver_id}
+    rows = Receiver.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {destination.pk: destination for destination in rows}
 
 
 def is_about_present_config(delivery: Delivery, locked: Locked) -> bool:
     """Return whether it was sent with the config that the destination has now: another one may be right."""
-    found = locked.get(delivery.destination_id) if delivery.destination_id else None
-    return found is not None and delivery.destination is not None and delivery.destination.config == found.config
+    found = locked.get(delivery.receiver_id) if delivery.receiver_id else None
+    return found is not None and delivery.receiver is not None and delivery.receiver.config == found.config
 
 
 def is_held(delivery: Delivery, outcome: Outcome, locked: Locked) -> bool:
@@ -50,7 +51,7 @@ def is_held(delivery: Delivery, outcome: Outcome, locked: Locked) -> bool:
     """
     if not outcome.refused or event_named(delivery.event).is_tried_once:
         return False
-    found = locked.get(delivery.destination_id) if delivery.destination_id else None
+    found = locked.get(delivery.receiver_id) if delivery.receiver_id else None
     return found is not None and found.status != DISABLED and is_about_present_config(delivery, locked)
 
 
@@ -58,8 +59,8 @@ def note_outcomes(noted: Sequence[Noted], locked: Locked) -> None:
     """Hold or release destinations by the outcomes, and set when each may be sent to again."""
     by_destination: dict[uuid.UUID, list[Noted]] = defaultdict(list)
     for delivery, outcome in noted:
-        if delivery.destination_id is not None and delivery.destination_id in locked:
-            by_destination[delivery.destination_id].append((delivery, outcome))
+        if delivery.receiver_id is not None and delivery.receiver_id in locked:
+            by_destination[delivery.receiver_id].append((delivery, outcome))
     for pk, own in by_destination.items():
         destination = locked[pk]
         _note_quiet(destination, [outcome for _, outcome in own])
@@ -68,62 +69,33 @@ def note_outcomes(noted: Sequence[Noted], locked: Locked) -> None:
                 continue
             if outcome.refused and destination.status == ACTIVE:
                 need_attention(destination, outcome.refused)
+                _notify_owners(destination)
             elif outcome.succeeded and delivery.event == TEST.name and destination.status == NEEDS_ATTENTION:
-                release(destination)
-                _record(destination, "destination.released", NEEDS_ATTENTION)
+                activate(destination)
+                record_status(destination, "released", NEEDS_ATTENTION)
 
 
-def _note_quiet(destination: Destination, outcomes: Sequence[Outcome]) -> None:
+def _note_quiet(destination: Receiver, outcomes: Sequence[Outcome]) -> None:
     waits = [each.retry_after_seconds or 0.0 for each in outcomes if each.status == TOO_MANY]
     kind = KINDS.get(destination.kind)
     seconds = max([kind.pace if kind else 0.0, *(min(wait, MOST_QUIET_SECONDS) for wait in waits)])
     if seconds:
         until = Now() + dt.timedelta(seconds=seconds)
         # A longer wait stays: several requests may be in flight, and their answers come in any order.
-        earlier = Destination.objects.filter(pk=destination.pk).exclude(quiet_until__gt=until)
+        earlier = Receiver.objects.filter(pk=destination.pk).exclude(quiet_until__gt=until)
         earlier.update(quiet_until=until)
 
 
-def need_attention(destination: Destination, reason: str) -> None:
-    """Hold the deliveries of a locked destination, and mail its owners once."""
-    before = destination.status
-    destination.status, destination.disabled_reason = NEEDS_ATTENTION, reason
-    destination.save(update_fields=["status", "disabled_reason"])
-    # A test is not held: it is how somebody finds out that the correction is right.
-    waiting = destination.deliveries.filter(status=PENDING, lease_token=None).exclude(event=TEST.name)
-    waiting.update(status=HELD, next_attempt_at=None)
-    _record(destination, "destination.needs_attention", before)
+def _notify_owners(destination: Receiver) -> None:
     subject, text = lazy(_subject, str)(destination), lazy(_text, str)(destination)
     notify_owners(destination.organization, "destination.needs_attention", subject=subject, text=text)
 
 
-def release(destination: Destination) -> None:
-    """Make a locked destination active, and its held deliveries due, in a new round of attempts. Its pace stays."""
-    destination.status, destination.disabled_reason = ACTIVE, ""
-    destination.save(update_fields=["status", "disabled_reason"])
-    held = destination.deliveries.filter(status=HELD)
-    held.update(status=PENDING, next_attempt_at=Now(), attempt_count=0)
-    transaction.on_commit(lambda: nudge(DELIVER))
-
-
-def _record(destination: Destination, action: str, before: str) -> None:
-    found = changes(
-        {"status": str(before)}, {"status": str(destination.status), "reason": destination.disabled_reason or None}
-    )
-    record_event(
-        organization=destination.organization_id,
-        by=SERVICE,
-        action=action,
-        subject=destination.subject,
-        changes=found,
-    )
-
-
-def _subject(destination: Destination) -> str:
+def _subject(destination: Receiver) -> str:
     return gettext("Destination needs attention: %(name)s") % {"name": destination.name}
 
 
-def _text(destination: Destination) -> str:
+def _text(destination: Receiver) -> str:
     text = gettext(
         "We hold what is for the destination “%(name)s” of %(organization)s.\n\nReason: %(reason)s\n\n"
         "Correct its settings, or send a successful test. Then everything that waits is sent. Nothing was lost."

@@ -15,7 +15,7 @@ from dashboard.operators.problems import problems_of_attempts, problems_of_roles
 from keys.models import Organization
 from tests.support.deliveries import make_delivery
 from tests.support.tenants import make_tenant
-from webhooks.models import Attempt, DelivererSlots, Webhook
+from webhooks.models import Attempt, DelivererSlots, Receiver
 from webhooks.processes.presence import EVERY_SECONDS, forget_dead, say_alive
 
 pytestmark = pytest.mark.django_db
@@ -140,8 +140,8 @@ def test_messages__that_fail_for_all_hosts__are_named_with_their_reason(
     organization: Organization, hosts: list[str], error: str, found: list[str]
 ) -> None:
     for host, error_class in zip([*hosts, hosts[0]], ["dns_failure", "dns_failure", error], strict=True):
-        webhook = Webhook.objects.create(
-            all_forms_of=organization, url=f"https://{host}/{uuid.uuid4()}", events=["submission.created"]
+        webhook = Receiver.objects.create(
+            organization=organization, url=f"https://{host}/{uuid.uuid4()}", events=["submission.created"]
         )
         delivery = make_delivery(webhook, host=host)
         Attempt.objects.create(delivery=delivery, started_at=now(), duration_ms=9, error=error_class)

@@ -10,7 +10,7 @@ from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook
 from webhooks.channels import page_named
 from webhooks.channels.page_named import purge_pending
-from webhooks.models import Delivery, Message, Webhook
+from webhooks.models import Delivery, Message, Receiver
 from webhooks.retention import delete_all_hidden
 
 pytestmark = pytest.mark.django_db
@@ -29,16 +29,18 @@ def test_pending__of_several_forms__are_bounded_for_the_organization(monkeypatch
     other = Form.objects.get(organization=form.organization, is_default=True)
     for each in (form, other, stranger):
         name_urls(each, 2)
-    assert [each.webhooks.filter(status="pending").count() for each in (form, other, stranger)] == [2, 1, 2]
+    assert [each.receivers.filter(status="pending").count() for each in (form, other, stranger)] == [2, 1, 2]
 
 
 def test_pending__thirty_days_old__is_deleted_with_its_held_deliveries() -> None:
     form = make_form()
     name_urls(form, 2)
     active = make_webhook(form)
-    Webhook.objects.exclude(url="https://hooks1.example/in").update(created_at=now() - dt.timedelta(days=30, minutes=1))
+    Receiver.objects.exclude(url="https://hooks1.example/in").update(
+        created_at=now() - dt.timedelta(days=30, minutes=1)
+    )
     assert (purge_pending(), delete_all_hidden()) == (1, 1)
-    assert {webhook.url for webhook in Webhook.objects.all()} == {"https://hooks1.example/in", active.url}
+    assert {webhook.url for webhook in Receiver.objects.all()} == {"https://hooks1.example/in", active.url}
     assert Delivery.objects.filter(status="held").count() == 1
 
 

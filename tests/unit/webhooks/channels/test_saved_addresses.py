@@ -12,22 +12,22 @@ from dashboard.delivery_story import tell_story
 from tests.unit.webhooks.destinations.sending import http_config
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, send_one
 from webhooks.channels.connections import address_guard
-from webhooks.destinations.actions import add_destination, change_destination, check_new_destination
-from webhooks.models import Webhook
+from webhooks.models import Receiver
 from webhooks.outbox.dispatch import dispatch_batch
 from webhooks.outbox.record import record
-from webhooks.registration import change_webhook, register_webhook
+from webhooks.receivers.destinations import add_destination, change_destination, check_new_destination
+from webhooks.receivers.registration import change_webhook, register_webhook
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", configured.SNAPSHOT])
 EVENTS = ["submission.created"]
 
 
 def new_webhook(url: str) -> None:
-    register_webhook(form=make_form(), url=url, events=EVENTS)
+    register_webhook(organization=(form := make_form()).organization, form=form, url=url, events=EVENTS)
 
 
 def new_webhook_of_all_forms(url: str) -> None:
-    register_webhook(all_forms_of=make_form().organization, url=url, events=EVENTS)
+    register_webhook(organization=make_form().organization, form=None, url=url, events=EVENTS)
 
 
 def new_url(url: str) -> None:
@@ -35,7 +35,7 @@ def new_url(url: str) -> None:
 
 
 def activated(url: str) -> None:
-    webhook = make_webhook(make_form(), url=url, status=Webhook.Status.PENDING)
+    webhook = make_webhook(make_form(), url=url, status=Receiver.Status.PENDING)
     change_webhook(webhook, {"status": "active"})
 
 
@@ -74,7 +74,8 @@ def test_first_attempt__name_leads_to_a_private_address__fails_in_words(
     settings.WEBHOOK_ALLOWED_NETWORKS = []
     private = [address_guard.SocketAddress(socket.AF_INET, ("10.0.0.1", 443))]
     monkeypatch.setattr(address_guard, "look_up", lambda *_: private)
-    webhook = register_webhook(form=(form := make_form()), url="https://inner.example/", events=EVENTS)
+    form = make_form()
+    webhook = register_webhook(organization=form.organization, form=form, url="https://inner.example/", events=EVENTS)
     submission = make_submission(form)
     dispatch_batch()
 

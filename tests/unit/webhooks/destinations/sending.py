@@ -6,22 +6,22 @@ from forms_app.models import Form
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_submission
 from webhooks.channels.destinations.kinds import KINDS
-from webhooks.destinations.actions import add_destination
-from webhooks.models import Delivery, Destination
+from webhooks.models import Delivery, Receiver
 from webhooks.outbox.claim import Claimer
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result, requests_of, send
 from webhooks.outbox.shares import Slots
+from webhooks.receivers.destinations import add_destination
 
 
-def make_destination(form: Form, kind: str, config: dict[str, Any], *, of_all: bool = False) -> Destination:
+def make_destination(form: Form, kind: str, config: dict[str, Any], *, of_all: bool = False) -> Receiver:
     """Return an active destination of a form or of all forms of its organization."""
     read = KINDS[kind].read(config)
     only = None if of_all else form
     return add_destination(organization=form.organization, form=only, kind=kind, name="Team", config=read)
 
 
-def to_http(form: Form, url: str, token: str = "old") -> Destination:
+def to_http(form: Form, url: str, token: str = "old") -> Receiver:
     """Return a destination of the kind with four requests at a time and no pace."""
     return make_destination(form, "http", http_config(url, token))
 
@@ -54,4 +54,4 @@ def deliver_due() -> int:
 
 def statuses() -> list[str]:
     """Return the status of each delivery to a destination, oldest first."""
-    return list(Delivery.objects.filter(destination__isnull=False).order_by("id").values_list("status", flat=True))
+    return list(Delivery.objects.filter(channel="destination").order_by("id").values_list("status", flat=True))

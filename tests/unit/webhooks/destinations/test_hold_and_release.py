@@ -23,22 +23,25 @@ from tests.unit.webhooks.destinations.sending import (
 from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
-from webhooks.destinations.actions import change_destination, delete_destination, send_test_to
-from webhooks.destinations.serializers import DestinationRecord
-from webhooks.destinations.views import DestinationLog, DestinationViewSet
 from webhooks.log_queries import load_answers
-from webhooks.models import Attempt, Delivery, Destination
+from webhooks.models import Attempt, Delivery
+from webhooks.models import Receiver as ReceiverRow
 from webhooks.outbox.notices import dispatch_notices
 from webhooks.outbox.record import record
+from webhooks.receivers.actions import delete_receiver, send_test
+from webhooks.receivers.destinations import change_destination
+from webhooks.receivers.serializers import DestinationRecord
+from webhooks.receivers.views import DestinationViewSet
 from webhooks.replays import replay, retry_delivery
 from webhooks.serializers import DeliveryRecord
+from webhooks.views import DeliveryViewSet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REFUSED = Reply(401)
 
 
-def state_of(destination: Destination) -> str:
-    return Destination.objects.get(pk=destination.pk).status
+def state_of(destination: ReceiverRow) -> str:
+    return ReceiverRow.objects.get(pk=destination.pk).status
 
 
 def test_refusals__of_several_requests__hold_them_and_mail_each_owner_once(receiver: Receiver) -> None:
@@ -51,7 +54,7 @@ def test_refusals__of_several_requests__hold_them_and_mail_each_owner_once(recei
     record(send_due())
     assert len(receiver.requests) == 4  # at a time
     assert (deliver_due(), state_of(destination), statuses()) == (0, "needs_attention", ["held"] * 6)
-    send_test_to(destination)
+    send_test(destination)
     assert (deliver_due(), statuses()) == (1, ["held"] * 6 + ["failed"])  # a test is over
     owe(form, 1)
     assert (deliver_due(), statuses()[-1]) == (0, "held")
@@ -80,7 +83,7 @@ def test_release__sends_everything_in_a_new_round(receiver: Receiver, how: str) 
     elif how == "status":
         change_destination(destination, {"status": "active"})
     else:
-        send_test_to(Destination.objects.get(pk=destination.pk))
+        send_test(ReceiverRow.objects.get(pk=destination.pk))
     assert deliver_due() == 5 + (how == "test")
     assert (state_of(destination), set(statuses())) == ("active", {"delivered"})
     assert set(Delivery.objects.values_list("attempt_count", flat=True)) == {1}
@@ -127,7 +130,7 @@ def test_disabled__in_flight__its_refusal_is_canceled_with_all_others(receiver: 
     receiver.reply = Reply()
     change_destination(destination, {"status": "active"})
     assert deliver_due() == 0
-    found = Destination.objects.get(pk=destination.pk)
+    found = ReceiverRow.objects.get(pk=destination.pk)
     assert replay(found, since=None, until=None, statuses=["canceled"], dry_run=False) == (6, 6)
     assert (deliver_due(), statuses()) == (6, ["delivered"] * 6)
 
@@ -141,7 +144,7 @@ def test_held__disabled__is_canceled(receiver: Receiver) -> None:
     with pytest.raises(Conflict, match="needs attention"):
         retry_delivery(Delivery.objects.get())
     with pytest.raises(Conflict, match="needs attention"):
-        replay(Destination.objects.get(), since=None, until=None, statuses=["failed"], dry_run=True)
+        replay(ReceiverRow.objects.get(), since=None, until=None, statuses=["failed"], dry_run=True)
     change_destination(destination, {"status": "disabled"})
     assert statuses() == ["canceled"]
 
@@ -151,15 +154,15 @@ def test_deleted__in_flight__leaves_nothing(receiver: Receiver) -> None:
     destination = to_http(form, receiver.url())
     owe(form, 2)
     in_flight = send_due()
-    delete_destination(destination)
+    delete_receiver(destination)
     record(in_flight)
     assert (Delivery.objects.count(), Attempt.objects.count(), len(receiver.requests)) == (0, 0, 2)
 
 
 def test_changed__deleted_meanwhile__is_not_found(receiver: Receiver) -> None:
     destination = to_http(make_form(), receiver.url())
-    stale = Destination.objects.get(pk=destination.pk)
-    delete_destination(destination)
+    stale = ReceiverRow.objects.get(pk=destination.pk)
+    delete_receiver(destination)
     with pytest.raises(NotFound):
         change_destination(stale, {"name": "New"})
 
@@ -173,7 +176,7 @@ def test_lists__of_destinations_and_of_a_log__need_no_query_for_each_row(
     owe(form, rows)
     deliver_due()
     with django_assert_num_queries(3):  # and one for the attempts, one for their answers
-        load_answers(log := list(DestinationLog.queryset.filter(destination=destination)))
+        load_answers(log := list(DeliveryViewSet.queryset.filter(receiver=destination)))
         assert len(DeliveryRecord(log, many=True).data) == rows
     for _ in range(rows):
         to_http(form, receiver.url())
@@ -181,22 +184,22 @@ def test_lists__of_destinations_and_of_a_log__need_no_query_for_each_row(
         assert len(DestinationRecord(DestinationViewSet.queryset.all(), many=True).data) == rows + 1
 
 
-def released(destination: Destination) -> None:
+def released(destination: ReceiverRow) -> None:
     change_destination(destination, {"status": "active"})
 
 
-@pytest.mark.parametrize(("act", "left"), [(released, ["pending"]), (delete_destination, [])])
+@pytest.mark.parametrize(("act", "left"), [(released, ["pending"]), (delete_receiver, [])])
 def test_dispatch__destination_is_released_or_deleted_meanwhile__holds_nothing_for_ever(
     transactional_db: None,  # noqa: ARG001  # open before it is copied
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    act: Callable[[Destination], None],
+    act: Callable[[ReceiverRow], None],
     left: list[str],
 ) -> None:
     with shared_database(tmp_path):
         form = make_form()
         destination = to_http(form, "http://127.0.0.1:9/")
-        Destination.objects.update(status="needs_attention", disabled_reason="x")
+        ReceiverRow.objects.update(status="needs_attention", disabled_reason="x")
         make_webhook(form)  # its message is written in the midst of dispatch
         make_submission(form)
         meanwhile = Meanwhile(lambda: act(destination))

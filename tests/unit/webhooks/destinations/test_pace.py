@@ -14,7 +14,8 @@ from tests.unit.webhooks.destinations.sending import deliver_due, make_destinati
 from tests.unit.webhooks.rows import make_form
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks.channels.destinations.kinds import KINDS
-from webhooks.models import Delivery, Destination
+from webhooks.models import Delivery
+from webhooks.models import Receiver as ReceiverRow
 from webhooks.outbox.loop import Deliverer
 from webhooks.outbox.record import record
 from webhooks.outbox.shares import Slots
@@ -75,9 +76,9 @@ def test_destination__asked_to_wait__sends_nothing_until_then_and_all_after_it(v
         ("pending", 0),
     ]
     waits = Now() + dt.timedelta(seconds=25)
-    assert Destination.objects.filter(quiet_until__gt=waits, quiet_until__lt=waits + dt.timedelta(seconds=10)).exists()
+    assert ReceiverRow.objects.filter(quiet_until__gt=waits, quiet_until__lt=waits + dt.timedelta(seconds=10)).exists()
     assert Delivery.objects.filter(attempt_count=1, next_attempt_at__gt=waits).exists()
-    Destination.objects.filter(pk=destination.pk).update(quiet_until=Now())
+    ReceiverRow.objects.filter(pk=destination.pk).update(quiet_until=Now())
     Delivery.objects.update(next_attempt_at=Now())
     assert deliver_due() == 3
     assert (statuses(), len(vendor.requests)) == (["delivered"] * 3, 4)
@@ -91,7 +92,7 @@ def test_destination__two_answers_ask_to_wait__the_longer_wait_holds(receiver: R
     longer, shorter = sorted(send_due(), key=lambda each: -(each.outcome.retry_after_seconds or 0))
     record([longer])
     record([shorter])
-    assert Destination.objects.filter(quiet_until__gt=Now() + dt.timedelta(seconds=500)).exists()
+    assert ReceiverRow.objects.filter(quiet_until__gt=Now() + dt.timedelta(seconds=500)).exists()
 
 
 def test_destination__asked_to_wait_for_a_day__is_tried_after_an_hour(receiver: Receiver) -> None:
@@ -100,4 +101,4 @@ def test_destination__asked_to_wait_for_a_day__is_tried_after_an_hour(receiver: 
     receiver.reply = Reply(429, {"Retry-After": "86400"})
     owe(form, 1)
     assert deliver_due() == 1
-    assert Destination.objects.filter(quiet_until__lte=Now() + dt.timedelta(seconds=3600)).exists()
+    assert ReceiverRow.objects.filter(quiet_until__lte=Now() + dt.timedelta(seconds=3600)).exists()

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from tests.services.waiting import eventually
 from tests.unit.webhooks.outbox.backlogs import expire_leases, make_backlog
 from tests.unit.webhooks.rows import CANCELED, FAILED, OK, claim_due, make_deliveries, result, totals
-from webhooks.models import IN_FLIGHT, Attempt, DelivererSlots, Delivery, Webhook
+from webhooks.models import IN_FLIGHT, Attempt, DelivererSlots, Delivery, Receiver
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.heartbeat import Heartbeat
@@ -60,7 +60,7 @@ def heartbeat(*claims: Claim) -> Heartbeat:
 def make_due() -> None:
     """Let the schedule and the circuit pass."""
     Delivery.objects.filter(status="pending").update(next_attempt_at=Now())
-    Webhook.objects.update(probe_at=None)
+    Receiver.objects.update(probe_at=None)
 
 
 @pytest.mark.parametrize("losses", [0, 1])
@@ -88,8 +88,8 @@ def test_free__leases_that_run__are_left_alone_and_so_are_rows_without_one() -> 
 def test_third_loss__is_an_attempt_with_an_internal_error_and_no_failure_of_the_endpoint() -> None:
     (webhook,) = make_deliveries(1)
     health = ("failing_since", "failure_count", "in_flight_limit", "probe_at")
-    Webhook.objects.update(failure_count=9, in_flight_limit=8)  # one failure more would open the circuit
-    before = Webhook.objects.values(*health).get()
+    Receiver.objects.update(failure_count=9, in_flight_limit=8)  # one failure more would open the circuit
+    before = Receiver.objects.values(*health).get()
     lose_twice()
     claim_due(1)
     assert lose() == 1
@@ -98,14 +98,14 @@ def test_third_loss__is_an_attempt_with_an_internal_error_and_no_failure_of_the_
     assert (attempt.status, attempt.error) == (None, "internal_error")
     assert row.next_attempt_at is not None
     assert Delivery.objects.filter(next_attempt_at__gt=Now()).exists()  # by the schedule
-    assert Webhook.objects.values(*health).get(pk=webhook.pk) == before
+    assert Receiver.objects.values(*health).get(pk=webhook.pk) == before
     assert claim_due(10) == []
 
 
 def test_poison__kills_each_process__ends_as_failed_after_all_attempts() -> None:
     make_deliveries(1)
     lose_twice()
-    Webhook.objects.update(failing_since=Now() - dt.timedelta(days=6))  # so ten failures would disable it
+    Receiver.objects.update(failing_since=Now() - dt.timedelta(days=6))  # so ten failures would disable it
     for count in range(1, ATTEMPTS + 1):
         make_due()
         assert Delivery.objects.get().status == "pending"
@@ -117,7 +117,7 @@ def test_poison__kills_each_process__ends_as_failed_after_all_attempts() -> None
     assert (row.status, row.attempt_count, row.next_attempt_at) == ("failed", ATTEMPTS, None)
     assert Attempt.objects.count() == ATTEMPTS
     assert totals()["failed"] == 1
-    assert Webhook.objects.values_list("status", "failure_count").get() == ("active", 0)
+    assert Receiver.objects.values_list("status", "failure_count").get() == ("active", 0)
     make_due()
     assert claim_due(10) == []
 
@@ -157,7 +157,7 @@ def test_lost_before__few_are_in_flight_in_one_process__and_others_pass_them(los
     suspected, _ = make_deliveries(2, webhooks=2)
     make_backlog(suspected, 20, lost_claims=losses)
     Delivery.objects.filter(lost_claims=0).update(next_attempt_at=Now())
-    Webhook.objects.update(in_flight_limit=32)
+    Receiver.objects.update(in_flight_limit=32)
     claimer = Claimer(Slots(1000, 1000))
     claims = claimer.claim(Slots(100, 100))
     assert Counter(claim.delivery.lost_claims for claim in claims) == {losses: most, 0: 2}
@@ -280,7 +280,7 @@ def test_heartbeat__in_its_thread__keeps_a_short_lease_and_signs_off_at_its_end(
 def test_slots__of_living_processes__are_those_that_shares_are_parts_of() -> None:
     (webhook,) = make_deliveries(1)
     make_backlog(webhook, 20)
-    Webhook.objects.update(in_flight_limit=32)
+    Receiver.objects.update(in_flight_limit=32)
 
     def other_process(slots: int, *, seconds: int) -> None:
         until = Now() + dt.timedelta(seconds=seconds)

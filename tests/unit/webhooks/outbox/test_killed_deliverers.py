@@ -26,7 +26,8 @@ from tests.unit.webhooks.outbox.backlogs import make_backlog
 from tests.unit.webhooks.outbox.poison import POISON
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals
 from tests.unit.webhooks.side_by_side import shared_database
-from webhooks.models import Attempt, Delivery, Destination, Message, Webhook
+from webhooks.models import Attempt, Delivery, Message
+from webhooks.models import Receiver as ReceiverRow
 from webhooks.outbox.retry_schedule import DELAYS
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -137,7 +138,7 @@ def test_deliverer__killed_while_destinations_are_slow__another_delivers_everyth
     eventually(lambda: are_delivered(6), PATIENCE, "everything is delivered")
     clicks = Counter(json.loads(one.body)["click"] for one in receiver.requests)
     assert sorted(clicks.values()) == [1, 1, 1, 1, 2, 2]  # twice only those in flight
-    assert set(Destination.objects.values_list("status", flat=True)) == {"active"}
+    assert set(ReceiverRow.objects.values_list("status", flat=True)) == {"active"}
 
 
 def test_poison__kills_whatever_sends_it__fails_in_the_end_and_its_neighbors_are_delivered(
@@ -167,5 +168,5 @@ def test_poison__kills_whatever_sends_it__fails_in_the_end_and_its_neighbors_are
     assert {one.path for one in receiver.requests} == {"/good"}
     errors = Attempt.objects.filter(delivery=poison.pk).values_list("error", flat=True)
     assert list(errors) == ["internal_error"] * 2
-    assert Webhook.objects.get(pk=bad.pk).failure_count == 0
+    assert ReceiverRow.objects.get(pk=bad.pk).failure_count == 0
     assert last.running

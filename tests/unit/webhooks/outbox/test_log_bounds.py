@@ -20,7 +20,7 @@ from tests.support.tenants import Tenant, make_tenant
 from tests.unit.webhooks.rows import FAILED, claim_one, make_webhook
 from webhooks.admin import AttemptInline
 from webhooks.log_queries import ANSWERS_SHOWN
-from webhooks.models import ATTEMPTS_KEPT, Attempt, Delivery, Webhook, log_bounds
+from webhooks.models import ATTEMPTS_KEPT, Attempt, Delivery, Receiver, log_bounds
 from webhooks.models.log_bounds import CHECKED_EACH
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result
@@ -37,7 +37,7 @@ def add_attempts(delivery: Delivery, count: int, **values: Any) -> None:
     )
 
 
-def make_log(tenant: Tenant, *attempts: int) -> Webhook:
+def make_log(tenant: Tenant, *attempts: int) -> Receiver:
     """Return a webhook with deliveries that were tried so often, the oldest first."""
     webhook = make_webhook(Form.objects.get(organization=tenant.organization, is_default=True))
     for count in attempts:
@@ -45,7 +45,7 @@ def make_log(tenant: Tenant, *attempts: int) -> Webhook:
     return webhook
 
 
-def log_of(tenant: Tenant, webhook: Webhook, query: str = "") -> tuple[list[dict[str, Any]], int, str]:
+def log_of(tenant: Tenant, webhook: Receiver, query: str = "") -> tuple[list[dict[str, Any]], int, str]:
     """Return the log by the API, the size of the answer, and its statements."""
     with (
         CaptureQueriesContext(connections["default"]) as own,
@@ -97,16 +97,16 @@ def test_admin__delivery_with_ten_thousand_attempts__shows_the_newest_fifty() ->
     assert sorted(attempt.duration_ms for attempt in shown) == list(range(9_950, 10_000))
 
 
-def attempts_of(webhook: Webhook) -> list[tuple[int, bool]]:
+def attempts_of(webhook: Receiver) -> list[tuple[int, bool]]:
     """Return the number of each attempt, newest first, and whether its request and answer are there."""
-    rows = Attempt.objects.filter(delivery__webhook=webhook).order_by("-id")
+    rows = Attempt.objects.filter(delivery__receiver=webhook).order_by("-id")
     assert all(bool(row.request) is bool(row.response) for row in rows)
     return [(row.duration_ms, bool(row.response)) for row in rows]
 
 
 def record_again(delivery: Delivery, number: int, *, answer: str = ANSWER, request: str = REQUEST) -> None:
     """Record one more failure of a delivery."""
-    Webhook.objects.update(probe_at=None, status="active", disabled_reason="")
+    Receiver.objects.update(probe_at=None, status="active", disabled_reason="")
     Delivery.objects.filter(pk=delivery.pk).update(
         status="pending", next_attempt_at=Now(), finished_at=None, attempt_count=0
     )
@@ -150,7 +150,7 @@ def test_record__receiver_has_recorded_much__the_oldest_recordings_go_and_no_del
         record_again(two if number % 2 else one, number)
     assert attempts_of(full) == [(number, number > 2) for number in range(7, -1, -1)]
     assert attempts_of(other) == [(0, True)]
-    assert Delivery.objects.filter(webhook__isnull=False).count() == 3
+    assert Delivery.objects.filter(receiver__isnull=False).count() == 3
 
 
 @pytest.mark.usefixtures("small")

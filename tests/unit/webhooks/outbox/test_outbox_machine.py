@@ -47,13 +47,14 @@ from tests.unit.webhooks.rows import (
     totals,
 )
 from webhooks.channels.registry import channel_of
-from webhooks.models import Attempt, Delivery, Webhook
+from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.claim import Claim
 from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
 from webhooks.outbox.shares import SUSPECTS
-from webhooks.registration import change_webhook, delete_webhook
+from webhooks.receivers.actions import delete_receiver
+from webhooks.receivers.registration import change_webhook
 from webhooks.replays import replay, retry_delivery
 
 EXAMPLES, STEPS = int(os.environ.get(EXAMPLES_VARIABLE, 40)), 30
@@ -112,7 +113,7 @@ class Outbox(RuleBasedStateMachine):
         self._atomic.__enter__()
         self.form = make_form()
         self.webhooks = [make_webhook(self.form).pk for _ in range(2)]
-        Webhook.objects.update(created_at=Now() - dt.timedelta(hours=1))
+        Receiver.objects.update(created_at=Now() - dt.timedelta(hours=1))
         self.disabled: set[uuid.UUID] = set()
         self.submissions: dict[uuid.UUID, Sent] = {}
         self.rows: dict[tuple[uuid.UUID, uuid.UUID], Row] = {}  # by submission and webhook
@@ -126,8 +127,8 @@ class Outbox(RuleBasedStateMachine):
             transaction.set_rollback(True)
             self._atomic.__exit__(None, None, None)
 
-    def webhook(self, number: int) -> Webhook:
-        return Webhook.objects.select_related("form").get(pk=self.webhooks[number % len(self.webhooks)])
+    def webhook(self, number: int) -> Receiver:
+        return Receiver.objects.select_related("form").get(pk=self.webhooks[number % len(self.webhooks)])
 
     def submission(self, number: int) -> Submission:
         return Submission.objects.get(pk=list(self.submissions)[number % len(self.submissions)])
@@ -186,7 +187,7 @@ class Outbox(RuleBasedStateMachine):
             suspects += [0, 1, SUSPECTS][min(row.lost, 2)]
         assert suspects <= SUSPECTS
         self.claims += claims
-        for pk, limit, probe_at in Webhook.objects.values_list("pk", "in_flight_limit", "probe_at"):
+        for pk, limit, probe_at in Receiver.objects.values_list("pk", "in_flight_limit", "probe_at"):
             mine = [row for (_, webhook), row in self.rows.items() if webhook == pk and row.holder]
             if any(claim.delivery.webhook_id == pk for claim in claims):
                 live = sum(not row.is_lease_over for row in mine)
@@ -272,7 +273,7 @@ class Outbox(RuleBasedStateMachine):
     def let_pass(self, time: dt.timedelta) -> None:
         pending = Delivery.objects.filter(status="pending")
         pending.update(next_attempt_at=F("next_attempt_at") - time)
-        Webhook.objects.filter(probe_at__isnull=False).update(probe_at=F("probe_at") - time)
+        Receiver.objects.filter(probe_at__isnull=False).update(probe_at=F("probe_at") - time)
 
     # Webhooks
 
@@ -297,7 +298,7 @@ class Outbox(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1))
     def delete(self, number: int) -> None:
         webhook = self.webhook(number)
-        delete_webhook(webhook)
+        delete_receiver(webhook)
         self.webhooks.remove(webhook.pk)
         self.disabled.discard(webhook.pk)
         for key in [key for key in self.rows if key[1] == webhook.pk]:
@@ -325,7 +326,7 @@ class Outbox(RuleBasedStateMachine):
         (submission, webhook), row = list(self.rows.items())[number % len(self.rows)]
         must_refuse = webhook in self.disabled or self.submissions[submission].is_spam or not _is_free(row)
         try:
-            retry_delivery(Delivery.objects.get(submission=submission, webhook=webhook))
+            retry_delivery(Delivery.objects.get(submission=submission, receiver=webhook))
         except Conflict:
             assert must_refuse
         else:
@@ -336,7 +337,7 @@ class Outbox(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost_or_invented(self) -> None:
-        columns = ("submission", "webhook", "status", "attempt_count", "counted_as", "lost_claims", "lease_token")
+        columns = ("submission", "receiver", "status", "attempt_count", "counted_as", "lost_claims", "lease_token")
         stored = Delivery.objects.annotate(logged=Count("attempts")).values_list(*columns, "logged")
         found = {(row[0], row[1]): row[2:] for row in stored}
         assert found == {

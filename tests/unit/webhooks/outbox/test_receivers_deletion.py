@@ -15,35 +15,32 @@ from tests.support.tenants import Tenant, make_tenant
 from tests.unit.webhooks.destinations.sending import owe, send_due, to_http
 from tests.unit.webhooks.rows import make_webhook
 from webhooks import retention
-from webhooks.destinations.actions import delete_destination
-from webhooks.models import Attempt, Delivery, Destination, Webhook
+from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.outbox.record import record
-from webhooks.registration import delete_webhook, register_webhook
+from webhooks.receivers.actions import delete_receiver
+from webhooks.receivers.registration import register_webhook
 from webhooks.retention import delete_all_hidden
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
-Receiver = Webhook | Destination
+EVENTS = ["submission.created"]
 
 
-def webhook_of(form: Form) -> Webhook:
+def webhook_of(form: Form) -> Receiver:
     return make_webhook(form, url="https://hooks.example/")
 
 
-def destination_of(form: Form) -> Destination:
+def destination_of(form: Form) -> Receiver:
     return to_http(form, "http://127.0.0.1:9/")
 
 
-KINDS: dict[str, tuple[Callable[[Form], Receiver], Callable[..., None]]] = {
-    "webhooks": (webhook_of, delete_webhook),
-    "destinations": (destination_of, delete_destination),
-}
+KINDS: dict[str, Callable[[Form], Receiver]] = {"webhooks": webhook_of, "destinations": destination_of}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def make_long_log(tenant: Tenant, kind: str) -> Receiver:
     """Return a receiver with four deliveries that are due, of three attempts each."""
     form = Form.objects.get(organization=tenant.organization, is_default=True)
-    receiver = KINDS[kind][0](form)
+    receiver = KINDS[kind](form)
     owe(form, 4)
     Attempt.objects.bulk_create(
         Attempt(delivery=delivery, started_at=now(), duration_ms=1)
@@ -94,7 +91,7 @@ def test_delete__deliveries_are_due__nothing_is_sent_any_more(kind: str) -> None
     receiver = make_long_log(make_tenant(), kind)
     form = receiver.form
     assert form is not None
-    KINDS[kind][1](receiver)
+    delete_receiver(receiver)
     owe(form, 1)  # arrives while it is hidden
     results = send_due()
     assert {result.outcome.error for result in results} == {"canceled"}
@@ -107,10 +104,10 @@ def test_delete__deliveries_are_due__nothing_is_sent_any_more(kind: str) -> None
 def test_delete__webhook_with_a_long_log__leaves_its_url_free() -> None:
     webhook = make_long_log(make_tenant(), "webhooks")
     assert webhook.form is not None
-    delete_webhook(webhook)  # type: ignore[arg-type]  # a webhook
-    made = register_webhook(form=webhook.form, url="https://hooks.example/", events=["submission.created"])
+    delete_receiver(webhook)
+    made = register_webhook(organization=webhook.organization, form=webhook.form, url=webhook.url, events=EVENTS)
     delete_all_hidden()
-    assert list(Webhook.objects.all()) == [made]
+    assert list(Receiver.objects.all()) == [made]
 
 
 @each_kind
@@ -118,7 +115,7 @@ def test_delete__log_of_several_batches__commits_between_them(kind: str, monkeyp
     monkeypatch.setattr(retention, "DELIVERIES_A_BATCH", 2)
     receiver = make_long_log(make_tenant(), kind)
     with CaptureQueriesContext(connection) as seen:
-        KINDS[kind][1](receiver)
+        delete_receiver(receiver)
     transactions = "\n".join(each["sql"] for each in seen.captured_queries).split("COMMIT")
     deleting = [each.count('DELETE FROM "webhooks_delivery"') for each in transactions]
     assert [count for count in deleting if count] == [1, 1]
@@ -130,7 +127,7 @@ def test_delete__log_of_several_batches__commits_between_them(kind: str, monkeyp
 def test_clean_up__receiver_of_a_suspended_organization__waits(kind: str) -> None:
     tenant = make_tenant()
     receiver = make_long_log(tenant, kind)
-    KINDS[kind][1](receiver)
+    delete_receiver(receiver)
     tenant.organization.suspended_at = now()
     tenant.organization.save()
     assert (delete_all_hidden(), receiver.deliveries.count()) == (0, 4)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhooks.enqueue import MAIL, WEBHOOK
+from webhooks.enqueue import MAIL
+from webhooks.models import WEBHOOK
 from webhooks.outbox.shares import NO_LIMIT, Candidate, InFlight, Limit, Place, Shares
 
 SLOTS = 40  # a share is 10, the reserve is 4

@@ -19,7 +19,7 @@ from tests.unit.webhooks.outbox.backlogs import AN_HOUR, make_backlog
 from tests.unit.webhooks.rows import OK, claim_due, make_form, make_submission, make_webhook, result
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_MAIL, INVITATION
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, Receiver
 from webhooks.outbox import waiting as module
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.dispatch import dispatch_batch
@@ -34,7 +34,7 @@ A_MINUTE = dt.timedelta(minutes=1)
 MANY = 1000
 
 
-def webhooks(count: int) -> list[Webhook]:
+def webhooks(count: int) -> list[Receiver]:
     """Return webhooks, each of a separate organization."""
     return [make_webhook(make_form()) for _ in range(count)]
 
@@ -59,13 +59,13 @@ def test_claim__backlog_of_one_endpoint_that_is_full__goes_to_the_others() -> No
     claimer = Claimer(Slots(1000, 1000))
     assert len(claimer.claim(ROOM)) == 4
     make_backlog(other, 1, age=A_MINUTE)
-    assert [claim.delivery.webhook for claim in claimer.claim(ROOM)] == [other]
+    assert [claim.delivery.receiver for claim in claimer.claim(ROOM)] == [other]
 
 
 def test_claims__of_a_backlog__read_their_candidates_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT_SECONDS", 60)
     (busy,) = webhooks(1)
-    Webhook.objects.update(in_flight_limit=32)
+    Receiver.objects.update(in_flight_limit=32)
     make_backlog(busy, OLDEST)
     claimer, room = Claimer(Slots(1000, 1000)), Slots(8, 8)
     first, second = claimer.claim(room), _claim_without_reading(claimer, room, monkeypatch)
@@ -82,7 +82,7 @@ def _claim_without_reading(claimer: Claimer, room: Slots, monkeypatch: pytest.Mo
 def test_claim__candidates_that_others_have_taken_meanwhile__reads_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT_SECONDS", 60)
     (busy,) = webhooks(1)
-    Webhook.objects.update(in_flight_limit=32)
+    Receiver.objects.update(in_flight_limit=32)
     make_backlog(busy, OLDEST)
     claimer = Claimer(Slots(1000, 1000))
     assert claimer.claim(Slots(8, 8))
@@ -207,7 +207,7 @@ def test_queries__of_a_record__do_not_grow_with_rows_and_proven_endpoints() -> N
     for number in (8, 64):
         for webhook in webhooks(number // 4):
             make_backlog(webhook, 4)
-        Webhook.objects.update(in_flight_limit=32)
+        Receiver.objects.update(in_flight_limit=32)
         claims = claim_due(1000)
         assert len(claims) == number
         counts.add(queries_of_record(claims))

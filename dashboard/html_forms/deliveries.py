@@ -1,9 +1,8 @@
-"""HTML forms for webhooks and for the log of deliveries."""
+"""HTML forms for the log of deliveries."""
 
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, pgettext, pgettext_lazy
 
@@ -12,9 +11,8 @@ from dashboard.html_forms.own_form_field import OwnFormField
 from forms_app.models import Form
 from keys.models import Organization
 from webhooks.channels.registry import CHANNELS
-from webhooks.events import public_events
 from webhooks.log_queries import UNDELIVERED, by_channel
-from webhooks.models import MAX_URL, Delivery
+from webhooks.models import Delivery
 from webhooks.serializers import UNDELIVERED as REPLAY_UNDELIVERED
 
 if TYPE_CHECKING:
@@ -31,44 +29,6 @@ SUBMITS_ON_CHANGE = {"data-submits": True}
 
 def _channels() -> "list[tuple[str, StrOrPromise]]":
     return [("", gettext("All channels")), *((channel.name, channel.label) for channel in CHANNELS.values())]
-
-
-class WebhookForm(forms.Form):
-    """The form and the endpoint URL of a new webhook."""
-
-    url = forms.CharField(
-        max_length=MAX_URL,
-        label="URL",
-        help_text=(
-            gettext_lazy("An http or https address of your server that accepts POST requests with JSON.")
-            if settings.WEBHOOK_ALLOW_HTTP
-            else gettext_lazy("An https address of your server that accepts POST requests with JSON.")
-        ),
-        widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks/fieldpost", "autocomplete": "off"}),
-    )
-
-    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["form"] = OwnFormField.of_active(
-            organization,
-            help_text=gettext("It receives the submissions to this form, or to all forms, later ones too."),
-        )
-        self.order_fields(["form", "url"])
-        if len(public_events()) > 1:
-            names = [name for name, _ in public_events()]
-            self.fields["events"] = forms.MultipleChoiceField(
-                label=gettext("Events"), choices=public_events(), initial=names, widget=forms.CheckboxSelectMultiple
-            )
-
-    def chosen_events(self) -> list[str]:
-        """Return the events to subscribe to: every public one while there is no choice."""
-        return self.cleaned_data.get("events") or [name for name, _ in public_events()]
-
-
-class UrlForm(forms.Form):
-    """A new URL for an existing webhook."""
-
-    url = WebhookForm.base_fields["url"]
 
 
 class ReplayForm(forms.Form):
@@ -110,7 +70,7 @@ class ReplayForm(forms.Form):
 
 
 class LogFilterForm(forms.Form):
-    """The filter of a webhook's log. Unknown values are ignored."""
+    """The filter of a receiver's log. Unknown values are ignored."""
 
     status = forms.ChoiceField(
         required=False, choices=STATUSES, label=gettext_lazy("Status"), widget=forms.Select(attrs=SUBMITS_ON_CHANGE)

@@ -1,4 +1,4 @@
-"""HTML forms for destinations. What they ask for is said by the kinds; the kinds' serializers validate."""
+"""HTML forms for receivers. What they ask for is said by the kinds; the kinds' serializers validate."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,13 +12,15 @@ from config.text import clean_name
 from dashboard.html_forms.own_form_field import OwnFormField
 from keys.models import Organization
 from webhooks.channels.destinations.base import LINE, SECRET, Config, Input, Kind
+from webhooks.events import public_events
+from webhooks.models import WEBHOOK
 
 PREFIX = "config"
 UNTYPED = {"autocomplete": "off", "spellcheck": "false"}  # nothing here is a word or a person's data
 
 
 class NameForm(forms.Form):
-    """The name of a destination."""
+    """The name of a receiver; a webhook has none."""
 
     name = forms.CharField(
         max_length=200,
@@ -35,16 +37,27 @@ class NameForm(forms.Form):
         return name
 
 
-class DestinationForm(NameForm):
-    """The name, and the form whose submissions are sent."""
+class ReceiverForm(NameForm):
+    """The form whose submissions are sent, and the name; of a webhook the events, while there is a choice."""
 
-    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, organization: Organization, kind: Kind, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["form"] = OwnFormField.of_active(
             organization,
             help_text=gettext("Its submissions are sent, or those of all forms, later ones too."),
         )
+        if kind.name == WEBHOOK:
+            del self.fields["name"]
+            if len(public_events()) > 1:
+                names = [name for name, _ in public_events()]
+                self.fields["events"] = forms.MultipleChoiceField(
+                    label=gettext("Events"), choices=public_events(), initial=names, widget=forms.CheckboxSelectMultiple
+                )
         self.order_fields(["form", "name"])
+
+    def chosen_events(self) -> list[str]:
+        """Return the events to subscribe to: every public one while there is no choice."""
+        return self.cleaned_data.get("events") or [name for name, _ in public_events()]
 
 
 class ConfigForm(forms.Form):

@@ -1,4 +1,4 @@
-"""The preview of a destination: the newest submission as its service would get it. Nothing is sent."""
+"""The preview of a receiver: the newest submission as its service would get it. Nothing is sent."""
 
 import json
 from dataclasses import dataclass
@@ -7,19 +7,16 @@ from typing import Any
 from django.utils import translation
 
 from config.api.errors import Detail, ValidationFailed
-from config.ids import new_id
 from config.secrets.encryption import CannotDecrypt, decrypt
-from config.times import now
 from forms_app.models import Form
-from forms_app.snippets import test_values
 from forms_app.texts.placeholders import NAMES
 from keys.models import Organization
 from submissions.models import Submission
 from webhooks.channels.destinations.base import Config, Kind, Preview, Request
-from webhooks.channels.destinations.kinds import KINDS
-from webhooks.channels.destinations.submitted import submitted_of
-from webhooks.destinations.actions import refuse_undeclared_names
-from webhooks.models import Delivery, Destination
+from webhooks.channels.webhook_kind import EVERY_KIND
+from webhooks.models import Receiver
+from webhooks.payloads import example_submission
+from webhooks.receivers.destinations import refuse_undeclared_names
 
 MOST_NAMES = 50  # of a submission to a form without fields
 UNFIT = frozenset('|{}"')  # characters that no placeholder can have
@@ -49,8 +46,7 @@ def newest_submission(organization: Organization, form: Form | None) -> tuple[Su
     found = rows.order_by("-id").first()
     if found is not None:
         return found, False
-    of = form or Form.objects.get(organization=organization, is_default=True)
-    return Submission(id=new_id(), form=of, data=test_values(of), created_at=now()), True
+    return example_submission(form or Form.objects.get(organization=organization, is_default=True)), True
 
 
 def preview_of(
@@ -73,13 +69,14 @@ def preview_of(
     return _previewed(kind, {**kind.example, **read}, organization, form), details
 
 
-def preview_of_stored(destination: Destination) -> Previewed | None:
-    """Return the preview of a destination as it is; None if its config cannot be read."""
+def preview_of_stored(receiver: Receiver) -> Previewed | None:
+    """Return the preview of a receiver as it is; None if its config cannot be read."""
     try:
-        kind, config = KINDS[destination.kind], json.loads(decrypt(destination.config))
+        kind = EVERY_KIND[receiver.kind]
+        config = {"url": receiver.url} if receiver.is_webhook else json.loads(decrypt(receiver.config))
     except (KeyError, CannotDecrypt):
         return None
-    return _previewed(kind, config, destination.organization, destination.form)
+    return _previewed(kind, config, receiver.organization, receiver.form)
 
 
 def placeholders_for(kind: Kind, organization: Organization, form: Form | None) -> list[str]:
@@ -95,6 +92,6 @@ def placeholders_for(kind: Kind, organization: Organization, form: Form | None) 
 def _previewed(kind: Kind, config: Config, organization: Organization, form: Form | None) -> Previewed:
     submission, is_example = newest_submission(organization, form)
     with translation.override(submission.form.language):  # as it is sent
-        request = kind.render(submitted_of(Delivery(submission=submission)), config)
+        request = kind.preview_request(submission, config)
         shown = kind.previewed(request)
     return Previewed(shown, request, submission, is_example, [str(each) for each in kind.remarks(config)])
