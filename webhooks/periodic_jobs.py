@@ -11,8 +11,8 @@ from config.clean_up import clean_up
 from config.database import is_away
 from config.outage import OUTAGE
 from submissions.files.removal import remove_due
+from submissions.files.scanning.pending import scan_due
 from submissions.lifecycle.held import release_due
-from submissions.scanning.pending import scan_due
 
 JOBS: dict[str, tuple[Callable[[], object], float]] = {  # name -> what runs, and every how many seconds
     "release-held": (release_due, settings.HELD_POLL_SECONDS),

@@ -9,8 +9,8 @@ from typing import IO
 
 import pytest
 
-from submissions.scanning import clamd as protocol
-from submissions.scanning.clamd import ClamdAway, NotScanned, scan
+from submissions.files.scanning import clamd as protocol
+from submissions.files.scanning.clamd import ClamdAway, NotScanned, scan
 from tests.services.clamd_server import MAX_STREAM_BYTES, VIRUS, VIRUS_NAME, ClamdServer
 from tests.services.waiting import let_pass, takes_at_most
 

@@ -17,10 +17,10 @@ from config.ids import new_id
 from config.times import now
 from submissions.files import storage
 from submissions.files.removal import remove_due
+from submissions.files.scanning import pending
+from submissions.files.scanning.clamd import ClamdAway
+from submissions.files.scanning.pending import scan_due, scan_pending
 from submissions.models import StoredFile, Submission
-from submissions.scanning import pending
-from submissions.scanning.clamd import ClamdAway
-from submissions.scanning.pending import scan_due, scan_pending
 from tests.services.clamd_server import MAX_STREAM_BYTES, VIRUS, ClamdServer
 from tests.support.rows import id_at
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook

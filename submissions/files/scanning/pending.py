@@ -20,8 +20,8 @@ from config.ids import first_id_of
 from config.nudge import DELIVER, nudge
 from config.times import now
 from submissions.files import storage
+from submissions.files.scanning.clamd import ClamdAway, NotScanned, scan
 from submissions.models import StoredFile
-from submissions.scanning.clamd import ClamdAway, NotScanned, scan
 
 AWAY_LOG_SECONDS = 300.0  # between lines about the same outage
 REFUSED_SECONDS = 300.0  # until a file without a result is tried again
