@@ -223,9 +223,7 @@ HCAPTCHA_VERIFY_URL = env.str("HCAPTCHA_VERIFY_URL", default="https://api.hcaptc
 
 # Live stream ---------------------------------------------------------------------------------------------------------
 EVENTS_TOKEN_SECONDS = env.int("EVENTS_TOKEN_SECONDS", default=120)  # a new token checks permissions again
-EVENTS_POLL_SECONDS = env.float("EVENTS_POLL_SECONDS", default=0.5)
 EVENTS_MAX_VIEWERS = env.int("EVENTS_MAX_VIEWERS", default=5_000)  # per process
-EVENTS_PER_PERSON = env.int("EVENTS_PER_PERSON", default=10)  # per process
 EVENTS_PER_ORGANIZATION = env.int("EVENTS_PER_ORGANIZATION", default=100)  # per process
 
 # Exports -------------------------------------------------------------------------------------------------------------
@@ -242,7 +240,6 @@ if FILES_ORIGIN:
 FILES_UNUSED_DAYS = env.float("FILES_UNUSED_DAYS", default=7)  # for which a file waits for its submission
 FILES_UNUSED_BYTES = env.int("FILES_UNUSED_BYTES", default=50 * 1024 * 1024)  # of one address
 CLAMD_URL = env.str("CLAMD_URL", default="")  # tcp://host:port or unix:///path of a virus scanner
-FILES_POLL_SECONDS = env.float("FILES_POLL_SECONDS", default=10)  # how often the files of deleted submissions go
 SCAN_SECONDS = env.float("SCAN_SECONDS", default=900)  # for which a submission waits for the scan of its files
 
 # Access keys ---------------------------------------------------------------------------------------------------------
@@ -368,7 +365,7 @@ WEBHOOK_ALLOWED_PORTS = env.list("WEBHOOK_ALLOWED_PORTS", cast=int, default=[443
 WEBHOOK_PROXY_URL = env.str("WEBHOOK_PROXY_URL", default="")
 DELIVERY_LEASE_SECONDS = env.float("DELIVERY_LEASE_SECONDS", default=10)  # renewed while its process lives
 DELIVERY_SWEEP_SECONDS = env.float("DELIVERY_SWEEP_SECONDS", default=5)  # period of Celery beat
-HELD_POLL_SECONDS = env.float("HELD_POLL_SECONDS", default=10)  # how often held submissions are released into the hour
+JOBS_POLL_SECONDS = env.float("JOBS_POLL_SECONDS", default=10)  # of held submissions, and files of deleted ones
 DELIVERY_POLL_SECONDS = env.float("DELIVERY_POLL_SECONDS", default=0.25)  # pause of `manage.py deliver` when idle
 DELIVERY_CONCURRENCY = env.int("DELIVERY_CONCURRENCY", default=128)  # requests in flight per process
 DELIVERY_PROCESSES = env.int("DELIVERY_PROCESSES", default=1)  # `manage.py deliver` that `serve` starts

@@ -15,8 +15,8 @@ from submissions.files.scanning.pending import scan_due
 from submissions.lifecycle.held import release_due
 
 JOBS: dict[str, tuple[Callable[[], object], float]] = {  # name -> what runs, and every how many seconds
-    "release-held": (release_due, settings.HELD_POLL_SECONDS),
-    "remove-files": (remove_due, settings.FILES_POLL_SECONDS),
+    "release-held": (release_due, settings.JOBS_POLL_SECONDS),
+    "remove-files": (remove_due, settings.JOBS_POLL_SECONDS),
     "clean-up": (clean_up, 3600.0),
 }
 if settings.CLAMD_URL:

@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from django.conf import settings
 from django.db import Error as DatabaseError
 
 from config.database import drop_broken_connections
@@ -25,6 +24,7 @@ from config.times import now
 from submissions.live.reader import MOST_READ, Message, Reader
 from submissions.live.tokens import Watch, server_sent
 
+POLL_SECONDS = 0.5
 READ_AGAIN = dt.timedelta(seconds=10)  # longer than an INSERT waits for its commit
 REPLAYED = dt.timedelta(minutes=10)  # how far back a lost connection is replayed; beyond, the page reloads its list
 MOST_REPLAYED = 200  # events to one viewer
@@ -117,7 +117,7 @@ class Hub:
             except Exception as error:
                 self._note_failure(error)
                 await asyncio.get_running_loop().run_in_executor(self._thread, drop_broken_connections)
-            await asyncio.sleep(max(0.05, settings.EVENTS_POLL_SECONDS - (time.monotonic() - began)))
+            await asyncio.sleep(max(0.05, POLL_SECONDS - (time.monotonic() - began)))
         self.failed = 0
 
     def _note_failure(self, error: Exception) -> None:

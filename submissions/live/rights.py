@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.db import Error as DatabaseError
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
-from config.database import drop_broken_connections
 from keys.models import Membership, User
 from submissions.live.tokens import Watch
 
+PER_PERSON = 10  # open streams in one process
 _sessions = SessionMiddleware(lambda _request: HttpResponse())  # for the configured engine
 _thread = ThreadPoolExecutor(1, thread_name_prefix="live-rights")  # started by its first use
 
@@ -25,11 +25,8 @@ async def still_may_watch(watch: Watch) -> bool:
 
 
 def _read(watch: Watch) -> bool:
-    try:
-        return holds(watch)
-    except DatabaseError:
-        drop_broken_connections()  # the last one may have been broken by a restart long ago
-        return holds(watch)
+    close_old_connections()  # so that one is tested which a restart may have broken long ago
+    return holds(watch)
 
 
 def holds(watch: Watch) -> bool:
@@ -48,4 +45,4 @@ def is_over_share(watch: Watch, open_streams: "list[Watch]") -> bool:
         return False
     organization = sum(other.organization_id == watch.organization_id for other in open_streams)
     person = sum(other.user_id == watch.user_id for other in open_streams)
-    return bool(organization >= settings.EVENTS_PER_ORGANIZATION or person >= settings.EVENTS_PER_PERSON)
+    return bool(organization >= settings.EVENTS_PER_ORGANIZATION or person >= PER_PERSON)

@@ -24,8 +24,7 @@ FILE_NAME = "fieldpost.sqlite3"  # in DATA_DIR
 # Instead of the service's own: tests wait less, and idle processes take less. Benchmarks leave them out.
 PAUSES = {
     "DELIVERY_SWEEP_SECONDS": "1",
-    "HELD_POLL_SECONDS": "1",
-    "FILES_POLL_SECONDS": "1",
+    "JOBS_POLL_SECONDS": "1",
     "DELIVERY_POLL_SECONDS": "0.5",
 }
 

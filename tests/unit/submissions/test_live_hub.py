@@ -253,9 +253,9 @@ def test_poll__after_an_outage_of_the_database__finds_what_came_meanwhile() -> N
 
 
 def test_reader__while_the_database_is_unavailable__keeps_its_viewers_and_says_so_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: Any
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings.EVENTS_POLL_SECONDS = 0.05
+    monkeypatch.setattr("submissions.live.hub.POLL_SECONDS", 0.05)
     table = Table()
     failures = iter([OperationalError("gone"), OperationalError("gone"), OperationalError("gone")])
 
@@ -280,9 +280,9 @@ def test_reader__while_the_database_is_unavailable__keeps_its_viewers_and_says_s
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), TypeError("a defect")])
 def test_reader__whose_polls_all_fail__says_so_each_minute_and_at_healthz(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: Any
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings.EVENTS_POLL_SECONDS = 0.05
+    monkeypatch.setattr("submissions.live.hub.POLL_SECONDS", 0.05)
     monkeypatch.setattr("submissions.live.hub.drop_broken_connections", lambda: None)
     monkeypatch.setattr("submissions.live.hub.LOG_AGAIN_SECONDS", 0)  # each minute
     table, failures = Table(), [error] * 3
