@@ -15,7 +15,7 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 SUFFIX_LENGTH = 26
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 _PAIRS = [first + second for first in ALPHABET for second in ALPHABET]  # of 10 bits
-_SHIFTS = range(120, -1, -10)
+_THIRTY = (1 << 30) - 1  # as many bits as Python calculates with quickly
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -55,8 +55,10 @@ def first_id_of(moment: dt.datetime) -> uuid.UUID:
 
 def suffix(value: uuid.UUID) -> str:
     """Return the 26 characters of an id without its prefix."""
-    number = value.int
-    return "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
+    number, pairs = value.int, _PAIRS
+    parts = (number >> 100, number >> 70 & _THIRTY, number >> 40 & _THIRTY, number >> 10 & _THIRTY)
+    letters = [f"{pairs[part >> 20]}{pairs[part >> 10 & 1023]}{pairs[part & 1023]}" for part in parts]
+    return "".join(letters) + pairs[number & 1023]
 
 
 def encode_id(prefix: str, value: uuid.UUID) -> str:
