@@ -5,6 +5,7 @@ A job is a generator function and its arguments; its parts come back through a p
 `multiprocessing`, which the first job starts, forks for each one. A job ends when nobody reads its parts any longer.
 """
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -33,8 +34,8 @@ class JobEnded(RuntimeError):
     """The process of a job could not be started, or ended before its last part: killed, such as for its memory."""
 
 
-class _Abandoned(BaseException):
-    """Nobody reads the parts any longer."""
+class _Abandoned(SystemExit):
+    """Nobody reads the parts any longer. psycopg cancels its statement at a SystemExit."""
 
 
 def preload(*modules: str) -> None:
@@ -82,6 +83,7 @@ def _next(channel: Connection) -> Part | tuple[Exception, BaseException | None] 
 
 def _run(channel: Connection, function: Callable[..., Parts], arguments: tuple[object, ...]) -> None:
     """Send the parts, in the process of the job."""
+    gc.freeze()  # to collect what the fork server has would take time, and copy its pages
     with suppress(OSError):  # only Linux has it
         NAME.write_text("web-job")
     signal.signal(signal.SIGTERM, _abandon)

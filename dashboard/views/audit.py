@@ -22,8 +22,8 @@ from keys.audit import record_event
 from keys.audit.changes import changes, shown
 from keys.audit.reading import COLUMNS, record, sentence, shown_actor
 from keys.models import AuditEvent, Role
-from submissions.exporting.csv_lines import BOM, LineWriter
-from submissions.exporting.formats import LINE_BREAKS
+from submissions.exporting.csv_lines import BOM, csv_line
+from submissions.exporting.formats import one_line
 from submissions.exporting.places import take_place
 from submissions.exporting.producer_thread import BackgroundParts
 from submissions.json_text import dump_json
@@ -89,26 +89,25 @@ def export(request: MemberRequest) -> HttpResponseBase:
     return response
 
 
-def _from_snapshot(rows: Events, write: Callable[[Events], Iterator[str]]) -> Generator[str, None, None]:
+def _from_snapshot(rows: Events, write: Callable[[Events], Iterator[bytes]]) -> Generator[bytes, None, None]:
     with snapshot(settings.EXPORT) as alias:
         yield from write(rows.using(alias))
 
 
-def _csv(rows: Events) -> Iterator[str]:
-    line = LineWriter()
-    yield BOM + line.write(list(COLUMNS))
+def _csv(rows: Events) -> Iterator[bytes]:
+    yield (BOM + csv_line(COLUMNS)).encode()
     for event in rows.iterator(ROWS_A_FETCH):
         values = record(event)
         values["changes"] = dump_json(values["changes"]) if values["changes"] else ""
-        yield line.write([values[name] for name in COLUMNS])
+        yield csv_line([values[name] for name in COLUMNS]).encode()
 
 
-def _ndjson(rows: Events) -> Iterator[str]:
+def _ndjson(rows: Events) -> Iterator[bytes]:
     for event in rows.iterator(ROWS_A_FETCH):
-        yield dump_json(record(event)).translate(LINE_BREAKS) + "\n"
+        yield one_line(dump_json(record(event)).encode()) + b"\n"
 
 
-FORMATS: dict[str, tuple[str, Callable[[Events], Iterator[str]]]] = {
+FORMATS: dict[str, tuple[str, Callable[[Events], Iterator[bytes]]]] = {
     "csv": ("text/csv; charset=utf-8", _csv),
     "ndjson": ("application/x-ndjson", _ndjson),
 }

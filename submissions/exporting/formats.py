@@ -1,82 +1,113 @@
-"""
-The formats of exports: their media types, their writers, and their text in parts (docs/adr/0100).
+"""The formats of exports: their media types, and their text in parts (docs/adr/0100)."""
 
-The writers here and in `csv_lines.py` serve SQLite, and say what the quicker ones for PostgreSQL write, byte for byte.
-"""
-
-from collections.abc import Callable, Generator, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from typing import Any
 
+import orjson
 from django.conf import settings
-from django.db import connections
-from django.db.models import QuerySet
+from django.db.models import Case, OuterRef, Subquery, TextField, Value, When
+from django.db.models.aggregates import Aggregate
+from django.db.models.functions import Cast, JSONObject
 
 from config.database import snapshot
 from forms_app.models import Form
-from submissions.exporting.csv_lines import csv_lines
-from submissions.files.records import with_files
-from submissions.json_text import dump_json
-from submissions.models import Submission
-from submissions.serializers import submission_record
+from submissions.exporting.csv_lines import csv_parts
+from submissions.exporting.rows import Parts, Rows, read_batches, stored_text
+from submissions.files.records import file_record
+from submissions.models import StoredFile
+from submissions.serializers import record_of
 
-ROWS_A_FETCH = 100
+FILE_COLUMNS = ("id", "place", "field", "name", "size", "content_type", "sha256", "scan")
 # JSON allows these in a string; some readers end a line at them.
-LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
-CHUNK_CHARACTERS = 64 * 1024
-Rows = QuerySet[Submission]
-Parts = Generator[tuple[bytes, int], None, None]  # of the text, each with its number of rows
+LINE_BREAKS = [(mark.encode(), f"\\u{ord(mark):04x}".encode()) for mark in "\u0085\u2028\u2029"]
 
 
-def json_lines(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Iterator[str]:
+def json_parts(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Parts:
     """Yield a bare array of records."""
-    yield "["
-    for place, row in enumerate(with_files(rows.iterator(ROWS_A_FETCH))):
-        yield (",\n" if place else "\n") + dump_json(submission_record(row))
-    yield "\n]\n"
+    before = b"[\n"
+    for records in _records(rows):
+        yield before + b",\n".join(records), len(records)
+        before = b",\n"
+    yield b"[\n]\n" if before == b"[\n" else b"\n]\n", 0
 
 
-def ndjson_lines(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Iterator[str]:
+def ndjson_parts(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Parts:
     """Yield one record per line."""
-    for row in with_files(rows.iterator(ROWS_A_FETCH)):
-        yield dump_json(submission_record(row)).translate(LINE_BREAKS) + "\n"
+    for records in _records(rows):
+        # JSON that an operator wrote may have several lines.
+        lines = [orjson.dumps(orjson.loads(record)) if b"\n" in record else record for record in records]
+        yield one_line(b"\n".join([*lines, b""])), len(lines)
 
 
-Writer = Callable[[Rows, Form | None, Sequence[str]], Iterator[str]]
+def one_line(text: bytes) -> bytes:
+    """Return JSON without characters that some readers take for line breaks; a `\\n` stays."""
+    if not text.isascii():
+        for mark, escaped in LINE_BREAKS:
+            text = text.replace(mark, escaped)
+    return text
+
+
+def _records(rows: Rows) -> Generator[list[bytes], None, None]:
+    """Yield the records of batches of rows. Their stored JSON is passed on as it is."""
+    fragment, reasons, meta = orjson.Fragment, stored_text("spam_reasons"), stored_text("meta")
+    columns = (stored_text("data"), _files(), "id", "form_id", "spam", reasons, "held", meta, "created_at")
+    for batch in read_batches(rows, *columns):
+        yield [
+            orjson.dumps(
+                record_of(
+                    fragment(data),
+                    _read_files(files) if files else [],
+                    pk,
+                    form,
+                    spam,
+                    fragment(reasons),
+                    held,
+                    fragment(meta),
+                    created,
+                )
+            )
+            for data, files, pk, form, spam, reasons, held, meta, created in batch
+        ]
+
+
+class _List(Aggregate):
+    """A JSON array of values."""
+
+    function = "JSON_AGG"
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """Return the SQL of the same for SQLite."""
+        return self.as_sql(compiler, connection, function="JSON_GROUP_ARRAY", **extra)
+
+
+def _files() -> Case:
+    """Return the columns of a submission's files as JSON, "" for rows without any."""
+    columns = _List(JSONObject(**{name: name for name in FILE_COLUMNS}))
+    files = StoredFile.objects.used().filter(submission_id=OuterRef("pk")).order_by().values("submission_id")
+    found = Cast(Subquery(files.annotate(found=columns).values("found")), TextField())
+    return Case(When(files_size=0, then=Value("")), default=found, output_field=TextField())
+
+
+def _read_files(text: str) -> list[dict[str, Any]]:
+    """Return the records of `_files` in their order."""
+    files = [StoredFile(**columns | {"id": uuid.UUID(columns["id"])}) for columns in orjson.loads(text)]
+    return [file_record(file) for file in sorted(files, key=lambda file: (file.place, file.pk))]
+
+
+Writer = Callable[[Rows, Form | None, Sequence[str]], Parts]
 EXPORTS: dict[str, tuple[str, Writer]] = {
-    "csv": ("text/csv; charset=utf-8", csv_lines),
-    "json": ("application/json", json_lines),
-    "ndjson": ("application/x-ndjson", ndjson_lines),
+    "csv": ("text/csv; charset=utf-8", csv_parts),
+    "json": ("application/json", json_parts),
+    "ndjson": ("application/x-ndjson", ndjson_parts),
 }
-FRAMES = {"csv": 1, "json": 2, "ndjson": 0}  # pieces that are not rows: the header, the brackets
 
 
 def snapshot_parts(rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> Parts:
-    """Yield the text in parts of 64 to 256 KiB, or of a larger row, all read in one snapshot of the database."""
-    # The parts are closed first: that cancels the statement, which the end of the transaction would wait for.
-    with snapshot(settings.EXPORT) as alias, closing(parts_of(rows.using(alias), chosen, form, columns)) as parts:
-        yield from parts
-
-
-def parts_of(rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> Parts:
-    """Return the text in parts with their numbers of rows, in the quickest way that the database of `rows` has."""
-    if connections[rows.db].vendor != "postgresql":
-        return portable_parts(rows, chosen, form, columns)
-    from submissions.exporting import copied_csv, copied_records  # need psycopg, which SQLite does not
-
-    if chosen == "csv":
-        return copied_csv.copied_csv(rows, form, columns)
-    return copied_records.copied_json(rows) if chosen == "json" else copied_records.copied_ndjson(rows)
-
-
-def portable_parts(rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> Parts:
-    """Yield the text in parts of about 64 KiB with their numbers of rows; on every database."""
+    """Yield the text in parts, all read in one snapshot of the database."""
     _, write = EXPORTS[chosen]
-    waiting: list[str] = []
-    size = 0
-    for piece in write(rows, form, columns):
-        waiting.append(piece)
-        size += len(piece)
-        if size >= CHUNK_CHARACTERS:
-            yield "".join(waiting).encode(), len(waiting)
-            waiting, size = [], 0
-    yield "".join(waiting).encode(), len(waiting) - FRAMES[chosen]
+    # The parts are closed first: that cancels the statement, which the end of the transaction would wait for.
+    with snapshot(settings.EXPORT) as alias, closing(write(rows.using(alias), form, columns)) as parts:
+        yield from parts

@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import connections
 from django.db.models.sql import Query
 
@@ -13,11 +14,12 @@ from config.api.errors import ServiceUnavailable
 from config.environment.postgresql import role
 from config.supervision import jobs
 from forms_app.models import Form
-from submissions.exporting.formats import Parts, Rows, snapshot_parts
+from submissions.exporting.formats import snapshot_parts
+from submissions.exporting.rows import Parts, Rows
 from submissions.models import Submission
 
 logger = logging.getLogger(__name__)
-jobs.preload(__name__, "submissions.exporting.copied_csv", "submissions.exporting.copied_records")
+jobs.preload(__name__)
 
 
 class Export:
@@ -36,10 +38,18 @@ class Export:
 
 
 def _counted(parts: jobs.Parts) -> Parts:
-    """Yield the parts with their numbers of rows, and empty ones while the process has none."""
+    """
+    Yield the parts with their numbers of rows, and empty ones while the process has none.
+
+    Raises ServiceUnavailable without rows for longer than a statement may last.
+    """
+    polls = 0
     with closing(parts):
         try:
             for text, count in parts:
+                polls = 0 if text else polls + 1
+                if 0 < settings.LONG_STATEMENT_SECONDS < polls * jobs.POLL_SECONDS:
+                    raise ServiceUnavailable
                 yield text, count or 0
         except jobs.JobEnded as error:
             logger.error("the process of an export was killed or could not be started")

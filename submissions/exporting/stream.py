@@ -15,10 +15,11 @@ from rest_framework import serializers
 from config.api.serializers import QuerySerializer
 from forms_app.models import Form
 from submissions.exporting.columns import ColumnsField
-from submissions.exporting.formats import EXPORTS, Parts, Rows, snapshot_parts
+from submissions.exporting.formats import EXPORTS, snapshot_parts
 from submissions.exporting.places import take_place
 from submissions.exporting.processes import Export
 from submissions.exporting.producer_thread import BackgroundParts
+from submissions.exporting.rows import Parts, Rows
 
 ONLY_CSV = gettext_lazy("Only CSV has columns. Leave `columns` out, or choose the format csv.")
 REPORT_SECONDS = 0.5  # between two reports of the progress

@@ -1,16 +1,13 @@
 """Files as their submissions show them (docs/contract.md 11.13): one query for a page, none for rows without files."""
 
-import itertools
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS
 
 from submissions.models import StoredFile, Submission
-
-ROWS_A_QUERY = 100
 
 
 def file_record(row: StoredFile) -> dict[str, Any]:
@@ -46,10 +43,3 @@ def load_files(rows: Iterable[Submission]) -> list[Submission]:
     for row in having:
         row.files = found.get(row.pk, [])
     return loaded
-
-
-def with_files(rows: Iterable[Submission]) -> Iterator[Submission]:
-    """Yield the rows with their files loaded, ROWS_A_QUERY at a time, so that memory stays constant."""
-    rest = iter(rows)
-    while batch := list(itertools.islice(rest, ROWS_A_QUERY)):
-        yield from load_files(batch)

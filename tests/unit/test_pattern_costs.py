@@ -107,6 +107,7 @@ PATTERNS = {
     "keys.branding.colors._COLOR": Row("fullmatch", ("#", "abc", "12"), "#aabbcc"),
     "keys.branding.mail_html._PARAGRAPHS": Row("split", ("\n", "\n\n", "\n a"), WORDS),
     "keys.tokens._SHAPE": Row("fullmatch", ("pub_", "aB3"), "abc"),
+    "submissions.exporting.csv_lines._FIRST_OF_CELL": Row("search", ("\0", "\0a", "a"), WORDS),
     "submissions.exporting.csv_lines._FORMULA": Row("match", ("' ", "=", "\u200b", "\ufeff"), WORDS),
     "submissions.exporting.csv_lines._SPLIT_FORMULA": Row(
         "sub", (";", ";   ", "; ;'", "\t\u200b", ";=", "|", "\r\n", "\n   "), "a; b; "

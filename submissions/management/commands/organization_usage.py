@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from keys.management.find_organization import find_organization
 from keys.models import Organization
 from submissions.counts.usage import KEPT, SHOWN, Usage, usage_of
-from submissions.exporting.csv_lines import LineWriter
+from submissions.exporting.csv_lines import csv_line
 
 HEAD = ("day", "submissions", "mails", "refusals", "stored bytes")
 CSV_HEAD = ("organization", "plan", "day", "submissions", "mails", "refusals", "storedBytes")
@@ -52,12 +52,11 @@ class Command(BaseCommand):
             self.stdout.write("".join(f"{text:>18}" for text in (day.day.isoformat(), *counts, stored)))
 
     def _print_csv(self, organizations: Iterable[Organization], days: int) -> None:
-        line = LineWriter()
-        self.stdout.write(line.write(CSV_HEAD), ending="")
+        self.stdout.write(csv_line(CSV_HEAD), ending="")
         for organization in organizations:
             for day in usage_of(organization, days=days):
                 counts = ("" if value is None else str(value) for value in _object(day).values())
-                self.stdout.write(line.write([organization.slug, organization.plan, *counts]), ending="")
+                self.stdout.write(csv_line([organization.slug, organization.plan, *counts]), ending="")
 
 
 def _object(usage: Usage) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import http.client
 import signal
-import socket
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,10 +12,10 @@ from tests.faults import processes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.waiting import eventually
+from tests.support.exports import EXPORT, FORMATS, named, started, statements
 from tests.support.rows import fill
 from tests.support.tenants import Tenant, make_tenant
 
-EXPORT = "/api/submissions/export?format="
 ROWS = 600
 REQUESTS = 60  # several for each thread
 SOON = 30.0  # seconds, on a busy machine
@@ -31,8 +30,8 @@ def full() -> Tenant:
 
 
 @pytest.fixture
-def web(start_service: Callable[..., Application]) -> Application:
-    return start_service()
+def web(start_service: Callable[..., Application], service: Application) -> Application:
+    return start_service(**named(service))
 
 
 def server_of(web: Application) -> int | None:
@@ -43,18 +42,7 @@ def exports_of(web: Application) -> list[int]:
     return processes.jobs(web.processes["web"].popen.pid)
 
 
-def started(api: Client, tenant: Tenant, chosen: str = "ndjson") -> http.client.HTTPResponse:
-    """Return an answer whose body is not read yet, and will not fit into the sockets."""
-    peer = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60, source_address=(api.address, 0))
-    peer.connect()
-    peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-    peer.request("GET", EXPORT + chosen, headers={"x-access-key": tenant.key, "Connection": "close"})
-    answer = peer.getresponse()
-    assert answer.status == 200
-    return answer
-
-
-@pytest.mark.parametrize("chosen", ["csv", "json", "ndjson"])
+@pytest.mark.parametrize("chosen", FORMATS)
 def test_export__while_it_runs__has_its_own_process_that_ends_with_it(
     web: Application, full: Tenant, chosen: str
 ) -> None:
@@ -66,7 +54,7 @@ def test_export__while_it_runs__has_its_own_process_that_ends_with_it(
 
 def test_killed_export__cuts_the_answer__and_the_next_one_is_whole(web: Application, full: Tenant) -> None:
     with Client(web.port) as api:
-        for chosen in ("csv", "json", "ndjson"):
+        for chosen in FORMATS:
             with closing(started(api, full, chosen)) as answer:
                 answer.read(100_000)
                 processes.kill(*exports_of(web))
@@ -88,17 +76,30 @@ def test_killed_server__is_replaced_and_its_exports_are_whole(web: Application, 
 
 def test_export__whose_client_leaves__ends_soon(web: Application, full: Tenant) -> None:
     with Client(web.port) as api:
-        for chosen in ("csv", "json", "ndjson"):
+        for chosen in FORMATS:
             with closing(started(api, full, chosen)) as answer:
                 answer.read(100_000)
                 assert len(exports_of(web)) == 1
             eventually(lambda: not exports_of(web), SOON, "its process ends")
+            assert not statements()
+        for _ in range(REQUESTS):
+            assert api.get("/api/forms", full.key).status == 200
 
 
-def test_export__whose_client_takes_nothing__ends(start_service: Callable[..., Application], full: Tenant) -> None:
-    web = start_service(READER_SECONDS="1")
+def test_export__asked_for_with_head__leaves_every_thread_in_order(web: Application, full: Tenant) -> None:
+    with Client(web.port) as api:
+        assert {api.request("HEAD", EXPORT + "ndjson", full.key).status for _ in range(REQUESTS)} == {200}
+        eventually(lambda: not exports_of(web), SOON, "their processes end")
+        assert {api.get("/api/forms", full.key).status for _ in range(REQUESTS)} == {200}
+
+
+def test_export__whose_client_takes_nothing__ends(
+    start_service: Callable[..., Application], service: Application, full: Tenant
+) -> None:
+    web = start_service(READER_SECONDS="1", **named(service))
     with Client(web.port) as api, closing(started(api, full)):
         eventually(lambda: not exports_of(web), 1 + SOON, "its process ends")
+        assert not statements()
         assert api.get("/api/forms", full.key).status == 200
 
 

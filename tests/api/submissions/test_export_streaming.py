@@ -125,20 +125,6 @@ def test_export__first_bytes__arrive_before_the_rest_is_made(api: Client, large:
     assert len(arrived) < 100_000
 
 
-def test_export__clients_hang_up_midway__others_go_on(api: Client, large: tuple[Tenant, str]) -> None:
-    tenant, form = large
-    for _ in range(20):
-        with slow_get(api, f"/api/submissions/export?formId={form}&format=json", tenant.key) as reader:
-            reader.read(1)
-    other = make_tenant()
-    for count in range(1, 41):  # enough for every thread of the web role to have its turn
-        record = submit_and_get_record(api, other, other.default_form_id, {"n": str(count)})
-        answer = api.get("/api/submissions?limit=1", other.key)
-        assert answer.status == 200, answer.text
-        expected = {"data": [record], "pagination": {"page": 1, "limit": 1, "total": count, "pages": count}}
-        assert answer.json() == expected
-
-
 @pytest.mark.parametrize("chosen", ["csv", "json"])
 def test_export__changes_while_it_is_read__do_not_show(api: Client, chosen: str) -> None:
     tenant = make_tenant()

@@ -22,10 +22,10 @@ NOTES: dict[str, str] = {
     ),
     "backlog-own": "The total is exact, so each waiting submission of the form is counted, by an index of these only.",
     "export-csv": (
-        "The process of the export is busy all the time. Sampled with py-spy: reading rows from libpq a fifth, JSON of "
-        "each row twice (once for the names in the header), then quoting. `columns=` saves the first reading."
+        "The process of the export is busy all the time: reading rows and their JSON twice (once for the names in the "
+        "header), then ids, times and quoting. `columns=` saves the first reading."
     ),
-    "export-ndjson": "As for CSV, without reading the values: rows from libpq and their ids take most of it.",
+    "export-ndjson": "As for CSV, without reading the values: ids, times and rows take most of it (ADR 0100).",
     "export-memory": (
         "The memory that the export's fork does not share, batches of rows on their way, in up to four parts ahead of "
         "the client, and what malloc keeps of earlier exports (ADR 0108)."

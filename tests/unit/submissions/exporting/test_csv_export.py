@@ -3,13 +3,13 @@
 import csv
 import io
 import re
+from collections.abc import Iterable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from submissions.exporting.copied_csv import written
-from submissions.exporting.csv_lines import LineWriter, safe_cell
+from submissions.exporting.csv_lines import csv_line, csv_text, safe_cell
 
 STARTS = ["=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20"]  # four of full width
 BEFORE = {
@@ -88,10 +88,35 @@ def test_safe_cell__formula_in_a_later_line__is_none_whatever_the_line_break() -
 @given(st.lists(st.text(alphabet="=+-@;\t|\r\n ,\"x1'\u200b", max_size=12), min_size=1, max_size=3))
 def test_line__read_with_any_separator__begins_no_cell_with_a_formula(cells: list[str]) -> None:
     """As LibreOffice reads: where no cell begins with a quote, each line break is a new row and quotes are text."""
-    line = LineWriter().write(["id", *cells])
+    line = csv_line(["id", *cells])
     for separators in (";", "\t", "|", ";\t|"):
         found = re.split(f"[{re.escape(separators)}\r\n]", line)
         assert not [cell for cell in found if cell.lstrip(' "\u200b')[:1] in tuple("=+-@")]
     (read,) = csv.reader(io.StringIO(line, newline=""))
     assert not [cell for cell in read if cell.lstrip(' "\u200b')[:1] in tuple("=+-@")]
-    assert ",".join(["id", *written(cells)]) + "\r\n" == line
+
+
+SPECIAL = st.text(alphabet=" '\",;|\t\r\n\0=+-@\u00a0\u00ad\u2212\uff1dax", max_size=6)
+
+
+@given(st.lists(SPECIAL | st.text(max_size=8), min_size=1, max_size=12))
+@example(["a|-1", "b"])
+@example(["a;=1", "b"])
+@example(["a\t@1", "b"])
+@example([""])
+def test_text__of_any_cells__is_what_csv_writes_for_the_safe_cells(cells: list[str]) -> None:
+    assert csv_text([cells]) == as_csv([[cell] for cell in cells])
+    assert csv_text([cells, cells[::-1]]) == as_csv(list(zip(cells, cells[::-1], strict=True)))
+
+
+@pytest.mark.parametrize("start", ["=", "-", "@", "\uff1d"])
+def test_text__every_character_that_a_spreadsheet_skips__is_known_in_a_column(start: str) -> None:
+    cells = [f"{chr(number)}{start}1" for number in range(0x10000) if not 0xD800 <= number < 0xE000]
+    assert [csv_text([[cell]]) for cell in cells] == [as_csv([[cell]]) for cell in cells]
+
+
+def as_csv(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of safe cells as Python's csv writes them."""
+    file = io.StringIO(newline="")
+    csv.writer(file, lineterminator="\r\n").writerows([safe_cell(cell) for cell in row] for row in rows)
+    return file.getvalue()

@@ -1,4 +1,4 @@
-"""Exports through COPY and their ends: a client that leaves, a database that goes (docs/adr/0100)."""
+"""The statement of an export and its ends: a database that goes, or does not answer."""
 
 import http.client
 import os
@@ -18,14 +18,12 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.waiting import eventually
+from tests.support.exports import EXPORT, FORMATS, named, started, statements
 from tests.support.rows import fill
 from tests.support.tenants import Tenant, make_tenant
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL
 
-EXPORT = "/api/submissions/export?format="
-NAME = f"copied-{os.getpid()}"
-FORMATS = ["csv", "json", "ndjson"]
 HANGING_SECONDS = 15  # for an export to end when not even its cancellation is answered
 
 
@@ -39,49 +37,7 @@ def full() -> Tenant:
 
 @pytest.fixture
 def start(start_service: Callable[..., Application], service: Application) -> Callable[..., Application]:
-    """Return `start_service` whose sessions in PostgreSQL have the name NAME."""
-    url = service.environment["DATABASE_URL"]
-    return lambda **settings: start_service(DATABASE_URL=f"{url}?application_name={NAME}", **settings)
-
-
-def copies() -> list[int]:
-    """Return the PostgreSQL processes of this test's service that copy rows."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees the same activity until then
-        cursor.execute(
-            "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND state <> 'idle' AND query LIKE 'COPY%%'",
-            [NAME],
-        )
-        return [pid for (pid,) in cursor.fetchall()]
-
-
-def started(api: Client, tenant: Tenant, chosen: str) -> http.client.HTTPResponse:
-    """Return an answer whose body is not read yet, and will not fit into the sockets."""
-    peer = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60, source_address=(api.address, 0))
-    peer.connect()
-    peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-    peer.request("GET", EXPORT + chosen, headers={"x-access-key": tenant.key, "Connection": "close"})
-    answer = peer.getresponse()
-    assert answer.status == 200
-    return answer
-
-
-def test_client__that_leaves_in_the_middle__ends_the_copy(start: Callable[..., Application], full: Tenant) -> None:
-    with Client(start().port) as api:
-        for chosen in FORMATS:
-            with closing(started(api, full, chosen)) as answer:
-                answer.read(100_000)
-                eventually(copies, because="the COPY runs")
-            eventually(lambda: not copies(), because="no COPY remains")
-
-
-def test_client__that_reads_nothing_more__is_cut_and_ends_the_copy(
-    start: Callable[..., Application], full: Tenant
-) -> None:
-    with Client(start(READER_SECONDS="3").port) as api, closing(started(api, full, "ndjson")) as answer:
-        answer.read(100_000)
-        eventually(copies, because="the COPY runs")
-        eventually(lambda: not copies(), because="no COPY remains")
+    return lambda **settings: start_service(**named(service), **settings)
 
 
 def test_session__terminated_in_the_middle__cuts_the_answer(start: Callable[..., Application], full: Tenant) -> None:
@@ -89,7 +45,7 @@ def test_session__terminated_in_the_middle__cuts_the_answer(start: Callable[...,
         for chosen in FORMATS:
             with closing(started(api, full, chosen)) as answer:
                 answer.read(100_000)
-                (pid,) = eventually(copies, because="the COPY runs")
+                (pid,) = eventually(statements, because="the statement runs")
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
                 with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
@@ -102,7 +58,7 @@ def test_statement__longer_than_its_limit_because_of_a_slow_client__is_finished(
 ) -> None:
     service = start(DATABASE_LONG_STATEMENT_SECONDS="1")
     with Client(service.port) as api, closing(started(api, full, "ndjson")) as answer:
-        (pid,) = eventually(copies, because="the COPY runs")
+        (pid,) = eventually(statements, because="the statement runs")
 
         def is_old() -> bool:
             with connection.cursor() as cursor:
@@ -111,7 +67,7 @@ def test_statement__longer_than_its_limit_because_of_a_slow_client__is_finished(
                 )
                 return bool(cursor.fetchone()[0])
 
-        eventually(is_old, because="the COPY lasts longer than a statement may")
+        eventually(is_old, because="the statement lasts longer than a statement may")
         assert answer.read().count(b"\n") == 600
 
 
@@ -136,12 +92,12 @@ def test_process__killed_before_the_first_part__is_a_503(start: Callable[..., Ap
     with Client(service.port) as api, ThreadPoolExecutor(1) as pool:
         with locked():
             answer = pool.submit(api.get, EXPORT + "csv", full.key)
-            eventually(copies, 30, "the COPY waits")
+            eventually(statements, 30, "the statement waits")
             processes.kill(*processes.jobs(service.processes["web"].popen.pid))
             refused = answer.result()
         assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
         assert refused.headers["Retry-After"]
-        eventually(lambda: not copies(), 10, "no COPY remains")
+        eventually(lambda: not statements(), 10, "no statement remains")
         assert api.get(EXPORT + "csv", full.key).status == 200
 
 
@@ -153,7 +109,7 @@ def test_client__that_leaves_while_the_database_hangs__ends_the_process(
     with closing(socket.create_connection(("127.0.0.1", service.port), 30)) as peer:
         peer.sendall(request.encode())
         assert peer.recv(1000).startswith(b"HTTP/1.1 200")
-        (pid,) = eventually(copies, 10, "the COPY runs")
+        (pid,) = eventually(statements, 10, "the statement runs")
         processes.kill(pid, number=signal.SIGSTOP)
         has_rest = True
         while has_rest:  # sent before
@@ -163,6 +119,6 @@ def test_client__that_leaves_while_the_database_hangs__ends_the_process(
         eventually(lambda: not processes.jobs(web), HANGING_SECONDS, "the process of the export ends")
     finally:
         processes.kill(pid, number=signal.SIGCONT)
-    eventually(lambda: not copies(), 10, "no COPY remains")
+    eventually(lambda: not statements(), 10, "no statement remains")
     with Client(service.port) as api:
         assert api.get("/api/forms", full.key).status == 200
