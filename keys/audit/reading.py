@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from config.ids import Prefix, encode_id
 from config.times import day_start, format_time
-from keys.audit.actions import BY_NAME, ITSELF, SYSTEM_USER, VISITOR, names_of, words_of
+from keys.audit.actions import ACTIONS, ITSELF, KIND_OF, SYSTEM_USER, VISITOR, words_of
 from keys.models import AuditEvent, Membership, Organization, User
 
 PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization
@@ -43,7 +43,7 @@ def narrow(
     if actor:
         events = events.filter(COMMANDS if actor == OPERATOR else Q(actor=actor))
     if kind:
-        events = events.filter(action__in=names_of(kind))
+        events = events.filter(action__in=ACTIONS[kind])
     return events
 
 
@@ -74,7 +74,6 @@ def sentence(event: AuditEvent) -> tuple[str, str]:
 
 def record(event: AuditEvent) -> dict[str, Any]:
     """Return an event as files have it, its members in the order of COLUMNS."""
-    action = BY_NAME.get(event.action)
     nameless = {"visitor": event.actor == VISITOR, "service": event.actor == ITSELF}
     kinds = {"key": event.access_key_id, **nameless, "person": event.user_id or who(event)}
     return {
@@ -82,7 +81,7 @@ def record(event: AuditEvent) -> dict[str, Any]:
         "actor": encode_id(Prefix.ACCESS_KEY, event.access_key_id) if event.access_key_id else who(event),
         "actorKind": next((kind for kind, is_one in kinds.items() if is_one), OPERATOR),
         "action": event.action,
-        "kind": action.kind.value if action else "",
+        "kind": KIND_OF.get(event.action, ""),
         "subject": event.subject,
         "changes": event.changes or {},
         "address": event.address,

@@ -14,7 +14,7 @@ from config.ids import Prefix, decode_id
 from config.times import format_time
 from forms_app.actions import change_recipients, publish_form
 from forms_app.models import Form, OptOut
-from keys.audit.actions import BY_NAME
+from keys.audit.actions import KIND_OF
 from keys.branding.changes import set_logo
 from keys.models import AuditEvent, Organization
 from tests.services.client import Client
@@ -120,7 +120,7 @@ def test_dashboard__post_that_changes_something__is_recorded(name: str, api: Cli
     assert answer.status in (200, 302), answer.text[:2000]
     assert events(tenant) > before
     event = AuditEvent.objects.filter(organization_ref=tenant.organization.pk).latest("pk")
-    assert event.action in BY_NAME
+    assert event.action in KIND_OF
     assert (event.actor, event.address) == (tenant.owner.email, api.address)
 
 
@@ -142,7 +142,7 @@ def test_api__request_that_changes_something__is_recorded(endpoint: Endpoint, ap
     assert events(house.tenant) > before
     event = AuditEvent.objects.filter(organization_ref=house.tenant.organization.pk).latest("pk")
     assert event.access_key is not None
-    assert event.action in BY_NAME
+    assert event.action in KIND_OF
     assert (event.actor, event.address) == (str(event.access_key), api.address)
 
 
