@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -26,15 +25,12 @@ class PostgreSQL(Server):
     fsync and synchronous_commit keep their defaults: the service under test promises "on disk" (docs/contract.md 5.3).
     """
 
-    def __init__(
-        self, parent: Path | None = None, settings: Mapping[str, object] | None = None, *, host: str = "127.0.0.1"
-    ) -> None:
+    def __init__(self, parent: Path | None = None, *, host: str = "127.0.0.1") -> None:
         """
-        `parent` is the directory that its own is made in, by default that of temporary files. `settings` are of the
-        server. It listens at `host`, and takes replicas from there.
+        `parent` is the directory that its own is made in, by default that of temporary files. It listens at `host`, and
+        takes replicas from there.
         """
         super().__init__("postgresql", parent)
-        self.settings = dict(settings or {})
         self.host = host
         self.port = free_port()
         self.url = f"postgresql://{USER}@{host}:{self.port}/postgres"
@@ -72,7 +68,6 @@ class PostgreSQL(Server):
             "port": self.port,
             "unix_socket_directories": "",
             "max_connections": MAX_CONNECTIONS,
-            **self.settings,
         }
         options = [f"--{name}={value}" for name, value in settings.items()]
         log = self.directory / "log"
@@ -96,8 +91,8 @@ class PostgreSQL(Server):
 class Standby(PostgreSQL):
     """A replica of a running server, by streaming replication. It serves reads."""
 
-    def __init__(self, primary: PostgreSQL, settings: Mapping[str, object] | None = None) -> None:
-        super().__init__(settings=settings, host=primary.host)
+    def __init__(self, primary: PostgreSQL) -> None:
+        super().__init__(host=primary.host)
         self.primary_url = primary.url
 
     def prepare(self) -> None:
