@@ -1,13 +1,12 @@
 """The audit trail: a list with filters, and the same as a file."""
 
-import datetime as dt
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
@@ -24,8 +23,7 @@ from keys.audit.reading import COLUMNS, record, sentence, shown_actor
 from keys.models import AuditEvent, Role
 from submissions.exporting.csv_lines import BOM, csv_line
 from submissions.exporting.formats import one_line
-from submissions.exporting.places import take_place
-from submissions.exporting.producer_thread import BackgroundParts
+from submissions.exporting.producer_thread import stream_file
 from submissions.json_text import dump_json
 
 PAGE_SIZE = 50
@@ -77,15 +75,13 @@ def export(request: MemberRequest) -> HttpResponseBase:
     rows = filters.narrow().order_by("created_at", "pk")
     media_type, write = FORMATS[chosen]
     try:
-        parts = BackgroundParts(lambda: _from_snapshot(rows, write), take_place(organization.pk))
+        response = stream_file(
+            lambda: _from_snapshot(rows, write), media_type, f"{organization.slug}-audit", chosen, by=organization.pk
+        )
     except RateLimited as error:
         return too_many(request, error)
-    parts.check()
     found = changes({}, dict(filters.chosen()))
     record_event(organization=organization, action="trail.exported", subject=chosen, changes=found)
-    response = StreamingHttpResponse(parts, content_type=media_type)
-    day = dt.datetime.now(dt.UTC).date().isoformat()
-    response.headers["Content-Disposition"] = f'attachment; filename="{organization.slug}-audit-{day}.{chosen}"'
     return response
 
 

@@ -1,6 +1,5 @@
 """The files of submissions as one ZIP: oldest first, streamed, in constant memory (docs/contract.md 11.14)."""
 
-import datetime as dt
 import io
 import uuid
 from collections.abc import Generator, Iterator
@@ -16,8 +15,7 @@ from django.utils.translation import gettext
 from config.database import snapshot
 from config.times import now
 from forms_app.models import Form
-from submissions.exporting.places import take_place
-from submissions.exporting.producer_thread import BackgroundParts
+from submissions.exporting.producer_thread import stream_file
 from submissions.files.names import unique_names
 from submissions.files.records import load_files
 from submissions.files.storage import open_file
@@ -57,14 +55,8 @@ def stream_files(rows: Rows, *, organization_id: uuid.UUID, form: Form | None) -
     def make() -> Generator[bytes, None, None]:
         yield from zip_parts(zip_entries(rows, note))
 
-    parts = BackgroundParts(make, take_place(organization_id))
-    parts.check()
-    response = StreamingHttpResponse(parts, content_type="application/zip")
-    name = slugify(form.name)[:60] if form else ""
-    day = dt.datetime.now(dt.UTC).date().isoformat()
-    response.headers["Content-Disposition"] = f'attachment; filename="{name or "submissions"}-files-{day}.zip"'
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    name = (form and slugify(form.name)[:60]) or "submissions"
+    return stream_file(make, "application/zip", f"{name}-files", "zip", by=organization_id)
 
 
 def zip_entries(rows: Rows, note: str) -> Iterator[Entry]:

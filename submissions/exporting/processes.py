@@ -1,8 +1,9 @@
 """Exports of a web process, each in its own process (docs/adr/0108)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import structlog
@@ -22,19 +23,17 @@ logger = logging.getLogger(__name__)
 jobs.preload(__name__)
 
 
-class Export:
-    """An export of the present request: `columns` of the CSV or all, of the rows of `form` or of several."""
+def export_parts(rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> Callable[[], Parts]:
+    """
+    Return what makes an export for the present request: its text in parts with their numbers of rows.
 
-    def __init__(self, rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> None:
-        self._rows = rows
-        self._arguments = chosen, form, columns
-        self._context = structlog.contextvars.get_contextvars()
-
-    def parts(self) -> Parts:
-        """Return the text in parts with their numbers of rows, from another process if this one answers requests."""
-        if role() != "web":
-            return snapshot_parts(self._rows, *self._arguments)
-        return _counted(jobs.run(_export, self._context, self._rows.query, *self._arguments))
+    `columns`: those of the CSV, or all without any; of the rows of `form`, or of several. A web process has it made by
+    another one.
+    """
+    if role() != "web":
+        return partial(snapshot_parts, rows, chosen, form, columns)
+    context = structlog.contextvars.get_contextvars()
+    return lambda: _counted(jobs.run(_export, context, rows.query, chosen, form, columns))
 
 
 def _counted(parts: jobs.Parts) -> Parts:

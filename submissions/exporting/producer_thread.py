@@ -6,24 +6,40 @@ the thread that started it. So one thread reads, and passes its parts on through
 """
 
 import contextlib
+import datetime as dt
 import queue
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator
-from typing import Generic, Self, TypeVar
+from typing import Self
 
 from django.conf import settings
 from django.db import connections
+from django.http import StreamingHttpResponse
 
-from submissions.exporting.places import Place
+from submissions.exporting.places import Place, take_place
 
 PARTS_AHEAD = 4  # produced before the client has taken them
 POLL_SECONDS = 0.5
 
-Part = TypeVar("Part", bound=str | bytes)
+
+def stream_file(
+    make: Callable[[], Generator[bytes, None, None]], media_type: str, name: str, suffix: str, *, by: uuid.UUID
+) -> StreamingHttpResponse:
+    """
+    Return the response that streams the file `<name>-<date>.<suffix>`, whose parts `make` yields in another thread.
+
+    `by`: the organization, of whose exports it is one. Raises RateLimited, and errors that occur before the first part.
+    """
+    parts = BackgroundParts(make, take_place(by))
+    parts.check()
+    filename = f"{name}-{dt.datetime.now(dt.UTC).date().isoformat()}.{suffix}"
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"', "Cache-Control": "no-store"}
+    return StreamingHttpResponse(parts, content_type=media_type, headers=headers)
 
 
-class BackgroundParts(Generic[Part]):
+class BackgroundParts:
     """
     Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
 
@@ -33,13 +49,13 @@ class BackgroundParts(Generic[Part]):
     `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
     """
 
-    def __init__(self, make: Callable[[], Generator[Part, None, None]], place: Place) -> None:
+    def __init__(self, make: Callable[[], Generator[bytes, None, None]], place: Place) -> None:
         self._make = make
         self._place = place
-        self._parts: queue.Queue[Part | BaseException] = queue.Queue(PARTS_AHEAD)
+        self._parts: queue.Queue[bytes | BaseException] = queue.Queue(PARTS_AHEAD)
         self._abandoned = threading.Event()
         threading.Thread(target=self._produce, daemon=True, name="export").start()
-        self._next: Part | BaseException | None = self._take()
+        self._next: bytes | BaseException | None = self._take()
         while not self._next:
             self._next = self._take()
 
@@ -52,7 +68,7 @@ class BackgroundParts(Generic[Part]):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Part:
+    def __next__(self) -> bytes:
         part = self._next or self._take()
         self._next = part if isinstance(part, BaseException) else None
         if isinstance(part, BaseException):
@@ -64,7 +80,7 @@ class BackgroundParts(Generic[Part]):
         self._abandoned.set()
         self._place.release()
 
-    def _take(self) -> Part | BaseException:
+    def _take(self) -> bytes | BaseException:
         while True:
             try:
                 return self._parts.get(timeout=POLL_SECONDS)
@@ -84,7 +100,7 @@ class BackgroundParts(Generic[Part]):
             end = error
         self._hand_over(end)
 
-    def _hand_over(self, part: Part | BaseException) -> bool:
+    def _hand_over(self, part: bytes | BaseException) -> bool:
         """Pass a part on; return whether the other side still reads."""
         if not part:
             self._place.renew()

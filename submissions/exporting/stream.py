@@ -1,6 +1,5 @@
 """Exports: CSV, JSON, NDJSON; oldest first, one snapshot, constant memory (docs/contract.md 5)."""
 
-import datetime as dt
 import time
 import uuid
 from collections.abc import Callable, Generator, Sequence
@@ -15,10 +14,9 @@ from rest_framework import serializers
 from config.api.serializers import QuerySerializer
 from forms_app.models import Form
 from submissions.exporting.columns import ColumnsField
-from submissions.exporting.formats import EXPORTS, snapshot_parts
-from submissions.exporting.places import take_place
-from submissions.exporting.processes import Export
-from submissions.exporting.producer_thread import BackgroundParts
+from submissions.exporting.formats import EXPORTS
+from submissions.exporting.processes import export_parts
+from submissions.exporting.producer_thread import stream_file
 from submissions.exporting.rows import Parts, Rows
 
 ONLY_CSV = gettext_lazy("Only CSV has columns. Leave `columns` out, or choose the format csv.")
@@ -41,13 +39,6 @@ class ExportQuery(QuerySerializer):
         if attrs["columns"] and attrs["format"] != "csv":
             raise serializers.ValidationError({"columns": [ONLY_CSV]}, code="not_allowed")
         return attrs
-
-
-def export_chunks(
-    rows: Rows, chosen: str, form: Form | None, columns: Sequence[str] = ()
-) -> Generator[bytes, None, None]:
-    """Yield the export's text in chunks, read in this process. `columns`: those of CSV, in their order; else all."""
-    yield from _reported(snapshot_parts(rows, chosen, form, columns), ignore)
 
 
 def _reported(parts: Parts, report: Progress) -> Generator[bytes, None, None]:
@@ -76,12 +67,6 @@ def stream_export(
 
     `report(rows, is_whole)` is called from another thread with the number of rows written so far, at the end exact.
     """
-    export = Export(rows, chosen, form, columns)
-    parts = BackgroundParts(lambda: _reported(export.parts(), report), take_place(organization_id))
-    parts.check()
-    response = StreamingHttpResponse(parts, content_type=EXPORTS[chosen][0])
-    day = dt.datetime.now(dt.UTC).date().isoformat()
-    name = slugify(form.name)[:60] if form else ""
-    response.headers["Content-Disposition"] = f'attachment; filename="{name or "submissions"}-{day}.{chosen}"'
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    make = export_parts(rows, chosen, form, columns)
+    name = (form and slugify(form.name)[:60]) or "submissions"
+    return stream_file(lambda: _reported(make(), report), EXPORTS[chosen][0], name, chosen, by=organization_id)

@@ -10,8 +10,8 @@ from config.api.errors import ApiError
 from forms_app.models import Form
 from keys.management.operator_command import OperatorCommand
 from submissions.exporting.columns import InvalidColumns, parse_columns
-from submissions.exporting.formats import EXPORTS
-from submissions.exporting.stream import ONLY_CSV, export_chunks
+from submissions.exporting.formats import EXPORTS, snapshot_parts
+from submissions.exporting.stream import ONLY_CSV
 from submissions.reading.filters import SubmissionFilters
 
 FILTERS = ("from", "to", "spam", "q")
@@ -43,7 +43,7 @@ class Command(OperatorCommand):
             rows = filters.scope(form.organization_id).rows().order_by("id")
         except ApiError as error:
             raise CommandError(error.message) from None
-        for chunk in export_chunks(rows, options["format"], form, columns=columns):
+        for chunk, _ in snapshot_parts(rows, options["format"], form, columns):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
 

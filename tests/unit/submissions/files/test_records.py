@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from config.times import now
 from forms_app.models import Form
 from submissions.exporting.files_zip import count_files, zip_entries
-from submissions.exporting.stream import export_chunks
+from submissions.exporting.formats import snapshot_parts
 from submissions.files.records import file_record, files_of, load_files
 from submissions.files.zip_stream import zip_parts
 from submissions.models import StoredFile, Submission
@@ -122,7 +122,7 @@ def test_export__with_files__asks_for_them_only_where_records_have_them(
 ) -> None:
     put_with_files(tenant, tenant.default_form_id, [Sent(is_kept=False)])
     with CaptureQueriesContext(connections[settings.EXPORT]) as seen:
-        text = b"".join(export_chunks(rows_of(tenant), chosen, None)).decode()
+        text = b"".join(part for part, _ in snapshot_parts(rows_of(tenant), chosen, None, ())).decode()
     assert "cv.pdf" in text
     if connections[settings.EXPORT].vendor == "postgresql":  # streamed, past Django's cursor
         queries = 0
