@@ -43,7 +43,7 @@ check: .venv/.dev build/node/.installed
 	$(BIN)/python -m tests.checks.citations
 	$(BIN)/python -m tests.checks.silenced
 	$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py makemigrations --check --dry-run
-	$(SAFE) PUBLIC_URL=https://fieldpost.example EVENTS_URL=https://fieldpost.example ALLOWED_HOSTS=fieldpost.example \
+	$(SAFE) PUBLIC_URL=https://fieldpost.example EVENTS_URL=https://fieldpost.example ALLOWED_HOSTS=fieldpost.example TRUSTED_PROXY_COUNT=1 \
 	  DATABASE_URL=postgres://fieldpost@database.example/fieldpost REDIS_URL=redis://redis.example:6379/0 \
 	  DEFAULT_FROM_EMAIL=fieldpost@fieldpost.example \
 	  $(BIN)/python manage.py check --deploy --fail-level WARNING

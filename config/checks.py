@@ -20,6 +20,14 @@ SHORTEST_LEASE_SECONDS = 5
 POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether an address can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def refuse_wrong_settings() -> None:
     """Raise SystemCheckError for an error. Programs without a command of Django call it: a WSGI server, Celery."""
     errors = [error for error in checks.run_checks(tags=[TAG]) if error.is_serious()]
@@ -111,7 +119,7 @@ def check_public_url(**_arguments: object) -> list[CheckMessage]:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
         hint = "Write it like https://forms.example.com, without a path."
         return [Error(f"PUBLIC_URL is not an origin: {settings.PUBLIC_URL}", hint=hint, id="fieldpost.E003")]
-    is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    is_local = is_loopback(parts.hostname)
     if settings.DEMO and not is_local:
         hint = "Remove DEMO=1 from the environment or data/env."
         return [Error("DEMO is on for a public address; it is for a laptop.", hint=hint, id="fieldpost.E004")]
@@ -122,6 +130,16 @@ def check_public_url(**_arguments: object) -> list[CheckMessage]:
         hint = "Serve over https and set PUBLIC_URL to it: otherwise cookies and access keys travel unencrypted."
         return [checks.Warning("PUBLIC_URL is plain http.", hint=hint, id="fieldpost.W001")]
     return []
+
+
+@register(TAG, deploy=True)
+def check_proxy(**_arguments: object) -> list[CheckMessage]:
+    """Without a proxy, a few slow clients hold every thread."""
+    if settings.TRUSTED_PROXY_COUNT or is_loopback(urlsplit(settings.PUBLIC_URL).hostname or ""):
+        return []
+    hint = "Put nginx in front (deploy/nginx.conf) and set TRUSTED_PROXY_COUNT to the number of proxies."
+    message = "TRUSTED_PROXY_COUNT is 0: no proxy protects the web from slow clients."
+    return [checks.Warning(message, hint=hint, id="fieldpost.W007")]
 
 
 @register(TAG)

@@ -68,5 +68,7 @@ def logging_config(*, level: str, human: bool) -> dict[str, Any]:
             "python_multipart": {"level": "ERROR"},
             # Quotes the URL of a receiver with malformed headers, and such a URL can contain a customer's token.
             "urllib3": {"level": "ERROR"},
+            # Has its own handler, and warns of each malformed request.
+            "gunicorn.error": {"level": "ERROR", "handlers": [], "propagate": True},
         },
     }

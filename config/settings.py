@@ -40,12 +40,10 @@ ALLOWED_HOSTS = env.list(
 if PAGES_URL:
     ALLOWED_HOSTS.append(urlsplit(PAGES_URL).hostname or "")
 WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=1)  # web worker processes on this host
-WEB_MAX_CONNECTIONS = env.int("WEB_MAX_CONNECTIONS", default=10_000)  # per web process
-HEAD_SECONDS = env.float("HEAD_SECONDS", default=30)  # for a request's headers
-BODY_SECONDS = env.float("BODY_SECONDS", default=30)  # for a request's body; longer only at the rate below
-BODY_BYTES_PER_SECOND = env.int("BODY_BYTES_PER_SECOND", default=20_000)
-READER_SECONDS = env.float("READER_SECONDS", default=60)  # for a client that takes nothing of its response
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies that append to X-Forwarded-For
+# Of each web process; config/web_server/settings.py reads both variables too. Without a proxy slow clients hold some.
+WEB_THREADS = env.int("WEB_THREADS", default=8 if TRUSTED_PROXY_COUNT else 16)
+READER_SECONDS = env.float("READER_SECONDS", default=60)  # for a client that takes nothing of its answer
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 
 ROOT_URLCONF = "config.urls"
@@ -227,7 +225,7 @@ EVENTS_MAX_VIEWERS = env.int("EVENTS_MAX_VIEWERS", default=5_000)  # per process
 EVENTS_PER_ORGANIZATION = env.int("EVENTS_PER_ORGANIZATION", default=100)  # per process
 
 # Exports -------------------------------------------------------------------------------------------------------------
-EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", default=6)  # fewer than the threads of a web process
+EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", default=6)
 EXPORTS_AT_ONCE_PER_ORGANIZATION = env.int("EXPORTS_AT_ONCE_PER_ORGANIZATION", default=2)
 EXPORTS_AT_ONCE_PER_OWNER = env.int("EXPORTS_AT_ONCE_PER_OWNER", default=3)  # over all organizations of an owner
 
@@ -342,6 +340,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 # https://www.django-rest-framework.org/api-guide/settings/
 MAX_BODY_BYTES = 256 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+FILE_UPLOAD_HANDLERS = ["config.pages.small_files.SmallFiles"]
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_500  # the builder sends up to ten inputs for each of 200 fields
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["keys.authentication.AccessKeyAuthentication"],

@@ -1,26 +1,61 @@
-"""WSGI entry point of the `web` role: API and dashboard, for our front (`manage.py serve`) or any WSGI server."""
+"""WSGI entry point of the `web` role: API and dashboard. gunicorn serves it, and any other WSGI server may."""
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, cast
 
 from django.core.wsgi import get_wsgi_application
 
 from config.environment.postgresql import ROLE_VARIABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ[ROLE_VARIABLE] = "web"  # of this process: its parent is `manage.py serve`
+os.environ[ROLE_VARIABLE] = "web"
 _django = get_wsgi_application()
 
-from config.api.parsing import drop_long_media_types  # noqa: E402 - after setup
+from config.api.parsing import drop_long_media_types, say_length  # noqa: E402 - after setup
 from config.checks import refuse_wrong_settings  # noqa: E402 - after setup
 from submissions.receiving.wsgi import SubmitApplication  # noqa: E402 - after setup
 
 refuse_wrong_settings()  # a WSGI server does not run Django's system checks
 _submit = SubmitApplication()
+DRAIN_SECONDS = 5.0
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Answer a request."""
+    body = environ["wsgi.input"]
     drop_long_media_types(environ)
-    return (_submit if _submit.takes(environ) else _django)(environ, start_response)
+    say_length(environ)
+    response: Any = (_submit if _submit.takes(environ) else _django)(environ, start_response)
+    if len(environ.get("CONTENT_LENGTH") or "") > len("99999"):  # of smaller bodies gunicorn reads the rest
+        response = _Drained(response, environ.get("gunicorn.socket"), body)
+    if environ["REQUEST_METHOD"] == "HEAD":  # a stream would run to its end for nothing
+        response.close()
+        return ()
+    return cast(Iterable[bytes], response)
+
+
+class _Drained:
+    """
+    An answer behind which the rest of a large body is read.
+
+    A connection that is closed while its client still sends is reset, and that hides the answer. A proxy, which has the
+    whole body, needs a moment; another client has DRAIN_SECONDS.
+    """
+
+    def __init__(self, response: Any, connection: Any, body: Any) -> None:
+        self._response, self._connection, self._body = response, connection, body
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._response)
+
+    def close(self) -> None:
+        self._response.close()
+        until = time.monotonic() + DRAIN_SECONDS
+        with suppress(OSError):
+            if self._connection:
+                self._connection.settimeout(DRAIN_SECONDS)
+            while time.monotonic() < until and self._body.read(65_536):
+                pass

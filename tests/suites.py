@@ -64,7 +64,7 @@ SUITES = (
         ("tests/api",),
         SQLITE,
         optional=False,
-        programs=("nginx", "openssl"),
+        programs=("nginx", "openssl", "java", "curl"),
     ),
     Suite("api-postgresql", "api suite on PostgreSQL, Redis and Celery", ("tests/api",), optional=False),
     Suite("browser", "browser suite in Chromium", ("tests/browser",), programs=("chromium", "node", "npm", "hugo")),

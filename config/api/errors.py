@@ -157,10 +157,6 @@ class PayloadTooLarge(ApiError):
     message = gettext_noop("The body is larger than 256 KiB. Send less.")
 
 
-class BodyNotRead(PayloadTooLarge):
-    """A large body that was not read, because the request would have been refused whatever it says."""
-
-
 class QuotaExceeded(ApiError):
     status, code = 413, "quota_exceeded"
     message = gettext_noop(

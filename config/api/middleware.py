@@ -60,8 +60,6 @@ class FieldpostMiddleware:
             response.headers.setdefault("Cache-Control", "no-store")  # after a logout nobody reads it
         if "public" not in response.headers.get("Cache-Control", ""):
             response.headers[REQUEST_ID] = request_id
-        if request.META.get("CONTENT_LENGTH") not in (None, "", "0") and not getattr(request, "_read_started", True):
-            response.headers["Connection"] = "close"  # the rest of this body would be read as the next request
         return response
 
     def _answer_here(self, request: HttpRequest) -> HttpResponse:

@@ -9,6 +9,7 @@ import math
 import re
 import string
 from collections.abc import Callable, Mapping
+from io import BytesIO, RawIOBase
 from typing import IO, Any, NoReturn
 
 from django.conf import settings
@@ -20,10 +21,9 @@ from config.text import clean_text
 
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32
-MAX_DRAINED_BYTES = 1024 * 1024  # of a body that is too large
+MAX_FILE_BODY_BYTES = (256 * 1024 + 256) * 1024  # of a body with files: besides its texts
 MAX_MEDIA_TYPE = 1024  # characters of Content-Type and Accept; browsers send some 150
 MAX_IDEMPOTENCY_KEY = 255  # characters
-BODY_NOT_READ = "fieldpost.body_not_read"  # of a WSGI environment: limits or the form refuse the request without it
 MAX_DIGITS = 4300  # CPython's limit for int(), which raises ValueError for longer literals
 
 _PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace) | {" "}
@@ -148,6 +148,32 @@ def drop_long_media_types(environ: dict[str, Any]) -> None:
             del environ[name]
 
 
+def say_length(environ: dict[str, Any]) -> None:
+    """
+    Give a chunked body a Content-Length, because Django takes it for empty otherwise.
+
+    A small one is read here. A large one, which only form bodies may be, gets the most that it can have.
+    """
+    if not environ.pop("HTTP_TRANSFER_ENCODING", None):
+        return
+    stream: IO[bytes] = environ["wsgi.input"]
+    begin = stream.read(settings.MAX_BODY_BYTES + 1)
+    is_large = len(begin) > settings.MAX_BODY_BYTES
+    environ["CONTENT_LENGTH"] = str(MAX_FILE_BODY_BYTES if is_large else len(begin))
+    environ["wsgi.input"] = _Begun(begin, stream) if is_large else BytesIO(begin)
+
+
+class _Begun(RawIOBase):
+    """A stream of which `begin` has been read."""
+
+    def __init__(self, begin: bytes, rest: IO[bytes]) -> None:
+        self._begin, self._rest = BytesIO(begin), rest
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most `size`."""
+        return self._begin.read(size) or self._rest.read(size)
+
+
 def media_type(request: HttpRequest) -> str:
     """Return the request's media type in lower case, without parameters."""
     content_type: str = request.META.get("CONTENT_TYPE", "")
@@ -177,26 +203,11 @@ def refuse_compressed(request: HttpRequest) -> None:
 
 def _read_any_body(request: HttpRequest) -> bytes:
     length = request.META.get("CONTENT_LENGTH") or "0"
-    if not length.isdigit() or int(length) > settings.MAX_BODY_BYTES:
-        if length.isdigit() and int(length) <= MAX_DRAINED_BYTES:
-            _drain(request.META["wsgi.input"])
+    if not length.isdigit() or int(length[:20]) > settings.MAX_BODY_BYTES:
         raise PayloadTooLarge
-    if "HTTP_TRANSFER_ENCODING" not in request.META:
-        return request.body
-    # Django treats a body without Content-Length as empty, so read a chunked one here, to one byte above the limit.
-    stream: IO[bytes] = request.META["wsgi.input"]
-    body = stream.read(settings.MAX_BODY_BYTES + 1)
-    if len(body) > settings.MAX_BODY_BYTES:
-        _drain(stream)
-        raise PayloadTooLarge
-    return body
-
-
-def _drain(stream: IO[bytes]) -> None:
-    """Read the rest, up to MAX_DRAINED_BYTES: a client never sees the 413 if the connection closes while it sends."""
-    left = MAX_DRAINED_BYTES
-    while left > 0 and (part := stream.read(65_536)):
-        left -= len(part)
+    if len(request.body) < int(length):  # the client has gone, and gunicorn says nothing
+        raise invalid("", "malformed", "The body is shorter than its Content-Length.", has_subject=True)
+    return request.body
 
 
 class StrictJSONParser(BaseParser):

@@ -1,148 +1,150 @@
-"""The processes of `serve`: `manage.py` commands, restarted when they die, and replaced on a reload."""
+"""
+The roles of `serve`: forks of it, which share its memory, and are forked again when they die.
 
-import functools
+Nothing but the forks may run here: a process with a second thread must not fork, so the main thread watches them all.
+"""
+
+import gc
 import logging
+import multiprocessing
 import os
-import select
+import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
 
-from django.conf import settings
-from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connections
 
-from config.supervision.forks import Fork
+from config.environment.postgresql import LIMIT, ROLE_VARIABLE
 
 RESTART_PAUSE_SECONDS = 1.0
-POLL_SECONDS = 0.1
-LAUNCHER = settings.BASE_DIR / "config" / "supervision" / "child.py"
-Process = subprocess.Popen[bytes] | Fork
-logger = logging.getLogger(__name__)
+NAME = Path("/proc/self/comm")
+FORKS = multiprocessing.get_context("fork")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Child:
-    """A `manage.py` command that is restarted when it dies, once it is watched."""
+class Children:
+    """The children of this process. Make it in the main thread: it takes the signals of SIGNALS."""
 
-    # Of its environment. glibc gives each thread another arena by default, up to eight for each core, which keep what
-    # their threads have freed: after 40 exports of a million rows 18 MiB, with two arenas 4 MiB (docs/adr/0108).
-    _defaults: ClassVar[dict[str, str]] = {"MALLOC_ARENA_MAX": "2"}
-    _lifeline: ClassVar[tuple[int, int]] = (-1, -1)  # a pipe; every child ends when its writing end is closed
+    def __init__(self) -> None:
+        self._lifeline = os.pipe()  # every child ends when its writing end is closed
+        self._runs: dict[str, Callable[[], object]] = {}
+        self._alive: dict[int, ForkProcess] = {}  # by the descriptor that becomes readable when it ends
+        self._dead: list[str] = []
+        self._signals, written = socket.socketpair()
+        written.setblocking(False)
+        self._written = written  # each signal is a byte in it
+        signal.set_wakeup_fd(written.fileno())
+        for number in SIGNALS:
+            signal.signal(number, _note)
+        os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # of programs that a child starts: docs/adr/0108
 
-    def __init__(self, *command: str, forks: bool) -> None:
-        """Start the command: in a fork of this process, or in a new interpreter, as every later time."""
-        if Child._lifeline[0] < 0:
-            Child._lifeline = os.pipe()
-        self._command = command
-        self._forks = forks
-        self._ending = threading.Event()
-        self._lock = threading.Lock()  # held while one process takes the place of another
-        self._process = self._start()
+    def prepare(self, modules: Iterable[str]) -> None:
+        """Import what the children run, close connections, and keep the collector off what they share."""
+        for module in modules:
+            import_module(module)
+        connections.close_all()
+        gc.collect()
+        gc.freeze()
 
-    def watch(self) -> None:
-        """Restart it when it dies. This starts a thread, so all that fork are started before."""
-        threading.Thread(target=self._watch, daemon=True).start()
+    def start(self, name: str, run: Callable[[], object]) -> None:
+        """Call `run` in a fork, which is named `name` and has its role."""
+        self._runs[name] = run
+        # Blocked until the child has its own handlers: those of the parent would swallow a SIGTERM.
+        former = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        child = FORKS.Process(target=_become, args=(run, name, self._lifeline, former), name=name)
+        child.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+        self._alive[child.sentinel] = child
 
-    def ask_to_end(self) -> None:
-        """Send SIGTERM, and start it no more."""
-        with self._lock:
-            self._ending.set()
-            self._process.terminate()
+    def wait_for_signal(self) -> int:
+        """Return the next signal. Meanwhile, start children that die, after a pause."""
+        while True:
+            ready = wait([self._signals, *self._alive], RESTART_PAUSE_SECONDS if self._dead else None)
+            if self._signals in ready:
+                return self._signals.recv(1)[0]
+            if not ready:
+                while self._dead:
+                    self.start(name := self._dead.pop(), self._runs[name])
+            self._dead += [self._collect(sentinel) for sentinel in ready if isinstance(sentinel, int)]
 
-    def end(self, patience_seconds: float) -> None:
-        """Terminate it gracefully; kill it after `patience_seconds`."""
-        self.ask_to_end()
-        _wait_or_kill(self._process, patience_seconds)
+    def has_signal(self) -> bool:
+        """Return whether a signal waits."""
+        return bool(wait([self._signals], 0))
 
-    def reload(self, patience_seconds: float) -> None:
-        """Run the command again, with the code that is on disk now."""
-        with self._lock:
-            if not self._ending.is_set():
-                self._process.terminate()
-                _wait_or_kill(self._process, patience_seconds)
-                self._process = self._start()
+    def hear(self, descriptor: int, patience_seconds: float) -> bool:
+        """Return whether something can be read here in time, before a signal comes or a child dies."""
+        return descriptor in wait([descriptor, self._signals, *self._alive], patience_seconds)
 
-    def _start(self) -> Process:
-        return self._run([])
-
-    def _run(self, arguments: list[str], files: tuple[int, ...] = ()) -> Process:
-        command, lifeline = [*self._command, *arguments], self._lifeline[0]
-        if self._forks:
-            self._forks = False
-            return Fork(functools.partial(call_command, *command), name=command[0], lifeline=self._lifeline)
-        # In a new session, so that Ctrl-C reaches only the parent, which then ends its children in order.
-        return subprocess.Popen(  # noqa: S603 - our own command line
-            [sys.executable, str(LAUNCHER), str(lifeline), str(settings.BASE_DIR / "manage.py"), *command],
-            start_new_session=True,
-            pass_fds=(*files, lifeline),
-            env={**self._defaults, **os.environ},
-        )
-
-    def _watch(self) -> None:
-        while not self._ending.is_set():
-            watched = self._process
-            watched.wait()
-            if self._ending.wait(RESTART_PAUSE_SECONDS):
-                return
-            with self._lock:
-                if self._process is watched and not self._ending.is_set():
-                    self._process = self._start()
-
-
-class WebChild(Child):
-    """
-    A web process. It inherits the listening socket, so that a reload refuses no connection.
-
-    A reload starts the new process first and ends the old one when the new one answers.
-    """
-
-    def __init__(self, listener: socket.socket, *, forks: bool) -> None:
-        self._listener = listener
-        self._ready = -1  # the end of a pipe that the newest process writes to
-        super().__init__("web", forks=forks)
-
-    def wait_until_ready(self, patience_seconds: float, is_stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Return whether the newest process answers requests; False also if it has ended, or if `is_stopped()`."""
-        ready, self._ready = self._ready, -1
+    def end(self, patience_seconds: float, *names: str) -> None:
+        """End these children, or all, with SIGTERM; after a while kill them, and what they have started."""
+        chosen = {key: child for key, child in self._alive.items() if not names or child.name in names}
         until = time.monotonic() + patience_seconds
-        is_readable = False
-        while not is_readable and not is_stopped() and time.monotonic() < until:
-            is_readable = bool(select.select([ready], [], [], POLL_SECONDS)[0])
-        answered = is_readable and os.read(ready, 1) != b""
-        os.close(ready)
-        return answered
+        for child in chosen.values():
+            child.terminate()
+        alive = set[object](chosen)
+        while alive and (left := until - time.monotonic()) > 0:
+            alive -= set(wait(list(chosen), left))
+        for sentinel, child in chosen.items():
+            if sentinel in alive and child.pid:
+                with suppress(ProcessLookupError):  # it has no own group yet
+                    os.killpg(child.pid, signal.SIGKILL)
+                child.kill()
+            self._collect(sentinel)
 
-    def reload(self, patience_seconds: float) -> None:
-        """Replace the process. Keep the old one if the new one does not start."""
-        with self._lock:
-            if self._ending.is_set():
-                return
-            old, new = self._process, self._start()
-            if not self.wait_until_ready(patience_seconds):
-                logger.error("the reloaded web process did not start; the former one goes on")
-                new.kill()
-                return
-            self._process = new
-            old.terminate()
-        _wait_or_kill(old, patience_seconds)
-
-    def _start(self) -> Process:
-        if self._ready >= 0:
-            os.close(self._ready)
-        self._ready, written = os.pipe()
-        try:
-            listener = self._listener.fileno()
-            return self._run(["--listener", str(listener), "--ready", str(written)], (listener, written))
-        finally:
-            os.close(written)
+    def _collect(self, sentinel: int) -> str:
+        child = self._alive.pop(sentinel)
+        child.join()
+        return child.name
 
 
-def _wait_or_kill(process: Process, patience_seconds: float) -> None:
+def _note(*_signal: object) -> None:
+    """Handle a signal: it is in the pipe already."""
+
+
+def _become(
+    run: Callable[[], object], role: str, lifeline: tuple[int, int], signals: Iterable[signal.Signals | int]
+) -> None:
+    """Do what an exec would: new session, default signals, settings of the role. Then run it."""
+    os.setsid()
+    if NAME.exists():  # Linux
+        NAME.write_text(role)
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.close(lifeline[1])
+    signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+    threading.Thread(target=_end_with, args=(lifeline[0],), daemon=True, name="lifeline").start()
+    _take_role(role)
     try:
-        process.wait(patience_seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        run()
+    except CommandError as error:
+        sys.exit(str(error))
+    finally:
+        logging.shutdown()
+
+
+def _end_with(lifeline: int) -> None:
+    """Wait until `serve` has ended, killed or not; then kill this process and what it has started."""
+    os.read(lifeline, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _take_role(role: str) -> None:
+    """Let connections to PostgreSQL have the name and the limits of this role: settings were read for `serve`."""
+    os.environ[ROLE_VARIABLE] = role
+    ours = import_module("config.settings")
+    if connections["default"].vendor == "postgresql":
+        pooled = bool(ours.DATABASE_DIRECT_URL)
+        found = ours.databases(ours.DATABASE_URL, replica_url=ours.DATABASE_REPLICA_URL, has_pooler=pooled)
+        for alias, database in found.items():
+            connections.settings[alias] |= {name: database[name] for name in ("OPTIONS", LIMIT) if name in database}

@@ -1,42 +1,46 @@
-"""Checks before a role starts to listen: a free port, enough open files."""
+"""The ports of a role: a listening socket, and enough open files."""
 
+import os
 import resource
 import socket
 import threading
 
 from django.core.management.base import CommandError
 
+INHERITED = "FIELDPOST_LISTENERS"  # descriptors of `serve`, for its next code: "8000=5 8001=6"
 BACKLOG = 4096  # connections that wait to be accepted, as far as the system allows
 PORT_TRIES = 8
 PORT_TRY_SECONDS = 0.25
 
 
-def refuse_busy_port(host: str, port: int) -> None:
-    """
-    Raise CommandError if another process listens on the port.
-
-    Retries for two seconds: the workers of a killed command end within half a second.
-    """
-    pause = threading.Event()
-    for tries_left in reversed(range(PORT_TRIES)):
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-                return
-            except OSError as error:
-                if not tries_left:
-                    message = f"Cannot listen on {host}:{port}: {error}. Choose another port, such as PORT=8080."
-                    raise CommandError(message) from None
-        pause.wait(PORT_TRY_SECONDS)
-
-
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, for child processes to accept from. Raises CommandError for a busy port."""
-    refuse_busy_port(host, port)
+    """
+    Return a socket that listens, for child processes to accept from: one that this process has inherited, or a new one.
+
+    Raises CommandError for a busy port, after two seconds: the workers of a killed command end within half a second.
+    """
+    inherited = dict(pair.split("=") for pair in os.environ.get(INHERITED, "").split())
+    if str(port) in inherited:
+        return socket.socket(fileno=int(inherited[str(port)]))
+    pause = threading.Event()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     dual = host == "::" and socket.has_dualstack_ipv6()
-    return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual)
+    for tries_left in reversed(range(PORT_TRIES)):
+        try:
+            return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual)
+        except OSError as error:
+            if not tries_left:
+                message = f"Cannot listen on {host}:{port}: {error}. Choose another port, such as PORT=8080."
+                raise CommandError(message) from None
+        pause.wait(PORT_TRY_SECONDS)
+    raise AssertionError("the last try returns or raises")
+
+
+def bequeath(*listeners: socket.socket) -> None:
+    """Leave listening sockets to the program that takes the place of this one."""
+    for listener in listeners:
+        listener.set_inheritable(True)
+    os.environ[INHERITED] = " ".join(f"{one.getsockname()[1]}={one.fileno()}" for one in listeners)
 
 
 def allow_open_files(wanted: int) -> None:

@@ -12,7 +12,6 @@ from django.utils.translation import gettext
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
-from config.web_server.body import LARGE_BODY_BYTES
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.ended_sessions import keeps_typed, only_shows
 from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
@@ -22,7 +21,7 @@ from forms_app.models import Form
 from keys.branding.brand import brand_of
 from keys.branding.changes import remove_logo, set_accent, set_logo
 from keys.branding.colors import UnfitColor, check_accent
-from keys.branding.logos import TOO_LARGE, UnfitLogo
+from keys.branding.logos import UnfitLogo
 from keys.models import Role
 from submissions.hosted import pages
 
@@ -89,8 +88,6 @@ def logo(request: MemberRequest) -> HttpResponse:
     entered = LogoForm(request.POST, request.FILES)
     entered.full_clean()
     try:
-        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGE_BODY_BYTES:  # the web server has cut the file
-            raise UnfitLogo(gettext(TOO_LARGE))
         set_logo(own, entered.content(), by=request.member.user)
     except UnfitLogo as error:
         entered.add_error("logo", str(error))

@@ -1,8 +1,8 @@
 """
 Bounds on exports at the same time: for an organization, for its owners, and in all (docs/contract.md 5.35).
 
-A place is a key in the shared cache, so it counts across processes where there is Redis. It is a lease: a process that
-dies keeps no place.
+Those of a process hold at most half of its threads. All other places are keys in the shared cache, so they count across
+processes where there is Redis. They are leases: a process that dies keeps no place.
 """
 
 import time
@@ -10,21 +10,28 @@ import uuid
 
 from django.conf import settings
 from django.core.cache import cache
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import RateLimited
+from config.api.long_requests import PLACES
 from keys.models import Membership, Role
 
 LEASE_SECONDS = 60
 RENEW_SECONDS = 15.0
 RETRY_AFTER_SECONDS = 10
+BUSY = gettext_noop("Too many exports run now. Try again in a few seconds.")
 
 
 class Place:
-    """The right to run one export, until `release`. `renew` must be called at least every 45 seconds."""
+    """
+    The right to run one export, until `release`. `renew` must be called at least every 45 seconds.
 
-    def __init__(self, names: list[str]) -> None:
+    `has_thread`: it holds one of the threads for such requests too.
+    """
+
+    def __init__(self, names: list[str], *, has_thread: bool = False) -> None:
         self._names = names
+        self._has_thread = has_thread
         self._renewed = time.monotonic()
 
     def renew(self) -> None:
@@ -39,6 +46,8 @@ class Place:
         names, self._names = self._names, []
         for name in names:
             cache.delete(name)
+        if names and self._has_thread:
+            PLACES.release()
 
 
 def take_place(organization_id: uuid.UUID) -> Place:
@@ -46,10 +55,12 @@ def take_place(organization_id: uuid.UUID) -> Place:
     taken: list[str] = []
     try:
         _take_all(organization_id, taken)
+        if not PLACES.acquire(blocking=False):
+            raise _busy(BUSY)
     except BaseException:
         Place(taken).release()
         raise
-    return Place(taken)
+    return Place(taken, has_thread=True)
 
 
 def _take_all(organization_id: uuid.UUID, taken: list[str]) -> None:
@@ -68,7 +79,7 @@ def _take_all(organization_id: uuid.UUID, taken: list[str]) -> None:
     shared = _names("all", settings.EXPORTS_AT_ONCE)
     # The last place is kept for organizations without any export.
     if not _take(shared, taken) or (_count(own) > 1 and _count(shared) == len(shared)):
-        raise _busy(gettext("Too many exports run now. Try again in a few seconds."))
+        raise _busy(BUSY)
 
 
 def _names(group: object, places: int) -> list[str]:
@@ -89,6 +100,6 @@ def _count(names: list[str]) -> int:
 
 
 def _busy(message: str) -> RateLimited:
-    refusal = RateLimited(message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+    refusal = RateLimited(gettext(message), headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
     refusal.reason = "exports"
     return refusal

@@ -18,17 +18,17 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.http import HttpRequest
 
-from config.api.errors import BodyNotRead, UnsupportedMediaType
+from config.api.errors import UnsupportedMediaType
+from config.api.long_requests import reading_a_large_body
 from config.api.parsing import (
-    BODY_NOT_READ,
     JSON_MEDIA_TYPE,
+    MAX_FILE_BODY_BYTES,
     media_type,
     parse_object,
     read_body,
     refuse_compressed,
 )
 from config.text import clean_name
-from config.web_server.body import most_in_file
 from submissions.files.arrived import Arrived
 from submissions.files.names import clean_file_name
 from submissions.parsing.charsets import CHARSET_FIELD, decode, decode_name
@@ -69,17 +69,16 @@ def read_form_body(request: HttpRequest) -> FormBody:
     """
     Read a body, up to 256 KiB in memory, or with files, from a file, and parse it. Close the files of the result.
 
-    Raises PayloadTooLarge, FilesAway, and what `parse_form_body` raises.
+    Raises PayloadTooLarge, ServiceUnavailable, FilesAway, and what `parse_form_body` raises.
     """
     length = request.META.get("CONTENT_LENGTH") or ""
-    is_large = length.isdigit() and settings.MAX_BODY_BYTES < int(length[:20]) <= most_in_file()
+    is_large = length.isdigit() and settings.MAX_BODY_BYTES < int(length[:20]) <= MAX_FILE_BODY_BYTES
     if not (is_large and media_type(request) == MULTIPART):
         body = read_body(request)
         return dataclasses.replace(parse_form_body(request, body), raw=body)
-    if request.META.get(BODY_NOT_READ):
-        raise BodyNotRead
     refuse_compressed(request)
-    return _multipart(request, request)
+    with reading_a_large_body():
+        return _multipart(request, request)
 
 
 def body_as_read(request: HttpRequest) -> bytes:

@@ -18,7 +18,6 @@ from django.utils.translation import gettext_noop
 from config.api import ratelimit
 from config.api.errors import (
     ApiError,
-    BodyNotRead,
     EmptySubmission,
     FormNotPublished,
     MethodNotAllowed,
@@ -238,10 +237,7 @@ def require_post(candidate: Candidate) -> Candidate:
 
 def require_sound_body(candidate: Candidate) -> Candidate:
     """Refuse a body or header that could not be read: 413, 415, 400 invalid_json, 400 validation_error."""
-    problem = candidate.post.problem
-    if isinstance(problem, BodyNotRead):  # perhaps for the form's state, which says more
-        require_published(require_room(candidate))
-    if problem:
+    if problem := candidate.post.problem:
         raise problem
     return candidate
 

@@ -42,8 +42,11 @@ def command(pid: int) -> str:
 
 
 def job_server(web: int) -> int | None:
-    """Return the process that forks the exports of a web process, if it has been started."""
-    return next((pid for pid in children(web) if "multiprocessing.forkserver" in command(pid)), None)
+    """Return the process that forks the exports of a web process or of gunicorn's only one, if it has been started."""
+    found = {pid: command(pid) for pid in tree(web)}
+    # A web process of tests has the same command line, and its own name.
+    named = (pid for pid, line in found.items() if "forkserver" in line and line.split()[-1].startswith("python"))
+    return next(named, None)
 
 
 def jobs(web: int) -> list[int]:

@@ -156,8 +156,8 @@ class World:
         return self.children("deliver")
 
     def children(self, word: str) -> list[int]:
-        """Return the children of `serve` with this word in their command line."""
-        found = processes.children(self.application.processes["web"].popen.pid)
+        """Return the processes of `serve` with this word in their command line or name."""
+        found = processes.tree(self.application.processes["web"].popen.pid)
         return [pid for pid in found if f" {word} " in processes.command(pid) + " "]
 
     def kill_deliverer(self, rng: random.Random) -> float:

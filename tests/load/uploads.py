@@ -19,11 +19,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from config.supervision.ports import allow_open_files
+from tests.load.slow_peers import address_of
 
 BOUNDARY = "upload-boundary"
 TICK_SECONDS = 0.5
 PNG = b"\x89PNG\r\n\x1a\n"  # the signature of its type
 ANSWER_SECONDS = 120.0
+AGAIN_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -52,20 +54,24 @@ def head_and_tail(form_id: str, key: str, field: str, size: int) -> tuple[bytes,
     return head.encode(), before, after
 
 
-def address_of(number: int) -> str:
-    """Return a visitor's address of loopback: one address has a share of the bodies that a process takes."""
-    return f"127.250.{number // 250}.{number % 250 + 1}"
-
-
 async def upload(port: int, request: tuple[bytes, bytes, bytes], number: int, size: int, seconds: float) -> str:
-    """Send one file, evenly over `seconds`, and return the status of the answer; "" without one."""
+    """Send one file, evenly over `seconds`; again if the answer is 503. Return the answer's status; "" without one."""
+    try:
+        while (status := await send(port, request, number, size, seconds)) == "503":
+            await asyncio.sleep(AGAIN_SECONDS)
+    except (OSError, TimeoutError):
+        return ""
+    return status
+
+
+async def send(port: int, request: tuple[bytes, bytes, bytes], number: int, size: int, seconds: float) -> str:
     head, before, after = request
     seed = hashlib.sha256(str(number).encode()).digest()
     part = PNG + seed * (size // len(seed) + 1)
     steps = max(1, round(seconds / TICK_SECONDS))
     each = -(-size // steps)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address_of(number), 0))
     try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address_of(number), 0))
         writer.write(head + before)
         start = time.monotonic()
         for step in range(steps):
@@ -74,9 +80,8 @@ async def upload(port: int, request: tuple[bytes, bytes, bytes], number: int, si
             await asyncio.sleep(max(0.0, start + (step + 1) * TICK_SECONDS - time.monotonic()))
         writer.write(after)
         answer = await asyncio.wait_for(reader.readline(), ANSWER_SECONDS)
+    finally:
         writer.close()
-    except (OSError, TimeoutError):
-        return ""
     return answer.split()[1].decode() if answer else ""
 
 
@@ -84,7 +89,9 @@ async def upload_all(
     port: int, form_id: str, key: str, field: str, count: int, size: int, seconds: float
 ) -> dict[str, int]:
     request = head_and_tail(form_id, key, field, size)
-    statuses = await asyncio.gather(*(upload(port, request, number, size, seconds) for number in range(count)))
+    # Visitors have lines of different speeds: the last one takes all of the time, the first one half of it.
+    each = [seconds * (1 + number / count) / 2 for number in range(count)]
+    statuses = await asyncio.gather(*(upload(port, request, number, size, each[number]) for number in range(count)))
     return dict(Counter(statuses))
 
 

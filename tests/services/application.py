@@ -6,13 +6,12 @@ import shutil
 import socket
 import sys
 from collections.abc import Collection, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
 from celery import Celery
 
-from config.supervision.ports import BACKLOG
 from tests.services.backing import migrated_sqlite
 from tests.services.commands import CommandServer
 from tests.services.environment import FILE_NAME, POSTGRESQL, SQLITE, sqlite_url
@@ -22,7 +21,11 @@ from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
 KEY_PREFIX = "fieldpost:"  # of the broker's keys; not read from the settings, which `make faults` does not load
-LAUNCHER = "config/supervision/child.py"  # as `serve` starts its children
+LAUNCHER = "tests/services/lifeline.py"
+GUNICORN: list[str | Path] = [
+    Path(sys.executable).parent / "gunicorn",
+    *("--config", "config/web_server/settings.py", "config.wsgi"),
+]
 _LIFELINE = os.pipe()  # closed when this process ends, and then its roles end
 ALL_ROLES = ("web", "worker", "beat")
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
@@ -164,7 +167,7 @@ class Application:
 
 class LoneRole(Application):
     """
-    One web process, or the live stream, started as `serve` starts it, but without `serve`.
+    The web as its own unit starts it, or the live stream: without `serve`.
 
     It is a fork of a process that has imported other packages, and ends with the process that started it.
     """
@@ -183,15 +186,10 @@ class LoneRole(Application):
         return answers(self.port, "/readyz") if self.role == "web" else answers(self.events_port, "/healthz")
 
     def start_role(self, role: str) -> Process:
-        command: list[str | Path | Descriptor]
-        command = [sys.executable, LAUNCHER, Descriptor(_LIFELINE[0]), "manage.py", role]
-        environment, log = self.environment, self.directory / f"{role}.log"
-        with ExitStack() as stack:
-            if role == "web":
-                listener = stack.enter_context(socket.create_server(("127.0.0.1", self.port), backlog=BACKLOG))
-                told = stack.enter_context(Path(os.devnull).open("wb"))
-                command += ["--listener", Descriptor(listener.fileno()), "--ready", Descriptor(told.fileno())]
-            self.processes[role] = Process(role, command, log=log, env=environment, forks=True)
+        programs: dict[str, list[str | Path]] = {"web": GUNICORN, "events": ["manage.py", "events"]}
+        command = [sys.executable, LAUNCHER, Descriptor(_LIFELINE[0]), *programs[role]]
+        log = self.directory / f"{role}.log"
+        self.processes[role] = Process(role, command, log=log, env=self.environment, forks=True)
         return self.processes[role]
 
 

@@ -94,7 +94,7 @@ def use(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(ROOT)
-    sys.path[0] = str(ROOT)
+    sys.path[:1] = [str(ROOT), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
 
 
 def _lead(function: Callable[..., None], arguments: Sequence[object]) -> None:

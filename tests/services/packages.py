@@ -21,6 +21,7 @@ PACKAGES = {
     "chromium": "chromium-headless-shell",  # a sixth of the processor time of the whole browser
     "openssl": "openssl",
     "nginx": "nginx-light",
+    "curl": "curl",
     "go": "golang-go",
     "php": "php-cli",
     "ruby": "ruby",

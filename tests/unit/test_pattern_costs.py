@@ -74,12 +74,6 @@ PATTERNS = {
     "config.text._LONE_SURROGATE": Row("findall", ("\ud800", "\udfff"), WORDS),
     "config.times._DATE": Row("fullmatch", ("2026-", "01-", "٣"), "2026-01-31"),
     "config.times._TIME": Row("fullmatch", ("2026-01-31T09:30:00.", "00", "+02:00", "Z"), "2026-01-31T09:30:00Z"),
-    "config.web_server.body.FILE_PATHS": Row(
-        "fullmatch", ("/f/", "/uploads", "/s/", "/p/", "/", "/ajax", "/frm_"), "/f/frm_abc/uploads"
-    ),
-    "config.web_server.body.LARGE_BODIES": Row(
-        "fullmatch", ("/dashboard/o/", "/organization/logo", "/"), "/dashboard/o/a/organization/logo"
-    ),
     "dashboard.guides.rendering.ELSEWHERE": Row("match", ("https", "http:", "mailto"), "https://a.example"),
     "dashboard.guides.rendering.FENCES": Row("findall", ("\n```", "```", "\n``"), WORDS),
     "dashboard.guides.rendering.GUIDE": Row("fullmatch", ("a.md", ".md#", "a-"), "api.md#errors"),

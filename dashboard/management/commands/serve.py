@@ -1,33 +1,44 @@
-"""`serve`: all roles on one machine. It listens, and starts web processes, live stream and deliveries as children."""
+"""`serve`: all roles on one machine. It listens, and forks the web, the live stream and deliverers."""
 
-import ipaddress
 import logging
 import os
-import queue
 import signal
 import socket
+import subprocess
 import sys
-import time
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
 from django.utils.module_loading import import_string
+from gunicorn.app.base import BaseApplication
 
-from config.supervision.children import Child, WebChild
-from config.supervision.forks import may_fork, prepare_to_fork
-from config.supervision.ports import listen, refuse_busy_port
+from config.checks import is_loopback
+from config.supervision.children import Children
+from config.supervision.ports import bequeath, listen
+from config.web_server import settings as gunicorn_settings
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
+from dashboard.management.commands.events import stream
 
-KILL_AFTER_SECONDS = 35  # until a child that does not end by itself is killed; the longest attempt, a mail, takes 30 s
-CTRL_C_SECONDS = 0.8  # the same after Ctrl-C, twice: for the web, then for deliveries
+# Until children that do not end by themselves are killed, twice: those that take requests, then deliverers.
+PATIENCE_SECONDS: dict[int, float] = {
+    signal.SIGTERM: 35,  # the longest attempt, a mail, takes 30 s
+    signal.SIGHUP: 5,
+    signal.SIGINT: 0.8,
+}
 READY_SECONDS = 60
-STOPS = (signal.SIGINT, signal.SIGTERM)
+TAKES_REQUESTS = ("web", "events")
+MODULES = (  # of the children, imported once for all of them
+    *("config.urls", "submissions.live.stream", "webhooks.management.commands.deliver"),
+    *("gunicorn.arbiter", "gunicorn.workers.gthread", "django.core.handlers.wsgi"),
+    *(name.rpartition(".")[0] for name in settings.MIDDLEWARE),
+)
 
 
 class Command(BaseCommand):
@@ -48,122 +59,102 @@ class Command(BaseCommand):
         host = options["host"]
         if settings.DEMO and not is_loopback(host):
             raise CommandError(f"DEMO is on, and {host} is not this machine only. Remove DEMO=1 or --host.")
-        if not options["no_events"]:
-            refuse_busy_port(host, settings.EVENTS_PORT)
-        with listen(host, settings.PORT) as listener:
+        ports = [settings.PORT] if options["no_events"] else [settings.PORT, settings.EVENTS_PORT]
+        with ExitStack() as stack:
+            listeners = [stack.enter_context(listen(host, port)) for port in ports]
             demo = self.prepare(migrates=not options["no_migrate"])
-            roles, wishes = Roles(), Wishes()
+            children = Children()
+            patience = PATIENCE_SECONDS[signal.SIGTERM]
             try:
-                roles.start(listener, host=host, events=not options["no_events"], deliver=not options["no_deliver"])
-                if roles.is_web_ready(wishes.has_stop):
+                deliverers = 0 if options["no_deliver"] else settings.DELIVERY_PROCESSES
+                ready = start(children, listeners, deliverers=deliverers)
+                if children.hear(ready, READY_SECONDS):
                     self.announce(demo)
-                while wishes.wait() == signal.SIGHUP:
-                    roles.reload()
+                elif not children.has_signal():
+                    raise CommandError("The web did not start; the reason is printed above.")
+                wish = next_wish(children)
+                patience = PATIENCE_SECONDS[wish]
             finally:
-                roles.end(CTRL_C_SECONDS if wishes.last == signal.SIGINT else KILL_AFTER_SECONDS)
-        logging.shutdown()
-        os._exit(0)  # Python would spend a moment on taking modules apart
+                children.end(patience, *TAKES_REQUESTS)
+                children.end(patience)  # those that deliver what the others have stored
+            logging.shutdown()
+            if wish == signal.SIGHUP:
+                bequeath(*listeners)
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)  # another one, until the new code takes signals
+                os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - as it was called
+            os._exit(0)  # Python would spend a moment on taking modules apart
 
     def prepare(self, *, migrates: bool) -> Demo | None:
         """Bring database and files into place; return the demo if it is on."""
         if migrates:
             call_command("migrate", verbosity=0)
-        demo = ensure_demo() if settings.DEMO else None
-        connections.close_all()
-        return demo
+        return ensure_demo() if settings.DEMO else None
 
     def announce(self, demo: Demo | None) -> None:
         """Print the address and the login."""
         text = describe(demo) if demo else f"Serving {settings.PUBLIC_URL}"
+        if not settings.TRUSTED_PROXY_COUNT and not is_loopback(urlsplit(settings.PUBLIC_URL).hostname or ""):
+            text += "\nNo proxy is in front of it (TRUSTED_PROXY_COUNT=0): a few slow clients can stop it."
         self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
         self.stdout.flush()
 
 
-class Wishes:
-    """Signals to this process, in their order. Ctrl-C while it starts or ends is one too, not an exception."""
+def start(children: Children, listeners: Sequence[socket.socket], *, deliverers: int) -> int:
+    """Start all roles. Return the end of a pipe, from which a byte can be read when the web answers."""
+    ready, written = os.pipe()
+    children.prepare(MODULES)
+    children.start("web", Web(listeners[0], written).run)
+    for listener in listeners[1:]:
+        children.start("events", partial(stream, listener))
+    for _ in range(deliverers):
+        children.start("deliver", partial(call_command, "deliver"))
+    return ready
 
-    def __init__(self) -> None:
-        self.last: int | None = None
-        self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._had_terminal = sys.stdin is not None and sys.stdin.isatty()
-        for number in (*STOPS, signal.SIGHUP):
-            signal.signal(number, lambda number, _frame: self._waiting.put(number))
 
-    def has_stop(self) -> bool:
-        """Return whether a signal waits."""
-        return not self._waiting.empty()
+class Web(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn with our settings, on an open socket. `ready`: written to when it answers."""
 
-    def wait(self) -> int:
-        """Return the next signal. A hangup of the terminal counts as SIGTERM: nobody could stop the service then."""
-        self.last = self._waiting.get()
-        if self.last == signal.SIGHUP and self._had_terminal and not _has_terminal():
-            self.last = signal.SIGTERM
-        return self.last
+    def __init__(self, listener: socket.socket, ready: int) -> None:
+        self._listener, self._ready = listener, ready
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Take over the settings."""
+        own = {
+            "bind": f"fd://{self._listener.fileno()}",
+            "logconfig_dict": settings.LOGGING,
+            "post_worker_init": lambda _worker: os.write(self._ready, b"1"),
+            "proc_name": "web",
+            "threads": settings.WEB_THREADS,
+            "workers": settings.WEB_CONCURRENCY,
+        }
+        for name, value in (vars(gunicorn_settings) | own).items():
+            if name in self.cfg.settings:
+                self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        """Return the WSGI application."""
+        return import_string("config.wsgi.application")  # by its name, because it knows every app
+
+
+def next_wish(children: Children) -> int:
+    """
+    Return the signal with which to end. A hangup of the terminal counts as SIGTERM: nobody could stop the service then.
+
+    SIGHUP only if the code on disk passes its checks: nothing ends otherwise.
+    """
+    had_terminal = _has_terminal()
+    while (wish := children.wait_for_signal()) == signal.SIGHUP:
+        if had_terminal and not _has_terminal():
+            return signal.SIGTERM
+        if not subprocess.run([sys.executable, sys.argv[0], "check"], check=False).returncode:  # noqa: S603 - our own
+            return wish
+        logging.getLogger(__name__).error("the code on disk does not pass its checks; what runs goes on")
+    return wish
 
 
 def _has_terminal() -> bool:
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) >= 0
-    except OSError:
+    except (AttributeError, OSError, ValueError):
         return False
-
-
-class Roles:
-    """The children: web processes, the live stream, deliverers."""
-
-    def __init__(self) -> None:
-        self._web: list[WebChild] = []
-        self._others: list[Child] = []
-        self._deliver: list[Child] = []
-
-    def start(self, listener: socket.socket, *, host: str, events: bool, deliver: bool) -> None:
-        """Start all, the web first: it is waited for."""
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        if forks := may_fork():
-            _load_roles()
-            prepare_to_fork()
-        self._web = [WebChild(listener, forks=forks) for _ in range(settings.WEB_CONCURRENCY)]
-        self._others = [Child("events", "--host", host, forks=forks)] if events else []
-        deliverers = settings.DELIVERY_PROCESSES if deliver else 0
-        self._deliver = [Child("deliver", forks=forks) for _ in range(deliverers)]
-        for child in (*self._web, *self._others, *self._deliver):
-            child.watch()
-
-    def is_web_ready(self, is_stopped: Callable[[], bool]) -> bool:
-        """Return True when the web answers, False if stopped; raise CommandError if it does not start."""
-        if all(child.wait_until_ready(READY_SECONDS, is_stopped) for child in self._web):
-            return True
-        if not is_stopped():
-            raise CommandError("The web did not start; the reason is printed above.")
-        return False
-
-    def reload(self) -> None:
-        """Run every child again with the code on disk, the web first and one process after the other."""
-        for child in (*self._web, *self._others, *self._deliver):
-            child.reload(KILL_AFTER_SECONDS)
-
-    def end(self, patience_seconds: float) -> None:
-        """End them in order: first those that take requests, then the one that delivers what they have stored."""
-        for group in ((*self._web, *self._others), self._deliver):
-            until = time.monotonic() + patience_seconds
-            for child in group:
-                child.ask_to_end()
-            for child in group:
-                child.end(max(0.1, until - time.monotonic()))
-
-
-def _load_roles() -> None:
-    """Import what the children run, once for all of them."""
-    for command in ("web", "events", "deliver"):
-        load_command_class(get_commands()[command], command)
-    import_module("submissions.live.stream")
-    for middleware in settings.MIDDLEWARE:
-        import_string(middleware)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address to listen on can be reached from this machine only."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -160,7 +160,7 @@ def test_sighup__after_the_code_has_changed__runs_the_new_code_in_every_role(
     with application, Client(application.port) as api:
         pid = application.processes["web"].popen.pid
         before = children_of(pid)
-        assert sorted(command.split()[-1] for command in before.values()) == ["deliver", "events", "web"]
+        assert sorted(command.split()[-1] for command in before.values()) == ["deliver", "events", "gunicorn"]
         assert "mailto:old@example.com" in api.get("/.well-known/security.txt").text
         contact.write_text(CHANGING.format(contact="mailto:security.new@example.com"))
         os.kill(pid, signal.SIGHUP)

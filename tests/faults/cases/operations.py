@@ -33,7 +33,7 @@ def deploy(run: Run) -> None:
             replace(world, "web")
     unanswered = sum(not told.status for told in poster.told())
     world.application.processes["web"].send(signal.SIGHUP)
-    let_pass(2 * world.start_seconds)
+    let_pass(3 * world.start_seconds)
     poster.stop()
     reloaded = sum(not told.status for told in poster.told()) - unanswered
     run.note(f"unanswered while the web was stopped {unanswered}, while it reloaded {reloaded}")

@@ -1,5 +1,5 @@
 """
-Submissions while other clients are slow (F25), compared with quiet rounds of the same run.
+Submissions while other clients of nginx are slow (F25), compared with quiet rounds of the same run.
 
 In every other round 200 exports are never read, 200 bodies stay at their first byte, and 2,000 heads are never
 finished.
@@ -16,6 +16,7 @@ from tests.load.request import BODY
 from tests.load.slow_peers import slow_peers
 from tests.services.application import answers
 from tests.services.environment import SQLITE
+from tests.services.nginx import Nginx
 
 CLIENTS = 4
 MAX_RATIO = 3.0
@@ -26,25 +27,28 @@ _ARRANGE = "from tests.load import arrangement; arrangement.main()"
 _FILL = "from tests.load import arrangement; arrangement.fill(rows=160, characters=50_000)"  # 8 MB: no socket holds it
 
 
-@fault("F25", "2,400 other clients are slow", on=[SQLITE])
+@fault("F25", "2,400 other clients of nginx are slow", on=[SQLITE])
 def slow_clients(run: Run) -> None:
-    with run.own_world(streams=True) as world:
+    with (
+        run.own_world(streams=True, settings={"TRUSTED_PROXY_COUNT": "1"}) as world,
+        Nginx(world.port, world.application.events_port) as nginx,
+    ):
         arranged = json.loads(world.application.manage("shell", "--verbosity", "0", "--command", _ARRANGE))
         world.application.manage("shell", "--verbosity", "0", "--command", _FILL)
         path = f"/api/submit?formId={arranged['form_id']}"
-        request = post_bytes(world.port, path, arranged["key"], BODY)
+        request = post_bytes(nginx.port, path, arranged["key"], BODY)
         quiet: list[Load] = []
         slow: list[Load] = []
         health: list[float] = []
-        submit(world.port, request, 1)
+        submit(nginx.port, request, 1)
         for _ in range(ROUNDS):
-            quiet.append(submit(world.port, request, ROUND_SECONDS))
-            with slow_peers(world.port) as peers:
+            quiet.append(submit(nginx.port, request, ROUND_SECONDS))
+            with slow_peers(nginx.port, spread=True) as peers:
                 peers.exports(EXPORTS, arranged["key"])
                 peers.bodies(BODIES, path, f"x-access-key: {arranged['key']}\r\n")
                 peers.heads(HEADS)
-                slow.append(submit(world.port, request, ROUND_SECONDS))
-                health.append(health_seconds(world.port))
+                slow.append(submit(nginx.port, request, ROUND_SECONDS))
+                health.append(health_seconds(nginx.port))
         ratio = p99(slow) / p99(quiet)
         run.result.p99 = p99(slow)
         run.note(f"p99 {1000 * p99(quiet):.0f} ms without them, ratio {ratio:.2f}, /healthz {max(health):.2f} s")

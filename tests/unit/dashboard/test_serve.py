@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.management.commands.serve import is_loopback
+from config.checks import is_loopback
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
