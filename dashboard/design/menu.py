@@ -83,7 +83,7 @@ def _daily_pages() -> list[MenuPage]:
             guide="destinations",
         ),
         MenuPage(
-            *("deliveries", gettext("Deliveries"), "send"),
+            *("deliveries", gettext("Deliveries"), "webhook"),
             words=pgettext("words to search for", "log mails attempts"),
             guide="deliveries",
         ),
