@@ -2,7 +2,8 @@
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from submissions.models import Submission
@@ -99,6 +100,21 @@ class ReceiverChannel(Channel[Rendered]):
         """Return what its receiver's status needs, too."""
         status = super().gate(delivery)
         return status_for(delivery) if status == Delivery.Status.PENDING else status
+
+
+def serving(rows: Sequence[Submission], receivers: Iterable[Receiver]) -> dict[uuid.UUID, list[Receiver]]:
+    """Return those of each submission's form, then of all forms, that existed when it was accepted or released."""
+    by_form: dict[uuid.UUID, list[Receiver]] = defaultdict(list)
+    for receiver in receivers:
+        by_form[receiver.form_id or receiver.organization_id].append(receiver)
+    return {
+        row.pk: [
+            each
+            for each in by_form[row.form_id] + by_form[row.organization_id]
+            if each.created_at <= (row.released_at or row.created_at)
+        ]
+        for row in rows
+    }
 
 
 def receiver_of(delivery: Delivery) -> Receiver:

@@ -1,17 +1,15 @@
 """The webhook channel: which webhooks receive an event, and the signed request for each."""
 
 import uuid
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
 from config.times import now
 from submissions.models import Submission
 from webhooks.channels import http, webhook_health
-from webhooks.channels.base import Noted, ReceiverChannel, receiver_of
+from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
 from webhooks.enqueue import Target, target_of
@@ -37,9 +35,9 @@ class WebhookChannel(ReceiverChannel[Post]):
 
     def targets_of(self, event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Target]]:
         """Return each submission's webhooks that subscribe: its form's, those of all forms, those its page named."""
-        registered = _registered(event, rows)
-        named = NamedWebhooks(rows)
-        wanted = {row.pk: _wanted(event, row, registered[row.form_id], named) for row in rows}
+        webhooks = Receiver.objects.webhooks().serving_any(rows).exclude(status=Receiver.Status.PENDING)
+        registered, named = serving(rows, webhooks), NamedWebhooks(rows)
+        wanted = {row.pk: _wanted(event, row, registered[row.pk], named) for row in rows}
         targets = {webhook.pk: webhook for webhooks in wanted.values() for webhook in webhooks}
         known = {pk: target_of(webhook) for pk, webhook in targets.items()}
         return {pk: [known[webhook.pk] for webhook in webhooks] for pk, webhooks in wanted.items()}
@@ -78,29 +76,13 @@ def _by_webhook(noted: Sequence[Noted], *, tests: bool) -> list[tuple[uuid.UUID,
     ]
 
 
-def _registered(event: Event, rows: Sequence[Submission]) -> dict[uuid.UUID, list[Receiver]]:
-    """Return by form the webhooks that serve it and subscribe to the event, pending ones left out. One query."""
-    owners = {row.form_id: row.organization_id for row in rows}
-    served = Q(form__in=owners) | Q(form=None, organization__in=set(owners.values()))
-    registered = Receiver.objects.webhooks().filter(served).exclude(status=Receiver.Status.PENDING).order_by("id")
-    by_owner: dict[uuid.UUID, list[Receiver]] = defaultdict(list)
-    for webhook in registered:
-        if event.name in webhook.events:
-            by_owner[webhook.form_id or webhook.organization_id].append(webhook)
-    return {form: by_owner[form] + by_owner[organization] for form, organization in owners.items()}
-
-
 def _wanted(event: Event, row: Submission, registered: Sequence[Receiver], named: NamedWebhooks) -> list[Receiver]:
-    wanted = [webhook for webhook in registered if _existed_for(webhook, row)]
+    wanted = [webhook for webhook in registered if event.name in webhook.events]
     urls = {webhook.url for webhook in wanted}
-    others = (webhook for webhook in named.of(row) if webhook.url not in urls and event.name in webhook.events)
+    others = [webhook for webhook in named.of(row) if webhook.url not in urls and event.name in webhook.events]
     return wanted + [webhook for webhook in others if _may_receive(webhook, row)]
 
 
-def _existed_for(webhook: Receiver, row: Submission) -> bool:
-    """Return whether the webhook existed when the submission was accepted, or marked as not spam."""
-    return webhook.created_at <= (row.released_at or row.created_at)
-
-
 def _may_receive(webhook: Receiver, row: Submission) -> bool:
-    return webhook.status == Receiver.Status.PENDING or _existed_for(webhook, row)
+    """Return whether a webhook that a page named waits, or existed when the submission was accepted or released."""
+    return webhook.status == Receiver.Status.PENDING or webhook.created_at <= (row.released_at or row.created_at)

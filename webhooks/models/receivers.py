@@ -1,6 +1,7 @@
 """The receivers of submissions: webhooks, and the services of every other kind."""
 
 import datetime as dt
+from collections.abc import Collection
 
 from django.db import models
 from django.db.models.functions import Now
@@ -11,6 +12,7 @@ from config.secrets.encryption import EncryptedTextField, SealedTextField
 from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
+from submissions.models import Submission
 from webhooks.signing import new_secret
 
 WEBHOOK, DESTINATION = "webhook", "destination"  # the words of the API and the audit trail; the first is also a kind
@@ -34,6 +36,12 @@ class ReceiverQuerySet(models.QuerySet["Receiver"]):
     def serving(self, form: Form) -> "ReceiverQuerySet":
         """Keep those that receive a form's submissions: its own, and those of all forms of its organization."""
         return self.filter(models.Q(form=form) | models.Q(form=None, organization=form.organization_id))
+
+    def serving_any(self, rows: Collection[Submission]) -> "ReceiverQuerySet":
+        """Keep those that may receive one of these submissions, the oldest first."""
+        forms, organizations = {row.form_id for row in rows}, {row.organization_id for row in rows}
+        of_any = models.Q(form__in=forms) | models.Q(form=None, organization__in=organizations)
+        return self.filter(of_any).order_by("pk")
 
 
 class PresentManager(models.Manager["Receiver"]):

@@ -4,7 +4,6 @@ import datetime as dt
 import json
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from config.secrets.encryption import decrypt
 from config.times import now
 from keys.notices import ENGLISH
 from submissions.models import Submission
-from webhooks.channels.base import Noted, ReceiverChannel, receiver_of
+from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
 from webhooks.channels.destinations import health
 from webhooks.channels.destinations.base import Kind, Request
 from webhooks.channels.destinations.kinds import KINDS
@@ -51,24 +50,9 @@ class DestinationChannel(ReceiverChannel[Sending]):
         """Return the destinations of each submission's form and of all forms that existed when it was accepted."""
         if event.name != SUBMISSION_CREATED.name:
             return {}
-        by_form: dict[tuple[uuid.UUID, uuid.UUID | None], list[Receiver]] = defaultdict(list)
-        served = Q(form=None) | Q(form__in={row.form_id for row in rows})
-        owners = {row.organization_id for row in rows}
-        rows_of = Receiver.objects.destinations().filter(served, organization__in=owners)
-        for found in _with_present_status(rows_of.defer("config")):
-            by_form[found.organization_id, found.form_id].append(found)
-        if not by_form:
-            return {}
-        targets = {each.pk: target_of(each) for own in by_form.values() for each in own}
-        return {
-            row.pk: [
-                targets[each.pk]
-                for form in (row.form_id, None)
-                for each in by_form[row.organization_id, form]
-                if each.created_at <= (row.released_at or row.created_at)
-            ]
-            for row in rows
-        }
+        found = _with_present_status(Receiver.objects.destinations().serving_any(rows).defer("config"))
+        targets = {each.pk: target_of(each) for each in found}
+        return {pk: [targets[each.pk] for each in own] for pk, own in serving(rows, found).items()}
 
     def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
         """Return the limit of each destination's kind; none while its service has asked us to wait."""
@@ -118,7 +102,7 @@ def _with_present_status(rows: QuerySet[Receiver]) -> list[Receiver]:
 
     Otherwise a correction could release the held deliveries before these are committed, which would stay held.
     """
-    found = list(rows.order_by("pk"))
+    found = list(rows)
     held = [each.pk for each in found if each.status == Receiver.Status.NEEDS_ATTENTION]
     if held:
         locked = Receiver.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True)

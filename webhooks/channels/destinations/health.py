@@ -10,7 +10,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext
 
 from keys.notices import notify_owners
-from webhooks.channels.base import Noted
+from webhooks.channels.base import Noted, receiver_of
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.receiver_status import (
@@ -31,15 +31,15 @@ MOST_QUIET_SECONDS = 3600.0  # that one answer can stop all deliveries of a dest
 
 def lock_noted(noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
     """Lock the destinations of outcomes, in key order."""
-    ids = {delivery.receiver_id for delivery, _ in noted if delivery.receiver_id}
+    ids = {delivery.receiver_id for delivery, _ in noted}
     rows = Receiver.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
     return {destination.pk: destination for destination in rows}
 
 
 def is_about_present_config(delivery: Delivery, locked: Locked) -> bool:
     """Return whether it was sent with the config that the destination has now: another one may be right."""
-    found = locked.get(delivery.receiver_id) if delivery.receiver_id else None
-    return found is not None and delivery.receiver is not None and delivery.receiver.config == found.config
+    sent_to = receiver_of(delivery)
+    return sent_to.pk in locked and locked[sent_to.pk].config == sent_to.config
 
 
 def is_held(delivery: Delivery, outcome: Outcome, locked: Locked) -> bool:
@@ -51,18 +51,16 @@ def is_held(delivery: Delivery, outcome: Outcome, locked: Locked) -> bool:
     """
     if not outcome.refused or event_named(delivery.event).is_tried_once:
         return False
-    found = locked.get(delivery.receiver_id) if delivery.receiver_id else None
-    return found is not None and found.status != DISABLED and is_about_present_config(delivery, locked)
+    return is_about_present_config(delivery, locked) and locked[receiver_of(delivery).pk].status != DISABLED
 
 
 def note_outcomes(noted: Sequence[Noted], locked: Locked) -> None:
     """Hold or release destinations by the outcomes, and set when each may be sent to again."""
     by_destination: dict[uuid.UUID, list[Noted]] = defaultdict(list)
     for delivery, outcome in noted:
-        if delivery.receiver_id is not None and delivery.receiver_id in locked:
-            by_destination[delivery.receiver_id].append((delivery, outcome))
-    for pk, own in by_destination.items():
-        destination = locked[pk]
+        by_destination[receiver_of(delivery).pk].append((delivery, outcome))
+    for pk in by_destination.keys() & locked.keys():
+        destination, own = locked[pk], by_destination[pk]
         _note_quiet(destination, [outcome for _, outcome in own])
         for delivery, outcome in own:
             if not is_about_present_config(delivery, locked):
