@@ -106,7 +106,7 @@ def test_duplicate__form_with_everything__is_a_draft_with_its_settings(tenant: T
     assert not Delivery.objects.filter(organization=tenant.organization).exists(), "no mail is sent"
     assert all(
         said in text_of(page)
-        for said in ("Its webhooks and destinations are not copied", "Only recipients who are members")
+        for said in ("Its destinations are not copied", "Only recipients who are members")
     )
     event = AuditEvent.objects.get(organization=tenant.organization, action="form.copied")
     assert (event.subject, (event.changes or {})["copy_of"]) == ("Shop copy", [None, "Shop"])
