@@ -104,10 +104,7 @@ def test_duplicate__form_with_everything__is_a_draft_with_its_settings(tenant: T
     assert copy.notification_recipients == [owner.email], "nobody else has agreed to the mails of this form"
     assert not Receiver.objects.filter(form=copy).exists()
     assert not Delivery.objects.filter(organization=tenant.organization).exists(), "no mail is sent"
-    assert all(
-        said in text_of(page)
-        for said in ("Its destinations are not copied", "Only recipients who are members")
-    )
+    assert all(said in text_of(page) for said in ("Its destinations are not copied", "Only recipients who are members"))
     event = AuditEvent.objects.get(organization=tenant.organization, action="form.copied")
     assert (event.subject, (event.changes or {})["copy_of"]) == ("Shop copy", [None, "Shop"])
 
