@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "allauth.usersessions",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "config",  # its commands run the product
     "keys",
     "forms_app",
     "submissions",

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, connections
 
-from dashboard.management.commands.backup import NOT_SQLITE, problem_of
+from config.management.commands.backup import NOT_SQLITE, problem_of
 
 BUSY_SECONDS = 5.0
 

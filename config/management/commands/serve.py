@@ -19,12 +19,12 @@ from django.utils.module_loading import import_string
 from gunicorn.app.base import BaseApplication
 
 from config.checks import is_loopback
+from config.management.commands.events import stream
 from config.supervision.children import Children
 from config.supervision.ports import bequeath, listen
 from config.web_server import settings as gunicorn_settings
 from dashboard.demo import Demo, ensure_demo
 from dashboard.management.commands.demo import describe
-from dashboard.management.commands.events import stream
 
 # Until children that do not end by themselves are killed, twice: those that take requests, then deliverers.
 PATIENCE_SECONDS: dict[int, float] = {

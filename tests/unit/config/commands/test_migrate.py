@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 
-from dashboard.management.commands import migrate
+from config.management.commands import migrate
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # SQLite locks the whole file, and waits for it
