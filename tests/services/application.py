@@ -1,7 +1,6 @@
 """The service under test, as it runs for real: `manage.py serve`, and on PostgreSQL Celery's worker and beat."""
 
 import http.client
-import os
 import shutil
 import socket
 import sys
@@ -15,18 +14,15 @@ from celery import Celery
 from tests.services.backing import migrated_sqlite
 from tests.services.commands import CommandServer
 from tests.services.environment import FILE_NAME, POSTGRESQL, SQLITE, sqlite_url
-from tests.services.forks import Descriptor
 from tests.services.processes import Process
 from tests.services.waiting import eventually
 
 READY_SECONDS = 60.0
 KEY_PREFIX = "fieldpost:"  # of the broker's keys; not read from the settings, which `make faults` does not load
-LAUNCHER = "tests/services/lifeline.py"
 GUNICORN: list[str | Path] = [
     Path(sys.executable).parent / "gunicorn",
     *("--config", "config/web_server/settings.py", "config.wsgi"),
 ]
-_LIFELINE = os.pipe()  # closed when this process ends, and then its roles end
 ALL_ROLES = ("web", "worker", "beat")
 CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 
@@ -169,7 +165,7 @@ class LoneRole(Application):
     """
     The web as its own unit starts it, or the live stream: without `serve`.
 
-    It is a fork of a process that has imported other packages, and ends with the process that started it.
+    It is a fork of a process that has imported other packages.
     """
 
     def __init__(self, environment: Mapping[str, str], directory: Path, *, role: str = "web", backend: str) -> None:
@@ -187,7 +183,7 @@ class LoneRole(Application):
 
     def start_role(self, role: str) -> Process:
         programs: dict[str, list[str | Path]] = {"web": GUNICORN, "events": ["manage.py", "events"]}
-        command = [sys.executable, LAUNCHER, Descriptor(_LIFELINE[0]), *programs[role]]
+        command = [sys.executable, *programs[role]]
         log = self.directory / f"{role}.log"
         self.processes[role] = Process(role, command, log=log, env=self.environment, forks=True)
         return self.processes[role]

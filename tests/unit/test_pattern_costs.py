@@ -127,7 +127,6 @@ PATTERNS = {
     "submissions.parsing.part_heads._TYPE": Row("match", (" ", "form-data", "form-data "), "form-data; "),
     "submissions.reading.search._WORD": Row("findall", ("a_", "__"), WORDS),
     "submissions.receiving.blocked_words._PIECE": Row("findall", ("a!", "!?", "_-"), WORDS),
-    "submissions.receiving.page_limits._FORM_ID": Row("search", ("/frm_", "/f/", "frm_"), "/f/frm_abc"),
     "submissions.receiving.spam._LINK": Row("findall", ("http", "https:/", "www", " www."), "https://a.example "),
     "submissions.refusals.recorder._QUOTED_NUMBER": Row("sub", ("The number ", "9"), "The number 5 is"),
     "submissions.transfers.downloads._MEDIA_TYPE": Row("fullmatch", ("text/", "a", "+x", "."), "application/pdf"),

@@ -16,7 +16,8 @@ DELIVERY = (ROOT / "docs" / "delivery.md").read_text()
 SECURITY = (ROOT / "docs" / "security.md").read_text()
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 APPS = ("config", "keys", "forms_app", "submissions", "webhooks", "dashboard")
-READ_BEFORE_THE_FILE = {"DATA_DIR"}  # from os.environ: it says where the file of the others is
+# From os.environ: where the file of the others is, and what only gunicorn reads.
+READ_BEFORE_THE_FILE = {"DATA_DIR", "WEB_HOST"}
 
 
 def test_table__holds_every_kind_of_addition() -> None:
