@@ -46,7 +46,6 @@ class Suite:
 
     @property
     def arguments(self) -> list[str]:
-        """Return the arguments of pytest."""
         mark = self.mark or ("" if self.backend == SQLITE else "not on_sqlite")
         return [
             *self.directories,

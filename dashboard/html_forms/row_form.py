@@ -62,7 +62,6 @@ class RowForm(forms.Form):
         self.problems = problems
 
     def add_prefix(self, field_name: str) -> str:
-        """Return the name of an input."""
         return f"{field_name}-{self.prefix}"
 
     @property

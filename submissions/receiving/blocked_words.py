@@ -56,7 +56,6 @@ def _search(start: _State, text: str, name: str, found: dict[int, str]) -> None:
 
 @lru_cache(_FORMS_REMEMBERED)
 def _automaton(words: tuple[str, ...]) -> _State:
-    """Return the first state."""
     start = _State()
     for number, word in enumerate(words):
         state = start

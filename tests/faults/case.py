@@ -173,7 +173,6 @@ class Run:
             yield stack.enter_context(self._worlds.new(self.backend, directory, **options))
 
     def new_directory(self) -> Path:
-        """Return a directory of this run."""
         directory = self._worlds.new_directory(self.backend)
         directory.mkdir(parents=True)
         return directory

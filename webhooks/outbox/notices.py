@@ -78,7 +78,6 @@ def _account(row: Notice) -> list[User]:
 
 
 def _gathered(rows: Sequence[Notice]) -> Iterable[list[Notice]]:
-    """Return the notices of each mail."""
     mails: dict[object, list[Notice]] = defaultdict(list)
     for row in rows:
         mails[(row.organization_id, row.kind) if row.kind in GATHERED else row.pk].append(row)

@@ -19,7 +19,6 @@ from tests.support.tenants import Tenant, make_tenant
 
 
 def sent_file(api: Client, tenant: Tenant, content: bytes = PDF, name: str = "plan.pdf") -> StoredFile:
-    """Return a file of a submission."""
     form_id = form_with_files(tenant)
     assert post_files(api, form_id, [("cv", name, content)]).status == 201
     [row] = files_of_form(form_id)

@@ -47,7 +47,6 @@ _TABLE_HEAD = (
 
 
 def write_document(kept: Kept, rows: Sequence[Row], notes: Mapping[str, str]) -> None:
-    """Write the document."""
     FILE.write_text(render(kept, rows, notes))
 
 

@@ -27,7 +27,6 @@ class SwiftServer:
         return f"http://127.0.0.1:{self.port}"
 
     def url(self, *, key: str = "", bucket: str = BUCKET, prefix: str = "", port: int = 0) -> str:
-        """Return a FILES_URL."""
         user, secret = quote(USER, safe=""), quote(key or self.key, safe="")
         place = f"{bucket}/{prefix}" if prefix else bucket
         return f"s3://{user}:{secret}@127.0.0.1:{port or self.port}/{place}?region=us-east-1&scheme=http"

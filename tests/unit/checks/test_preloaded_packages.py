@@ -39,6 +39,7 @@ def globals_with(*preloaded: str) -> dict[str, dict[str, str]]:
     return loaded
 
 
+@pytest.mark.slow
 @pytest.mark.on_sqlite
 def test_packages__imported_before_settings__are_what_they_are_behind_them() -> None:
     """A package may catch that there are no settings, and leave something out permanently."""

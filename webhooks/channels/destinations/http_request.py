@@ -160,7 +160,6 @@ class Http(Kind):
         check_address(config["url"])
 
     def template_of(self, config: Config) -> Any:
-        """Return the template as JSON."""
         return parse_template(config["template"])
 
     def shown(self, config: Config) -> Config:
@@ -168,7 +167,6 @@ class Http(Kind):
         return {**config, "headers": {name: hint(value) for name, value in config["headers"].items()}}
 
     def render(self, submitted: Submitted, config: Config) -> Request:
-        """Return the request."""
         body = dump_json(fill(parse_template(config["template"]), submitted)).encode()
         own = {"Content-Type": JSON, "User-Agent": USER_AGENT}
         given = {name.lower() for name in config["headers"]}
