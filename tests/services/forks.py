@@ -14,10 +14,8 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from multiprocessing import reduction
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
-from operator import methodcaller
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,13 +30,6 @@ PACKAGES = [
     *("psycopg", "requests", "structlog", "uvicorn.protocols.http.httptools_impl", "zxcvbn"),
 ]
 _polling = threading.Lock()  # to start a process polls all others, and only one may read its status
-
-
-class Descriptor(int):
-    """A descriptor of ours. The program gets it too; where this is a part of its command line, by its number there."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return methodcaller("detach"), (reduction.DupFd(int(self)),)
 
 
 class Forked:
@@ -84,9 +75,9 @@ def can_fork(environment: Mapping[str, str]) -> bool:
     return ours == theirs and not IS_MEASURED
 
 
-def start(arguments: Sequence[object], environment: Mapping[str, str], output: int) -> Forked:
-    """Run a command line of Python, without its first word, in a new session. Both its streams are `output`."""
-    return Forked(_run, list(arguments), dict(environment), Descriptor(output))
+def start(arguments: Sequence[object], environment: Mapping[str, str], log: Path) -> Forked:
+    """Run a command line of Python, without its first word, in a new session. It prints into `log`."""
+    return Forked(_run, list(arguments), dict(environment), log)
 
 
 def use(environment: Mapping[str, str]) -> None:
@@ -103,10 +94,11 @@ def _lead(function: Callable[..., None], arguments: Sequence[object]) -> None:
     function(*arguments)
 
 
-def _run(arguments: Sequence[object], environment: Mapping[str, str], output: int) -> None:
+def _run(arguments: Sequence[object], environment: Mapping[str, str], log: Path) -> None:
     use(environment)
-    for stream in (1, 2):
-        os.dup2(output, stream)
+    with log.open("ab") as printed:
+        for stream in (1, 2):
+            os.dup2(printed.fileno(), stream)
     program, *sys.argv = [str(argument) for argument in arguments]
     if program == "-m":
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

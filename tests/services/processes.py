@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.services.forks import ROOT as ROOT
-from tests.services.forks import Descriptor, Forked, can_fork, start
+from tests.services.forks import Forked, can_fork, start
 from tests.services.waiting import eventually
 
 STOP_SECONDS = 15.0  # how long a process may take to wind down before it is killed
@@ -72,7 +72,7 @@ class Process:
     def __init__(
         self,
         name: str,
-        command: Sequence[str | Path | Descriptor],
+        command: Sequence[str | Path],
         *,
         log: Path | None,
         env: Mapping[str, str] | None = None,
@@ -81,9 +81,8 @@ class Process:
         forks: bool = False,
     ) -> None:
         """
-        Start `command`, as `user` if given (that needs root). Without `log` it prints where we print. It inherits each
-        `Descriptor` in its command. With `forks` it may be a fork (`tests/services/forks.py`): for a command line of
-        this Python in ROOT, with a log.
+        Start `command`, as `user` if given (that needs root). Without `log` it prints where we print. With `forks`
+        it may be a fork (`tests/services/forks.py`): for a command line of this Python in ROOT, with a log.
         """
         self.name = name
         self.log = log
@@ -91,8 +90,8 @@ class Process:
         self._ended = False
         self.popen: subprocess.Popen[bytes] | Forked
         if forks and log and env is not None and can_fork(env):
-            with log.open("ab") as printed:
-                self.popen = start(command[1:], env, printed.fileno())
+            log.touch()  # for `tail`
+            self.popen = start(command[1:], env, log)
             return
         output = log.open("ab") if log else None
         try:
@@ -103,7 +102,6 @@ class Process:
                 stderr=subprocess.STDOUT if output else None,
                 env=dict(env) if env is not None else None,
                 cwd=cwd,
-                pass_fds=[part for part in command if isinstance(part, Descriptor)],
                 start_new_session=True,  # Ctrl-C reaches only us, and we stop things in their order
                 user=user,
                 group=user,
