@@ -12,7 +12,6 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.destinations.base import (
     Config,
     Kind,
@@ -24,9 +23,8 @@ from webhooks.channels.destinations.base import (
     wait_in,
 )
 from webhooks.channels.destinations.submitted import Submitted, cut_escaped
-from webhooks.channels.destinations.urls import read_pinned, without_secret
+from webhooks.channels.destinations.urls import pinned_address, without_secret
 from webhooks.channels.outcome import Outcome
-from webhooks.models import MAX_URL
 
 HOSTS = ("discord.com", "discordapp.com", "canary.discord.com", "ptb.discord.com")
 PATH = re.compile(r"/api(?:/v[0-9]{1,2})?/webhooks/[0-9]{15,25}/[A-Za-z0-9_-]{20,100}(?:\?thread_id=[0-9]{15,25})?")
@@ -37,20 +35,12 @@ MOST_NAME, MOST_VALUE, MOST_TITLE = 256, 1_024, 256  # characters
 MOST_IN_ALL = 5_500  # of an embed, which has 6,000
 
 
-class DiscordConfig(StrictSerializer):
-    url = TextField(trim_whitespace=False, max_length=MAX_URL)
-
-    def validate_url(self, url: str) -> str:
-        read_pinned(url, HOSTS, PATH, EXAMPLE)
-        return url
-
-
 class Discord(Kind):
     """An embed. Its texts are escaped, and `allowed_mentions` names nobody."""
 
     name = "discord"
     label = "Discord"
-    config_class = DiscordConfig
+    config_class = pinned_address(HOSTS, PATH, EXAMPLE)
     secrets = ("url",)
     pace = 0.5  # five requests in two seconds
     refused = frozenset({401, 403, 404})  # 404: code 10015, the webhook was deleted

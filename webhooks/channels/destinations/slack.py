@@ -11,11 +11,9 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.destinations.base import Config, Kind, Preview, Request, post_json, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut_escaped
-from webhooks.channels.destinations.urls import read_pinned, without_secret
-from webhooks.models import MAX_URL
+from webhooks.channels.destinations.urls import pinned_address, without_secret
 
 HOSTS = ("hooks.slack.com", "hooks.slack-gov.com")
 PATH = re.compile(r"/services/[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]+")
@@ -26,20 +24,12 @@ MOST_LABEL, MOST_VALUE = 200, 2_700  # of a section, which has 3,000
 MOST_IN_ALL = 10_000  # of all sections: beyond some 12,000 Slack answers msg_blocks_too_long
 
 
-class SlackConfig(StrictSerializer):
-    url = TextField(trim_whitespace=False, max_length=MAX_URL)
-
-    def validate_url(self, url: str) -> str:
-        read_pinned(url, HOSTS, PATH, EXAMPLE)
-        return url
-
-
 class Slack(Kind):
     """Messages of blocks. Values are plain text, in which Slack reads no markup."""
 
     name = "slack"
     label = "Slack"
-    config_class = SlackConfig
+    config_class = pinned_address(HOSTS, PATH, EXAMPLE)
     secrets = ("url",)
     pace = 1.0
     # 404: no_service, channel_not_found, no_team; 410: channel_is_archived. Only a new address helps.

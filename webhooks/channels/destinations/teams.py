@@ -12,12 +12,10 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from config.api.serializers import StrictSerializer, TextField
 from submissions.json_text import dump_json
 from webhooks.channels.destinations.base import Config, Kind, Preview, Request, post_json, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut
-from webhooks.channels.destinations.urls import read_pinned, without_secret
-from webhooks.models import MAX_URL
+from webhooks.channels.destinations.urls import pinned_address, without_secret
 
 HOSTS = (".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us")
 PATH = re.compile(r"/(?:workflows|powerautomate)/(?=[!-~]*[?&]sig=[!-~])[!-~]+")
@@ -26,20 +24,12 @@ MOST_BYTES = 24_000  # of values in JSON; a message has at most 28 KB
 MOST_TITLE, MOST_LABEL, MOST_VALUE, MOST_ROWS = 200, 200, 2_000, 50
 
 
-class TeamsConfig(StrictSerializer):
-    url = TextField(trim_whitespace=False, max_length=MAX_URL)
-
-    def validate_url(self, url: str) -> str:
-        read_pinned(url, HOSTS, PATH, EXAMPLE)
-        return url
-
-
 class Teams(Kind):
     """An adaptive card. Its texts are text runs, in which Teams reads no Markdown; mentions need an entity."""
 
     name = "teams"
     label = "Microsoft Teams"
-    config_class = TeamsConfig
+    config_class = pinned_address(HOSTS, PATH, EXAMPLE)
     secrets = ("url",)
     pace = 1.0
     refused = frozenset({401, 403, 404, 410})

@@ -7,7 +7,9 @@ from django.utils.translation import gettext
 from rest_framework import serializers
 
 from config.api.errors import invalid
+from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.connections.address_guard import DEFAULT_PORTS, Destination, UrlRefused, check_url, parse_url
+from webhooks.models import MAX_URL
 
 
 def read_url(url: str) -> Destination:
@@ -18,22 +20,29 @@ def read_url(url: str) -> Destination:
         raise serializers.ValidationError(error.message, code=error.code) from None
 
 
-def read_pinned(url: str, hosts: Sequence[str], path: re.Pattern[str], example: str) -> Destination:
+def pinned_address(hosts: Sequence[str], path: re.Pattern[str], example: str) -> type[StrictSerializer]:
     """
-    Return the parts of a URL of one service. Raises DRF's ValidationError for any other host, port or path.
+    Return the serializer of a config that is one `url` of one service. It refuses any other host, port or path.
 
     `hosts`: names, or endings that begin with a dot.
     """
-    found = read_url(url)
-    host = found.host.rstrip(".")
-    is_there = any(host == one or (one.startswith(".") and host.endswith(one)) for one in hosts)
-    if found.scheme != "https" or found.port != DEFAULT_PORTS["https"] or not is_there:
-        text = gettext("This address is not one of this service. Paste one such as %(example)s.")
-        raise serializers.ValidationError(text % {"example": example}, code="host_not_allowed")
-    if not path.fullmatch(found.target):
-        text = gettext("This address is not complete. Paste one such as %(example)s.")
-        raise serializers.ValidationError(text % {"example": example}, code="invalid_url")
-    return found
+
+    class PinnedAddress(StrictSerializer):
+        url = TextField(trim_whitespace=False, max_length=MAX_URL)
+
+        def validate_url(self, url: str) -> str:
+            found = read_url(url)
+            host = found.host.rstrip(".")
+            is_there = any(host == one or (one.startswith(".") and host.endswith(one)) for one in hosts)
+            if found.scheme != "https" or found.port != DEFAULT_PORTS["https"] or not is_there:
+                text = gettext("This address is not one of this service. Paste one such as %(example)s.")
+                raise serializers.ValidationError(text % {"example": example}, code="host_not_allowed")
+            if not path.fullmatch(found.target):
+                text = gettext("This address is not complete. Paste one such as %(example)s.")
+                raise serializers.ValidationError(text % {"example": example}, code="invalid_url")
+            return url
+
+    return PinnedAddress
 
 
 def check_address(url: str) -> None:
