@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
-from django.utils.functional import lazy
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from config.api.ratelimit import Usage
 from config.times import now
@@ -14,6 +14,11 @@ from keys.models import HourMark, Organization
 from keys.notices import notify_owners
 
 SHOWN = dt.timedelta(hours=24)
+SUBJECT = gettext_lazy("%(mark)s %% of this hour's requests are used: %(organization)s")
+USED = gettext_lazy(
+    "At %(time)s UTC %(organization)s had used %(mark)s %% of its %(limit)s requests an hour. "
+    "The next hour starts at %(end)s UTC."
+)
 CONSEQUENCES = {
     80: gettext_lazy("Nothing is refused yet."),
     90: gettext_lazy(
@@ -25,6 +30,9 @@ CONSEQUENCES = {
         "wait."
     ),
 }
+ADVICE = gettext_lazy(
+    "If this happens often, move to a larger plan, or send fewer requests. This mail comes at most once a day."
+)
 
 
 def report_marks(usage: Usage, marks: Sequence[int]) -> None:
@@ -40,44 +48,17 @@ def report_marks(usage: Usage, marks: Sequence[int]) -> None:
             update_fields=["reached_at"],
         )
         for mark in marks:
-            notify_owners(
-                organization,
-                f"hour.{mark}",
-                subject=lazy(_subject, str)(organization, mark),
-                text=lazy(_text, str)(organization, mark, usage, moment),
-                once=f"hour.{mark} {organization.pk} {moment.date()}",
-            )
-
-
-def _subject(organization: Organization, mark: int) -> str:
-    text = gettext("%(mark)s %% of this hour's requests are used: %(organization)s")
-    return text % {"mark": mark, "organization": organization.name}
-
-
-def _text(organization: Organization, mark: int, usage: Usage, moment: dt.datetime) -> str:
-    ends = dt.datetime.fromtimestamp(usage.reset, dt.UTC)
-    used = gettext(
-        "At %(time)s UTC %(organization)s had used %(mark)s %% of its %(limit)s requests an hour. "
-        "The next hour starts at %(end)s UTC."
-    )
-    values = {
-        "time": f"{moment:%H:%M}",
-        "organization": organization.name,
-        "mark": mark,
-        "limit": f"{usage.limit:,}",
-        "end": f"{ends:%H:%M}",
-    }
-    return "\n\n".join(
-        [
-            used % values,
-            str(CONSEQUENCES[mark]),
-            gettext(
-                "If this happens often, move to a larger plan, or send fewer requests. This mail comes at most once a "
-                "day."
-            ),
-            f"{settings.PUBLIC_URL}/dashboard/o/{organization.slug}/plan",
-        ]
-    )
+            values = {
+                "time": f"{moment:%H:%M}",
+                "organization": organization.name,
+                "mark": mark,
+                "limit": f"{usage.limit:,}",
+                "end": f"{dt.datetime.fromtimestamp(usage.reset, dt.UTC):%H:%M}",
+                "page": f"{settings.PUBLIC_URL}/dashboard/o/{organization.slug}/plan",
+            }
+            once = f"hour.{mark} {organization.pk} {moment.date()}"
+            text = format_lazy("{}\n\n{}\n\n{}\n\n%(page)s", USED, CONSEQUENCES[mark], ADVICE)
+            notify_owners(organization, f"hour.{mark}", subject=SUBJECT, text=text, values=values, once=once)
 
 
 def latest_mark(organization: Organization) -> HourMark | None:

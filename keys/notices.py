@@ -8,7 +8,7 @@ A notice has one text. It is in the language that all its receivers read, else i
 """
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -40,36 +40,50 @@ def languages_of(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def notify_owners(
-    organization: Organization, kind: str, *, subject: "StrOrPromise", text: "StrOrPromise", once: str | None = None
+    organization: Organization,
+    kind: str,
+    *,
+    subject: "StrOrPromise",
+    text: "StrOrPromise",
+    values: Mapping[str, object] | None = None,
+    once: str | None = None,
 ) -> None:
     """
     Queue a mail to the organization's owners.
 
-    `kind` names what happened, such as `key.created`. `text`: paragraphs with blank lines between them. `once`: a
-    notice with the same value is stored once, such as `hour.80 <organization> 2026-01-31`. Lazy texts are written in
-    the language of the mail.
+    `kind` names what happened, such as `key.created`. `text`: paragraphs with blank lines between them. `values`: for
+    the places in both. `once`: a notice with the same value is stored once, such as `hour.80 <organization>
+    2026-01-31`. Lazy texts and values are written in the language of the mail.
     """
     owning = {"memberships__organization": organization, "memberships__role": Role.OWNER}
     language = mail_language(User.objects.filter(is_active=True, **owning).only("language"))
     with translation.override(language):
-        _store(Notice(organization=organization, kind=kind, subject=_one_line(subject), text=str(text), once=once))
+        _store(Notice(organization=organization, kind=kind, **_written(subject, text, values), once=once))
 
 
 def notify_account(
-    user: User, kind: str, *, subject: "StrOrPromise", text: "StrOrPromise", once: str | None = None
+    user: User,
+    kind: str,
+    *,
+    subject: "StrOrPromise",
+    text: "StrOrPromise",
+    values: Mapping[str, object] | None = None,
+    once: str | None = None,
 ) -> None:
     """Queue a mail to one person about their account; see `notify_owners`."""
     with translation.override(mail_language([user])):
-        _store(Notice(account=user, kind=kind, subject=_one_line(subject), text=str(text), once=once))
+        _store(Notice(account=user, kind=kind, **_written(subject, text, values), once=once))
+
+
+def _written(subject: "StrOrPromise", text: "StrOrPromise", values: Mapping[str, object] | None) -> dict[str, str]:
+    """Return `{subject, text}` in the present language; the subject in one line."""
+    head, body = (str(each) if values is None else str(each) % values for each in (subject, text))
+    return {"subject": " ".join(head.split())[:MAX_SUBJECT], "text": body}
 
 
 def _store(notice: Notice) -> None:
     Notice.objects.bulk_create([notice], ignore_conflicts=True)
     transaction.on_commit(lambda: nudge(DELIVER))
-
-
-def _one_line(subject: "StrOrPromise") -> str:
-    return " ".join(str(subject).split())[:MAX_SUBJECT]
 
 
 def purge_notices() -> int:

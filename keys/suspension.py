@@ -6,10 +6,11 @@ Nothing is deleted. Apps to the right register what they do on resume.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.utils.functional import lazy
-from django.utils.translation import gettext, gettext_noop
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from config.text import clean_text
 from config.times import now
@@ -17,13 +18,16 @@ from keys.audit import Actor, record_event
 from keys.models import Organization, Role, User
 from keys.notices import notify_account
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 MAX_REASON = 300  # characters
-SUSPENDED = gettext_noop(
+SUSPENDED = gettext_lazy(
     "The operator of this service has suspended the organization {name}.\n\nReason: {reason}\n\n"
     "Its access keys are refused, its forms say that they are not available, and its deliveries and mails wait. "
     "Nothing is deleted because of this. You can still read and export everything in the dashboard."
 )
-RESUMED = gettext_noop(
+RESUMED = gettext_lazy(
     "The operator of this service has resumed the organization {name}.\n\n"
     "Its access keys and forms work again, and the waiting deliveries are sent now."
 )
@@ -53,7 +57,7 @@ def suspend_organization(organization: Organization, *, reason: str = "", by: Ac
         organization.suspended_reason = reason
         organization.save(update_fields=["suspended_at", "suspended_reason"])
         record_event(organization=organization, by=by, action="organization.suspended", subject=reason)
-        _mail_owners(organization, "organization.suspended", gettext_noop("{name} is suspended"), SUSPENDED, reason)
+        _mail_owners(organization, "organization.suspended", gettext_lazy("{name} is suspended"), SUSPENDED, reason)
 
 
 def resume_organization(organization: Organization, *, by: Actor) -> None:
@@ -69,7 +73,7 @@ def resume_organization(organization: Organization, *, by: Actor) -> None:
             return
         organization.refresh_from_db(fields=list(initial))
         record_event(organization=organization, by=by, action="organization.resumed", subject="")
-        _mail_owners(organization, "organization.resumed", gettext_noop("{name} is no longer suspended"), RESUMED)
+        _mail_owners(organization, "organization.resumed", gettext_lazy("{name} is no longer suspended"), RESUMED)
     for action in _on_resume:  # afterwards: a worker that still saw the suspension has committed by now
         action(organization)
 
@@ -90,13 +94,11 @@ def request_deletion(organization: Organization, *, by: Actor) -> None:
         suspend_organization(organization, reason=reason, by=by)
 
 
-def _mail_owners(organization: Organization, kind: str, subject: str, text: str, reason: str = "") -> None:
+def _mail_owners(
+    organization: Organization, kind: str, subject: "StrOrPromise", text: "StrOrPromise", reason: str = ""
+) -> None:
     """Mail each owner by their account: mails of a suspended organization would wait until it is resumed."""
-
-    def fill(marked: str) -> str:
-        shown = gettext(reason) or gettext("none was given")
-        return gettext(marked).format(name=organization.name, reason=shown)
-
+    values = {"name": organization.name, "reason": gettext_lazy(reason) if reason else gettext_lazy("none was given")}
     owning = {"memberships__organization": organization, "memberships__role": Role.OWNER}
     for owner in User.objects.filter(is_active=True, **owning).order_by("email"):
-        notify_account(owner, kind, subject=lazy(fill, str)(subject), text=lazy(fill, str)(text))
+        notify_account(owner, kind, subject=format_lazy(subject, **values), text=format_lazy(text, **values))

@@ -7,12 +7,13 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import translation
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext
+from django.utils.functional import lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.client_address import client_network
 from config.times import now
 from keys.models import User
-from keys.notices import mail_language, notify_account
+from keys.notices import notify_account
 
 COOKIE = "__Host-device" if settings.IS_HTTPS else "fieldpost_device"
 SALT = "fieldpost.device"
@@ -27,6 +28,12 @@ SYSTEMS = {
     "iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "ChromeOS": "CrOS",
     "macOS": "Mac OS X|Macintosh", "Linux": "Linux",
 }  # fmt: skip
+NEW_DEVICE = gettext_lazy("New device logged in to your account")
+DEVICE_TEXT = gettext_lazy(
+    "Your account was used to log in from a device that we have not seen before.\n\n"
+    "Device: %(device)s\nAddress: %(address)s\nTime: %(time)s UTC\n\n"
+    "If that was you, there is nothing to do. If not, set a new password, which ends all other sessions: %(url)s"
+)
 
 
 def device_name(user_agent: str) -> str:
@@ -63,20 +70,13 @@ def tell_of_new_device(request: HttpRequest, user: User) -> None:
     with translation.override(settings.LANGUAGE_CODE):
         device = device_name(agent)
     once = f"device {user.pk} {salted_hmac(SALT, f'{device} {network}').hexdigest()[:16]} {moment:%Y-%m-%d}"
-    with translation.override(mail_language([user])):
-        subject = gettext("New device logged in to your account")
-        text = gettext(
-            "Your account was used to log in from a device that we have not seen before.\n\n"
-            "Device: %(device)s\nAddress: %(address)s\nTime: %(time)s UTC\n\n"
-            "If that was you, there is nothing to do. If not, set a new password, which ends all other sessions: "
-            "%(url)s"
-        ) % {
-            "device": device_name(agent),
-            "address": network,
-            "time": f"{moment:%Y-%m-%d %H:%M}",
-            "url": f"{settings.PUBLIC_URL}/account/password/reset/",
-        }
-    notify_account(user, "account.new_device", subject=subject, text=text, once=once)
+    values = {
+        "device": lazy(device_name, str)(agent),
+        "address": network,
+        "time": f"{moment:%Y-%m-%d %H:%M}",
+        "url": f"{settings.PUBLIC_URL}/account/password/reset/",
+    }
+    notify_account(user, "account.new_device", subject=NEW_DEVICE, text=DEVICE_TEXT, values=values, once=once)
 
 
 def _first(names: dict[str, str], text: str, pattern: str) -> str:

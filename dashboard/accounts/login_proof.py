@@ -13,14 +13,13 @@ from allauth.core import ratelimit
 from allauth.core.internal.cryptokit import normalize_user_code
 from django.core.cache import cache
 from django.http import HttpRequest
-from django.utils import translation
 from django.utils.crypto import constant_time_compare, salted_hmac
-from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy
 
 from config.api.errors import ApiError
 from config.times import now
 from keys.models import User
-from keys.notices import mail_language, notify_account
+from keys.notices import notify_account
 from submissions.receiving.proof_of_work import FIELD, require_proof
 
 BY_ADDRESS, BY_ACCOUNT, MAILED = "login_doubt_address", "login_doubt_account", "login_proof_code"  # rates in settings
@@ -88,15 +87,14 @@ def mail_code(request: HttpRequest, email: str) -> None:
 
 
 def _warn(user: User) -> None:
-    with translation.override(mail_language([user])):
-        subject = gettext("Many wrong passwords for your account")
-        text = gettext(
-            "Somebody entered many wrong passwords for your account, perhaps from many computers. They did not get in."
-            "\n\n"
-            "Logging in to your account asks for a proof for the next hour, so that guessing is slow. You need not do "
-            "anything if your password is long and used nowhere else. A passkey or an authenticator app makes guessing "
-            "useless."
-        )
+    subject = gettext_lazy("Many wrong passwords for your account")
+    text = gettext_lazy(
+        "Somebody entered many wrong passwords for your account, perhaps from many computers. They did not get in."
+        "\n\n"
+        "Logging in to your account asks for a proof for the next hour, so that guessing is slow. You need not do "
+        "anything if your password is long and used nowhere else. A passkey or an authenticator app makes guessing "
+        "useless."
+    )
     once = f"failed logins {user.pk} {now():%Y-%m-%d}"
     notify_account(user, "account.failed_logins", subject=subject, text=text, once=once)
 

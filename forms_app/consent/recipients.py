@@ -39,32 +39,6 @@ class LinkInvalid(ValueError):
     """No recipient has this link: it is misspelt, or the form is erased."""
 
 
-def mailable(forms: Iterable[Form]) -> dict[uuid.UUID, list[str]]:
-    """Return the addresses that may be mailed about each of these forms now. At most two queries for all."""
-    wanted = [form for form in forms if form.notification_recipients]
-    if not wanted:
-        return {}
-    members = verified_members({form.organization_id for form in wanted})
-    rows = Recipient.objects.filter(form__in=wanted)
-    consents = {(row.form_id, row.email): row for row in rows}
-    return {
-        form.pk: [
-            address
-            for address in form.notification_recipients
-            if _may_be_mailed(
-                consents.get((form.pk, address.lower())), (form.organization_id, address.lower()) in members
-            )
-        ]
-        for form in wanted
-    }
-
-
-def _may_be_mailed(consent: Recipient | None, is_member: bool) -> bool:
-    if consent is not None and consent.stopped_at is not None:
-        return False
-    return is_member or (consent is not None and consent.confirmed_at is not None)
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """
@@ -93,15 +67,35 @@ LABELS = {
 
 def standings(form: Form) -> list[Standing]:
     """Return the state of each of a form's addresses."""
-    members = verified_members([form.organization_id])
-    consents = {row.email: row for row in Recipient.objects.filter(form=form)}
-    return [
-        _standing(address, consents.get(address.lower()), (form.organization_id, address.lower()) in members)
-        for address in form.notification_recipients
-    ]
+    return _standings([form])[form.pk]
 
 
-def _standing(address: str, consent: Recipient | None, is_member: bool) -> Standing:
+def mailable(forms: Iterable[Form]) -> dict[uuid.UUID, list[str]]:
+    """Return the addresses that may be mailed about each of these forms now. At most two queries for all."""
+    wanted = [form for form in forms if form.notification_recipients]
+    return {
+        form: [one.address for one in found if one.state in ("member", "confirmed")]
+        for form, found in (_standings(wanted) if wanted else {}).items()
+    }
+
+
+def _standings(forms: Collection[Form]) -> dict[uuid.UUID, list[Standing]]:
+    members = verified_members({form.organization_id for form in forms})
+    consents = {(row.form_id, row.email): row for row in Recipient.objects.filter(form__in=forms)}
+    return {
+        form.pk: [
+            _standing(
+                address,
+                consents.get((form.pk, address.lower())),
+                is_member=(form.organization_id, address.lower()) in members,
+            )
+            for address in form.notification_recipients
+        ]
+        for form in forms
+    }
+
+
+def _standing(address: str, consent: Recipient | None, *, is_member: bool) -> Standing:
     if consent is not None and consent.stopped_at is not None:
         return Standing(address, "stopped")
     if is_member:

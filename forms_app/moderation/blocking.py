@@ -7,8 +7,8 @@ It acts on the next request in every process: each reads the form with its key o
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.utils.functional import lazy
-from django.utils.translation import gettext, gettext_noop
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from config.text import clean_text
 from config.times import now
@@ -19,12 +19,12 @@ from keys.notices import notify_owners
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-BLOCKED = gettext_noop(
+BLOCKED = gettext_lazy(
     "The operator of this service has blocked the form {name}.\n\nReason: {reason}\n\n"
     "Its page says that it is not available, and submissions to it are refused. Your other forms work as before. "
     "You can still read and export what it has received."
 )
-UNBLOCKED = gettext_noop("The operator of this service has unblocked the form {name}. It takes submissions again.")
+UNBLOCKED = gettext_lazy("The operator of this service has unblocked the form {name}. It takes submissions again.")
 
 
 def block_form(form: Form, *, reason: str = "", by: Actor) -> None:
@@ -40,7 +40,7 @@ def block_form(form: Form, *, reason: str = "", by: Actor) -> None:
         locked.save(update_fields=["blocked_at", "blocked_reason"])
         subject = f"{form.name} ({reason})" if reason else form.name
         record_event(organization=form.organization_id, by=by, action="form.blocked", subject=subject)
-        _mail_owners(form, "form.blocked", gettext_noop("The form {name} is blocked"), BLOCKED, reason)
+        _mail_owners(form, "form.blocked", gettext_lazy("The form {name} is blocked"), BLOCKED, reason)
 
 
 def unblock_form(form: Form, *, by: Actor) -> None:
@@ -49,14 +49,9 @@ def unblock_form(form: Form, *, by: Actor) -> None:
         blocked = Form.objects.filter(pk=form.pk, blocked_at__isnull=False)
         if blocked.update(blocked_at=None, blocked_reason=""):
             record_event(organization=form.organization_id, by=by, action="form.unblocked", subject=form.name)
-            _mail_owners(form, "form.unblocked", gettext_noop("The form {name} is no longer blocked"), UNBLOCKED)
+            _mail_owners(form, "form.unblocked", gettext_lazy("The form {name} is no longer blocked"), UNBLOCKED)
 
 
-def _mail_owners(form: Form, kind: str, subject: str, text: str, reason: str = "") -> None:
-    def fill(marked: str) -> str:
-        return gettext(marked).format(name=form.name, reason=reason or gettext("none was given"))
-
-    def lazily(marked: str) -> "StrOrPromise":
-        return lazy(fill, str)(marked)
-
-    notify_owners(form.organization, kind, subject=lazily(subject), text=lazily(text))
+def _mail_owners(form: Form, kind: str, subject: "StrOrPromise", text: "StrOrPromise", reason: str = "") -> None:
+    values = {"name": form.name, "reason": reason or gettext_lazy("none was given")}
+    notify_owners(form.organization, kind, subject=format_lazy(subject, **values), text=format_lazy(text, **values))

@@ -14,7 +14,8 @@ from django.db import transaction
 from django.db.models import BigIntegerField, F, Func, QuerySet, Sum, Value
 from django.db.models.functions import Greatest
 from django.utils.functional import lazy
-from django.utils.translation import gettext
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from config.times import now
 from keys.models import Organization
@@ -23,6 +24,14 @@ from keys.plans import show_bytes
 from submissions.models import Submission
 
 MARKS = (80, 100)  # percent of the allowance at which the owners are notified
+SUBJECT = gettext_lazy("%(organization)s has used %(mark)s %% of its storage")
+USED = gettext_lazy("%(organization)s stores %(stored)s of the %(allowance)s that its plan, %(plan)s, includes.")
+ADVICE = gettext_lazy(
+    "Submissions are taken up to %(most)s; beyond that they are refused. Delete submissions that you no longer "
+    "need, set a retention for your forms, or change to a larger plan."
+)
+
+_shown = lazy(show_bytes, str)
 
 
 class Octets(Func):
@@ -98,26 +107,14 @@ def _notify(organization: Organization, *, before: int) -> None:
     allowance, after = organization.storage_allowance, organization.stored_bytes or 0
     for mark in MARKS:
         if before < allowance * mark / 100 <= after:
-            subject, text = lazy(_subject, str)(organization, mark), lazy(_text, str)(organization)
+            values = {
+                "organization": organization.name,
+                "mark": mark,
+                "stored": _shown(after),
+                "allowance": _shown(allowance),
+                "plan": organization.get_plan_display(),
+                "most": _shown(allowance * 3 // 2),
+            }
             once = f"storage.{mark} {organization.pk} {now():%Y-%m-%d}"
-            notify_owners(organization, f"storage.{mark}", subject=subject, text=text, once=once)
-
-
-def _subject(organization: Organization, mark: int) -> str:
-    text = gettext("%(organization)s has used %(mark)s %% of its storage")
-    return text % {"organization": organization.name, "mark": mark}
-
-
-def _text(organization: Organization) -> str:
-    allowance = organization.storage_allowance
-    used = gettext("%(organization)s stores %(stored)s of the %(allowance)s that its plan, %(plan)s, includes.") % {
-        "organization": organization.name,
-        "stored": show_bytes(organization.stored_bytes or 0),
-        "allowance": show_bytes(allowance),
-        "plan": organization.get_plan_display(),
-    }
-    advice = gettext(
-        "Submissions are taken up to %(most)s; beyond that they are refused. Delete submissions that you no longer "
-        "need, set a retention for your forms, or change to a larger plan."
-    )
-    return f"{used}\n\n{advice % {'most': show_bytes(allowance * 3 // 2)}}"
+            text = format_lazy("{}\n\n{}", USED, ADVICE)
+            notify_owners(organization, f"storage.{mark}", subject=SUBJECT, text=text, values=values, once=once)

@@ -18,7 +18,6 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.functional import lazy
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
@@ -172,17 +171,14 @@ def _report_cut(form: Form) -> None:
         notify_owners(
             form.organization,
             "reply.cut",
-            subject=lazy(_cut_subject, str)(form),
+            subject=gettext_lazy("A reply of %(form)s was sent without its links"),
             text=gettext_lazy(
                 "On the Free plan, web addresses are left out of replies to people who have not confirmed their "
                 "address, and a reply of this form has some. Turn on confirmation for the form, or take them out of "
                 "the reply. On a paid plan they are sent as you wrote them."
             ),
+            values={"form": form.name},
         )
-
-
-def _cut_subject(form: Form) -> str:
-    return gettext("A reply of %(form)s was sent without its links") % {"form": form.name}
 
 
 def delivery_key(event: Event, submission: Submission) -> str:
