@@ -190,11 +190,6 @@ def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:
     return values
 
 
-def change_spam_protection(form: Form, protection: SpamProtection, *, seen: str | None = None) -> Form:
-    """Set the spam protection of a form. Raises what `change_form` raises."""
-    return change_form(form, seen=seen, spam_protection=protection.stored())
-
-
 def change_recipients(form: Form, addresses: Iterable[str], *, seen: str | None = None) -> Form:
     """
     Set the addresses that each submission is mailed to.

@@ -6,11 +6,9 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
-from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.changes.stamped import StampedForm
-from dashboard.html_forms.forms import add_details
-from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL, Form
+from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL
 from forms_app.serializers import PageChanges
 from keys.branding.logos import UnfitLogo
 
@@ -52,20 +50,11 @@ class PageForm(StampedForm):
     )
     names = {name: name for name in (*LONGEST, "language")}
 
-    @classmethod
-    def showing(cls, form: Form) -> "PageForm":
-        """Return the HTML form with the stored texts."""
-        return cls(initial={**cls.stamp(form), **{name: getattr(form, name) for name in cls.names}})
-
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
         return validate(
             PageChanges(data={name: value for name, value in self.cleaned_data.items() if name != "language" or value})
         )
-
-    def show(self, failure: ValidationFailed) -> None:
-        """Add each error to its input."""
-        add_details(self, failure, self.names)
 
 
 class AccentForm(forms.Form):

@@ -1,18 +1,16 @@
-"""HTML forms for forms. The API's serializers validate; this module shows their errors at the inputs."""
+"""HTML forms for forms. The API's serializers validate; `StampedForm` shows their errors at the inputs."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol, Unpack
+from typing import Any, Unpack
 
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
-from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
 from dashboard.changes.stamped import StampedForm
-from forms_app.actions import MAX_RECIPIENTS, FormValues, StaleForm, change_form
-from forms_app.models import Form
+from forms_app.actions import MAX_RECIPIENTS, FormValues
 from forms_app.serializers import FormChanges
+from webhooks.mails.recipients import save_recipients
 
 
 class SettingsForm(StampedForm):
@@ -56,59 +54,14 @@ class SettingsForm(StampedForm):
         "retentionDays": "retention_days",
     }
 
-    @classmethod
-    def showing(cls, form: Form) -> "SettingsForm":
-        """Return the HTML form with the stored settings."""
-        initial = {name: getattr(form, name) for name in cls.names.values()}
-        return cls(initial={**initial, **cls.stamp(form), "allowed_origins": "\n".join(form.allowed_origins)})
+    def stored(self) -> dict[str, Any]:
+        return {**super().stored(), "allowed_origins": "\n".join(self.form.allowed_origins)}
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
         given: dict[str, Any] = {api: self.cleaned_data[ours] for api, ours in self.names.items()}
         given["allowedOrigins"] = lines(self.cleaned_data["allowed_origins"])
         return validate(FormChanges(data=given))
-
-    def show(self, failure: ValidationFailed) -> None:
-        """Add each error to its input."""
-        add_details(self, failure, self.names)
-
-
-class EnteredChanges(Protocol):
-    """An HTML form with changes of a form: its settings, its page, its replies."""
-
-    seen_version: str | None
-
-    def values(self) -> dict[str, Any]:
-        """Return the changes. Raises ValidationFailed."""
-
-    def show(self, failure: ValidationFailed) -> None:
-        """Add each error to its input."""
-
-    def add_error(self, field: str | None, error: str) -> None:
-        """Add an error to an input, or above all of them."""
-
-    def refuse_stale(self, form: Form, failure: StaleForm) -> None:
-        """Show that the form was saved meanwhile."""
-
-
-def save(form: Form, entered: EnteredChanges, **further: Unpack[FormValues]) -> bool:
-    """
-    Change a form as it was entered, and by `further`, in one save. Return whether that was right.
-
-    If not, the errors are shown at the inputs.
-    """
-    try:
-        values: dict[str, Any] = {**entered.values(), **further}
-        change_form(form, seen=entered.seen_version, **values)
-    except ValidationFailed as failure:
-        entered.show(failure)
-    except StaleForm as failure:
-        entered.refuse_stale(form, failure)
-    except ApiError as error:
-        entered.add_error(None, error.message)
-    else:
-        return True
-    return False
 
 
 class RecipientsForm(StampedForm):
@@ -124,9 +77,15 @@ class RecipientsForm(StampedForm):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "placeholder": "you@example.com"}),
     )
 
-    def addresses(self) -> list[str]:
-        """Return the addresses, without empty lines."""
-        return lines(self.cleaned_data["recipients"])
+    names = {"recipients": "recipients"}
+    asked = 0  # addresses that get a mail with a link to confirm
+
+    def stored(self) -> dict[str, Any]:
+        return {"recipients": "\n".join(self.form.notification_recipients)}
+
+    def change(self, **_further: Unpack[FormValues]) -> None:
+        """Set the recipients, and ask the new ones to confirm."""
+        self.asked = save_recipients(self.form, lines(self.cleaned_data["recipients"]), seen=self.seen_version)
 
 
 class ErasureForm(forms.Form):
@@ -151,10 +110,3 @@ class ErasureForm(forms.Form):
 def lines(text: str) -> list[str]:
     """Return the lines of a text, stripped, without empty ones."""
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def add_details(form: forms.Form, failure: ValidationFailed, names: Mapping[str, str]) -> None:
-    """Add each detail of a failure to its input, or to the top of the form."""
-    for detail in failure.details:
-        path = detail.field.partition(".")[0]
-        form.add_error(names.get(path), detail.message)

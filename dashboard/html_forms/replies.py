@@ -1,18 +1,15 @@
 """The HTML form for a form's reply and confirmation. The API's serializer validates; errors are shown at the inputs."""
 
+import dataclasses
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.changes.stamped import StampedForm
-from forms_app.models import Form
 from forms_app.serializers import FormChanges
 from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply
-
-INPUTS = {"reply.enabled": "enabled", "reply.subject": "subject", "reply.text": "text", "reply": "enabled"}
 
 
 class RepliesForm(StampedForm):
@@ -36,19 +33,15 @@ class RepliesForm(StampedForm):
         help_text=gettext_lazy("Plain text. Web addresses in it become links."),
     )
 
-    @classmethod
-    def showing(cls, form: Form) -> "RepliesForm":
-        """Return the HTML form with the stored settings."""
-        reply = Reply.of(form.reply)
-        return cls(
-            initial={
-                **cls.stamp(form),
-                "confirmation": form.confirmation,
-                "enabled": reply.enabled,
-                "subject": reply.subject,
-                "text": reply.text,
-            }
-        )
+    names = {
+        **{name: name for name in ("confirmation", "enabled", "subject", "text")},
+        "reply": "enabled",
+        "reply.subject": "subject",
+        "reply.text": "text",
+    }
+
+    def stored(self) -> dict[str, Any]:
+        return {"confirmation": self.form.confirmation, **dataclasses.asdict(Reply.of(self.form.reply))}
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
@@ -62,9 +55,3 @@ class RepliesForm(StampedForm):
         """Return the reply as it was typed, for the preview."""
         given = self.cleaned_data
         return Reply(given.get("enabled", False), given.get("subject", ""), given.get("text", ""))
-
-    def show(self, failure: ValidationFailed) -> None:
-        """Add each error to its input."""
-        for detail in failure.details:
-            name = INPUTS.get(detail.field, detail.field)
-            self.add_error(name if name in self.fields else None, detail.message)

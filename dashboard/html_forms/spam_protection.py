@@ -1,12 +1,12 @@
 """The HTML form for the spam protection of a form."""
 
+import dataclasses
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from dashboard.changes.stamped import StampedForm
-from forms_app.models import Form
 from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
 
 MAX_WORD = 100  # characters
@@ -60,18 +60,9 @@ class SpamProtectionForm(StampedForm):
         help_text=gettext_lazy("Leave empty to keep the stored one."),
     )
 
-    def __init__(self, *args: Any, form: Form, **kwargs: Any) -> None:
-        self.protection = protection = SpamProtection.of(form.spam_protection)
-        initial = {
-            **self.stamp(form),
-            "minimum_seconds": protection.minimum_seconds,
-            "max_links": protection.max_links,
-            "blocked_words": "\n".join(protection.blocked_words),
-            "proof_of_work": protection.proof_of_work,
-            "captcha": protection.captcha,
-            "captcha_site_key": protection.captcha_site_key,
-        }
-        super().__init__(*args, **{"initial": initial, **kwargs})
+    def stored(self) -> dict[str, Any]:
+        values = dataclasses.asdict(SpamProtection.of(self.form.spam_protection))
+        return {**values, "blocked_words": "\n".join(values["blocked_words"]), "captcha_secret": ""}
 
     def clean_blocked_words(self) -> tuple[str, ...]:
         """Return the lines without empty ones and duplicates."""
@@ -89,11 +80,13 @@ class SpamProtectionForm(StampedForm):
         """Require both keys of a captcha: without them nobody could pass it."""
         values = super().clean() or {}
         if values.get("captcha"):
-            values["captcha_secret"] = values.get("captcha_secret") or self.protection.captcha_secret
+            values["captcha_secret"] = (
+                values.get("captcha_secret") or SpamProtection.of(self.form.spam_protection).captcha_secret
+            )
             for name in ("captcha_site_key", "captcha_secret"):
                 if not values.get(name):
                     self.add_error(name, gettext("A captcha needs its site key and its secret."))
         return values
 
-    def as_protection(self) -> SpamProtection:
-        return SpamProtection(**self.cleaned_data)
+    def values(self) -> dict[str, Any]:
+        return {"spam_protection": SpamProtection(**self.cleaned_data).stored()}

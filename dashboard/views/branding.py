@@ -13,10 +13,10 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import MemberRequest, find_form, in_organization
-from dashboard.accounts.ended_sessions import keeps_typed, only_shows
+from dashboard.accounts.ended_sessions import keeps_typed
 from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
-from dashboard.html_forms.forms import save
 from dashboard.limits.costs import always, while_typing
+from dashboard.views.form_settings import edit
 from forms_app.models import Form
 from keys.branding.brand import brand_of
 from keys.branding.changes import remove_logo, set_accent, set_logo
@@ -33,13 +33,9 @@ framing_itself = csp_update({"frame-src": ["'self'"]})
 @in_organization()
 def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the texts of a form's page."""
-    form = find_form(request, form_id)
-    entered = PageForm(request.POST) if request.method == "POST" else PageForm.showing(form)
-    if request.method == "POST" and entered.is_valid() and not only_shows(request) and save(form, entered):
-        messages.success(request, gettext("Saved. The form's page shows it now."))
-        return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
-    context = {"form": form, "entered": entered}
-    return render(request, "dashboard/form_look.html", context, status=entered.status if entered.errors else 200)
+    return edit(
+        request, form_id, PageForm, "dashboard/form_look.html", saved=gettext("Saved. The form's page shows it now.")
+    )
 
 
 @in_organization()

@@ -18,7 +18,6 @@ from config.paging import whole_number
 from config.times import now
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.ended_sessions import SHOW, keeps_typed
-from dashboard.html_forms.forms import save
 from dashboard.html_forms.replies import RepliesForm
 from dashboard.limits.costs import expensive
 from forms_app.actions import FormValues
@@ -60,7 +59,7 @@ class Placeholder:
 def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save a form's reply and confirmation, with a preview of the typed texts."""
     form = find_form(request, form_id)
-    entered = RepliesForm(request.POST) if request.method == "POST" else RepliesForm.showing(form)
+    entered = RepliesForm(request.POST if request.method == "POST" else None, form=form)
     is_preview = request.POST.get("do") in ("preview", SHOW)
     protection = SpamProtection.of(form.spam_protection)
     further: FormValues = {}
@@ -70,7 +69,7 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     is_readable = request.method == "POST" and entered.is_valid()
     if is_readable:
         typed, confirms = entered.reply(), bool(entered.cleaned_data["confirmation"])
-    if is_readable and not is_preview and save(form, entered, **further):
+    if is_readable and not is_preview and entered.save(**further):
         messages.success(request, gettext("Saved. It applies from the next submission on."))
         return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
     if is_readable and is_preview:

@@ -4,59 +4,51 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_POST
 
-from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.ended_sessions import keeps_typed, only_shows
 from dashboard.accounts.fresh_login import fresh_to_change
-from dashboard.html_forms.forms import RecipientsForm, SettingsForm, save
+from dashboard.changes.stamped import StampedForm
+from dashboard.html_forms.forms import RecipientsForm, SettingsForm
 from dashboard.html_forms.spam_protection import SpamProtectionForm
 from dashboard.limits.costs import expensive
-from forms_app.actions import StaleForm, change_spam_protection
 from forms_app.consent.recipients import mailable, standings
 from keys.models import Role
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST
 from webhooks.log_queries import newest_attempts
-from webhooks.mails.recipients import ask, save_recipients
+from webhooks.mails.recipients import ask
 from webhooks.models import Delivery, Receiver
 from webhooks.test_mail import send_test_mail
 
 SHOWN_TESTS = 5
+SAVED = gettext_noop("Saved. It applies from the next submission on.")
+
+
+def edit(request: MemberRequest, form_id: str, part: type[StampedForm], template: str, *, saved: str) -> HttpResponse:
+    """Show and save a part of a form's settings. `saved`: the message after a save."""
+    form = find_form(request, form_id)
+    entered = part(request.POST if request.method == "POST" else None, form=form)
+    if entered.is_valid() and not only_shows(request) and entered.save():
+        messages.success(request, saved)
+        return redirect(request.path)
+    context = {"form": form, "entered": entered}
+    return render(request, template, context, status=entered.status if entered.errors else 200)
 
 
 @keeps_typed
 @in_organization()
 def settings(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save name, origins, success message, redirect and retention."""
-    form = find_form(request, form_id)
-    entered = SettingsForm(request.POST) if request.method == "POST" else SettingsForm.showing(form)
-    if request.method == "POST" and entered.is_valid() and not only_shows(request) and save(form, entered):
-        messages.success(request, gettext("Saved. It applies from the next submission on."))
-        return redirect("dashboard:form-settings", request.member.organization.slug, form.public_id)
-    context = {"form": form, "entered": entered}
-    return render(request, "dashboard/form_settings.html", context, status=entered.status if entered.errors else 200)
+    return edit(request, form_id, SettingsForm, "dashboard/form_settings.html", saved=gettext(SAVED))
 
 
 @keeps_typed
 @in_organization()
 def spam(request: MemberRequest, form_id: str) -> HttpResponse:
-    form = find_form(request, form_id)
-    entered = SpamProtectionForm(request.POST or None, form=form)
-    if request.method == "POST" and entered.is_valid() and not only_shows(request):
-        try:
-            change_spam_protection(form, entered.as_protection(), seen=entered.seen_version)
-        except StaleForm as failure:
-            entered.refuse_stale(form, failure)
-        except ApiError as error:
-            entered.add_error(None, error.message)
-        else:
-            messages.success(request, gettext("Saved. It applies from the next submission on."))
-            return redirect("dashboard:form-spam", request.member.organization.slug, form.public_id)
-    context = {"form": form, "entered": entered}
-    return render(request, "dashboard/form_spam.html", context, status=entered.status if entered.errors else 200)
+    return edit(request, form_id, SpamProtectionForm, "dashboard/form_spam.html", saved=gettext(SAVED))
 
 
 @keeps_typed
@@ -65,18 +57,10 @@ def spam(request: MemberRequest, form_id: str) -> HttpResponse:
 def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save the recipients, and show the newest test mails."""
     form = find_form(request, form_id)
-    initial = {**RecipientsForm.stamp(form), "recipients": "\n".join(form.notification_recipients)}
-    entered = RecipientsForm(request.POST or None, initial=initial)
-    if request.method == "POST" and entered.is_valid() and not only_shows(request):
-        try:
-            asked = save_recipients(form, entered.addresses(), seen=entered.seen_version)
-        except StaleForm as failure:
-            entered.refuse_stale(form, failure)
-        except ApiError as error:
-            entered.add_error("recipients", error.message)
-        else:
-            messages.success(request, _saved(asked))
-            return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
+    entered = RecipientsForm(request.POST or None, form=form)
+    if entered.is_valid() and not only_shows(request) and entered.save():
+        messages.success(request, _saved(entered.asked))
+        return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
     tests = Delivery.objects.filter(organization=request.member.organization, event=TEST.name, channel=MAIL)
     tests = tests.filter(target__in=form.notification_recipients).prefetch_related(newest_attempts()).order_by("-id")
     context = {

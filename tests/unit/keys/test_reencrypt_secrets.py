@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from config.clean_up import clean_up
 from config.secrets.encryption import PREFIX
-from forms_app.actions import change_spam_protection
+from forms_app.actions import change_form
 from forms_app.models import Form
 from forms_app.sign_up import create_organization
 from forms_app.spam_protection import SpamProtection
@@ -43,7 +43,10 @@ def stored() -> dict[str, str]:
 def furnish() -> tuple[Receiver, Form, Authenticator]:
     owner = User.objects.create_user(f"{secrets.token_hex(6)}@example.com")
     form = Form.objects.get(organization=create_organization(name=secrets.token_hex(6), owner=owner), is_default=True)
-    change_spam_protection(form, SpamProtection(captcha="hcaptcha", captcha_site_key="s", captcha_secret="hush"))
+    change_form(
+        form,
+        spam_protection=SpamProtection(captcha="hcaptcha", captcha_site_key="s", captcha_secret="hush").stored(),
+    )
     codes = RecoveryCodes.activate(owner).instance
     return (
         Receiver.objects.create(organization=form.organization, form=form, url="https://example.com/hook"),
