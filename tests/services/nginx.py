@@ -18,6 +18,7 @@ error_log stderr warn;
 """
 OWN_HTTP = """
     access_log off;
+    keepalive_requests 1000000;
     client_body_temp_path {folder}/bodies;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
