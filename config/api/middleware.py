@@ -58,6 +58,8 @@ class FieldpostMiddleware:
         _add_cors(request, response)
         if getattr(getattr(request, "session", None), "accessed", False):
             response.headers.setdefault("Cache-Control", "no-store")  # after a logout nobody reads it
+        if response.status_code == 304:
+            response.headers.pop("Content-Length", None)  # that of the 200, which we do not have (RFC 9110, 8.6)
         if "public" not in response.headers.get("Cache-Control", ""):
             response.headers[REQUEST_ID] = request_id
         return response

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IS_MEASURED = "COVERAGE_PROCESS_START" in os.environ  # then each program is an interpreter that measures itself
 PROCESSES: SpawnContext | ForkServerContext
 PROCESSES = multiprocessing.get_context("spawn") if IS_MEASURED else multiprocessing.get_context("forkserver")
-READ_AT_START = ("PYTHON", "LD_")  # variables of Python and the linker, too late for a fork
+READ_AT_START = ("PYTHON", "LD_", "MALLOC_")  # of Python, the linker and the C library, too late for a fork
 # What takes long and can be imported without settings.
 PACKAGES = [
     *("allauth.account.signals", "altcha", "celery.apps.worker", "celery.bin.celery", "django.test.signals"),
