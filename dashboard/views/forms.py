@@ -109,7 +109,7 @@ def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     """Ask for confirmation, then archive a form."""
     found = find_form(request, form_id)
     if request.method != "POST":
-        context = {"form": found, "traffic": traffic_of_form(found)}
+        context = {"form": found, "traffic": traffic_of_form(found), "back": _page_of(request, found)}
         return render(request, "dashboard/form_archive.html", context)
     with reporting(
         request, gettext("“%(name)s” is archived. Its submissions are kept, under Archived.") % {"name": found.name}
@@ -129,15 +129,20 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
             is_gone = erase_form(found, by=request.member.user)
         except ApiError as error:
             messages.error(request, error.message)
-            return redirect("dashboard:form", request.member.organization.slug, found.public_id)
+            return redirect(_page_of(request, found))
         if is_gone:
             said = gettext("“%(form)s” is erased permanently.")
         else:
             said = gettext("“%(form)s” is being erased. It is large, so this takes up to an hour.")
         messages.success(request, said % {"form": found.name})
         return redirect("dashboard:forms", request.member.organization.slug)
-    context = {"form": found, "entered": entered, "files": StoredFile.objects.used().filter(form_id=found.pk).count()}
+    files = StoredFile.objects.used().filter(form_id=found.pk).count()
+    context = {"form": found, "entered": entered, "files": files, "back": _page_of(request, found)}
     return render(request, "dashboard/form_erase.html", context, status=400 if entered.errors else 200)
+
+
+def _page_of(request: MemberRequest, form: Form) -> str:
+    return reverse("dashboard:form", args=[request.member.organization.slug, form.public_id])
 
 
 urlpatterns = [

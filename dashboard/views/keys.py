@@ -7,7 +7,7 @@ from collections.abc import Collection
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_variables
 
@@ -82,7 +82,7 @@ def regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
     """Ask for confirmation, then give the key a new secret and show it once."""
     key = _find_key(request, key_id)
     if request.method != "POST":
-        return render(request, "dashboard/key_confirm.html", {"key": key, "act": "regenerate"})
+        return _ask(request, key, "regenerate")
     try:
         token = regenerate_key(key, by=request.member.user)
     except ApiError as error:
@@ -97,12 +97,17 @@ def revoke(request: MemberRequest, key_id: str) -> HttpResponse:
     """Ask for confirmation, then revoke the key permanently."""
     key = _find_key(request, key_id)
     if request.method != "POST":
-        return render(request, "dashboard/key_confirm.html", {"key": key, "act": "revoke"})
+        return _ask(request, key, "revoke")
     with reporting(
         request, gettext("“%(name)s” is revoked. Requests that still use it get 401 from now on.") % {"name": key.name}
     ):
         revoke_key(key, by=request.member.user)
     return redirect("dashboard:keys", request.member.organization.slug)
+
+
+def _ask(request: MemberRequest, key: AccessKey, act: str) -> HttpResponse:
+    back = reverse("dashboard:keys", args=[request.member.organization.slug])
+    return render(request, "dashboard/key_confirm.html", {"key": key, "act": act, "back": back})
 
 
 def _find_key(request: MemberRequest, key_id: str) -> AccessKey:

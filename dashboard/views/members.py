@@ -5,7 +5,7 @@ from django.contrib import messages
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
@@ -82,7 +82,7 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     """Ask for confirmation, then remove a member."""
     membership = _find(request, member_id)
     if request.method != "POST":
-        return render(request, "dashboard/member_remove.html", {"membership": membership})
+        return render(request, "dashboard/member_remove.html", {"membership": membership, "back": _list(request)})
     with reporting(
         request,
         gettext("%(email)s is no longer a member, starting with their next request.")
@@ -96,7 +96,7 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
 def leave(request: MemberRequest) -> HttpResponse:
     """Ask for confirmation, then leave the organization."""
     if request.method != "POST":
-        return render(request, "dashboard/member_leave.html")
+        return render(request, "dashboard/member_leave.html", {"back": _list(request)})
     try:
         leave_organization(request.member.organization, request.member.user)
     except ApiError as error:
@@ -132,6 +132,10 @@ def take_back(request: MemberRequest, invitation_id: int) -> HttpResponse:
 def _now(membership: Membership, role: Role) -> str:
     values = {"email": membership.user.email, "role": within_sentence(role.label)}
     return gettext("%(email)s is now %(role)s.") % values
+
+
+def _list(request: MemberRequest) -> str:
+    return reverse("dashboard:members", args=[request.member.organization.slug])
 
 
 def _find(request: MemberRequest, member_id: int) -> Membership:

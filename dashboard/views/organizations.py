@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
@@ -66,7 +66,8 @@ def end(request: MemberRequest) -> HttpResponse:
         else:
             messages.success(request, gettext("%(name)s and everything in it is erased.") % {"name": own.name})
             return redirect("dashboard:home")
-    return render(request, "dashboard/organization_end.html", {"form": entered}, status=400 if entered.errors else 200)
+    context = {"form": entered, "back": reverse("dashboard:organization", args=[own.slug])}
+    return render(request, "dashboard/organization_end.html", context, status=400 if entered.errors else 200)
 
 
 @login_required
