@@ -52,7 +52,8 @@ class _Drained:
         return iter(self._response)
 
     def close(self) -> None:
-        self._response.close()
+        if hasattr(self._response, "close"):
+            self._response.close()
         until = time.monotonic() + DRAIN_SECONDS
         with suppress(OSError):
             if self._connection:

@@ -1,10 +1,13 @@
 """Requests that hold a thread for as long as their client likes: exports, archives, large bodies (contract 8.11)."""
 
+import select
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
+from django.http import HttpRequest
 
 from config.api.errors import ServiceUnavailable
 
@@ -21,3 +24,15 @@ def reading_a_large_body() -> Iterator[None]:
         yield
     finally:
         PLACES.release()
+
+
+def has_left(request: HttpRequest | None) -> bool:
+    """Return whether the client has closed its connection. gunicorn learns of that only when it has something to send."""
+    connection = request and request.META.get("gunicorn.socket")
+    if not connection:
+        return False
+    try:
+        is_readable = select.select([connection], [], [], 0)[0]
+        return bool(is_readable) and not connection.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return True

@@ -18,6 +18,9 @@ from django.conf import settings
 from django.db import connections
 from django.http import StreamingHttpResponse
 
+from config.api.current_request import current_request
+from config.api.errors import ServiceUnavailable
+from config.api.long_requests import has_left
 from submissions.exporting.places import Place, take_place
 
 PARTS_AHEAD = 4  # produced before the client has taken them
@@ -43,8 +46,7 @@ class BackgroundParts:
     """
     Iterates over the parts that `make()` yields in another thread. Errors are raised instead of the part.
 
-    An empty part says that none is ready. It is passed on while nothing else waits, so that the web server finds out
-    whether its client is still there.
+    An empty part says that none is ready: then it looks whether its client is still there.
 
     `place` is released when the response is closed, or when its client has taken nothing for READER_SECONDS.
     """
@@ -52,12 +54,16 @@ class BackgroundParts:
     def __init__(self, make: Callable[[], Generator[bytes, None, None]], place: Place) -> None:
         self._make = make
         self._place = place
+        self._request = current_request()
         self._parts: queue.Queue[bytes | BaseException] = queue.Queue(PARTS_AHEAD)
         self._abandoned = threading.Event()
         threading.Thread(target=self._produce, daemon=True, name="export").start()
         self._next: bytes | BaseException | None = self._take()
         while not self._next:
             self._next = self._take()
+            if not self._next and has_left(self._request):
+                self.close()
+                raise ServiceUnavailable  # to nobody
 
     def check(self) -> None:
         """Raise the error that occurred before the first part, while the response can still be an error."""
@@ -70,6 +76,8 @@ class BackgroundParts:
 
     def __next__(self) -> bytes:
         part = self._next or self._take()
+        if not part and has_left(self._request):
+            part = ConnectionAbortedError("the client has left")
         self._next = part if isinstance(part, BaseException) else None
         if isinstance(part, BaseException):
             raise part

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_noop
@@ -22,6 +23,7 @@ from config.api.errors import (
     FormNotPublished,
     MethodNotAllowed,
     NotFound,
+    PayloadTooLarge,
     QuotaExceeded,
     RateLimited,
     Suspended,
@@ -305,7 +307,7 @@ def require_values(candidate: Candidate) -> Candidate:
 
 def require_files(candidate: Candidate) -> Candidate:
     """
-    Refuse files that do not fit the form's File fields (400), or the organization's storage (413).
+    Refuse files that do not fit the form's File fields (400, or 413 where there are none), or the storage (413).
 
     The names of the files become the fields' values.
     """
@@ -313,6 +315,8 @@ def require_files(candidate: Candidate) -> Candidate:
     takes_files = any(field["type"] == FieldType.FILE for field in fields)
     if candidate.owner.is_member or not (takes_files or post.arrived):
         return candidate  # a member's test has names for examples
+    if not takes_files and sum(file.size for file in post.arrived) > settings.MAX_BODY_BYTES:
+        raise PayloadTooLarge
     files = check_files(fields, post.intake, post.arrived, form_id=candidate.own_form().id)
     if files.files and files.size > candidate.owner.room_for_files:
         raise _full(candidate)

@@ -198,12 +198,12 @@ def test_error_page__after_files__keeps_the_texts_and_asks_for_the_files_again(a
     assert files_of_form(form_id) == []
 
 
-def test_large_body__to_a_form_without_file_fields__is_refused_as_a_small_one(api: Client) -> None:
+def test_large_body__to_a_form_without_file_fields__is_too_large(api: Client) -> None:
     form_id = make_tenant().form(fields=[text_field("name", required=False)])
 
     answer = post_files(api, form_id, [NAME, ("cv", "cv.pdf", pdf(5 * MIB))])
 
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+    assert (answer.status, answer.json()["error"]) == (413, "payload_too_large")
     assert answer.headers["Connection"] == "close"
 
 

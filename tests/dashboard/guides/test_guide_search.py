@@ -52,7 +52,7 @@ def test_search__without_a_word__says_how(api: Client) -> None:
         "\x00\x1b",
         "\ud7ff\u202e",
         "a" * 5000,
-        "a " * 4000,
+        "a " * 2000,
     ],
 )
 def test_search__hostile_query__is_text(api: Client, query: str) -> None:

@@ -23,7 +23,7 @@ def deliverer_killed(run: Run) -> None:
     poster.join()
     width = FORMS * 4  # deliveries in flight
     queue = count / width * SLOW_SECONDS  # the time that the endpoints need
-    # Of many kills, two in a row lose that many claims each, before the first of them are sent again.
-    lost = run.pick(quick=0, full=2) * width / SUSPECTS * SLOW_SECONDS
+    # One kill, and of many kills two in a row, lose that many claims each, before the first of them are sent again.
+    lost = run.pick(quick=1, full=2) * width / SUSPECTS * SLOW_SECONDS
     run.judge(world, tenant, poster, within=90, recovery=run.recovery_bound(world) + queue + lost)
     run.forget(world, tenant)

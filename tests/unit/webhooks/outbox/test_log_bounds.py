@@ -76,7 +76,7 @@ def test_log__page_with_many_large_answers__leaves_out_the_oldest_ones() -> None
     assert size < 2 * ANSWERS_SHOWN
 
 
-@pytest.mark.parametrize("screen", ["deliveries", "webhooks/{webhook}"])
+@pytest.mark.parametrize("screen", ["deliveries", "destinations/{webhook}"])
 def test_screens__delivery_with_ten_thousand_attempts__show_the_newest_fifty(screen: str) -> None:
     webhook = make_log(tenant := make_tenant(), 10_000)
     client = Client()
