@@ -27,7 +27,7 @@ def reading_a_large_body() -> Iterator[None]:
 
 
 def has_left(request: HttpRequest | None) -> bool:
-    """Return whether the client has closed its connection. gunicorn learns of that only when it has something to send."""
+    """Return whether the client has closed its connection, which gunicorn learns when it has something to send."""
     connection = request and request.META.get("gunicorn.socket")
     if not connection:
         return False

@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.faults import processes
 from tests.services.application import Application, LoneRole
 from tests.services.client import Answer, Client
 from tests.services.environment import POSTGRESQL, SQLITE
@@ -80,14 +81,18 @@ def down(_application: Application, postgresql: PostgreSQL) -> Iterator[None]:
 
 @contextmanager
 def full(application: Application, _postgresql: PostgreSQL) -> Iterator[None]:
-    """Let no file of the web process grow, which SQLite sees as a full disk does."""
-    web = application.processes["web"].popen.pid
-    before = resource.prlimit(web, resource.RLIMIT_FSIZE)
-    resource.prlimit(web, resource.RLIMIT_FSIZE, (FULL_AT_BYTES, before[1]))
+    """Let no file of the web processes grow, which SQLite sees as a full disk does."""
+    web = {
+        pid: resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        for pid in processes.tree(application.processes["web"].popen.pid)
+    }
+    for pid, before in web.items():
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (FULL_AT_BYTES, before[1]))
     try:
         yield
     finally:
-        resource.prlimit(web, resource.RLIMIT_FSIZE, before)
+        for pid, before in web.items():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
 
 Failure = Callable[[Application, PostgreSQL], AbstractContextManager[None]]
