@@ -33,8 +33,9 @@ How some figures are taken:
 
 - **Lists, searches, exports:** the large form has a million submissions of about 280 bytes of JSON over 30 days, 5 % of
   them spam. A form of another organization in the same database has a thousand. A round asks for each list 20 times.
-- **`export-memory`, `serve-memory`:** the proportional set size of `serve` and its children. Above idle: the highest of
-  ten samples a second, without the memory after small exports by every web process, their fork servers included.
+- **`export-memory`, `serve-memory`, `roles-memory`:** the proportional set size of the processes named and their
+  children. Above idle: the highest of ten samples a second, without the memory after small exports by every web
+  process, their fork servers included.
 - **`bytes`:** the growth of all tables of submissions with their indexes by 10,000 submissions over HTTP, dispatched,
   with a VACUUM after each 2,000. Deliveries are not included: the form has no webhook.
 - **`busy`, `latency`:** requests at a fixed rate, 16 clients. A latency begins when the request was due. Only those

@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = (
     sqlite.KIND,
     *lists.KINDS,
     export.KIND,
-    serve.KIND,
+    *serve.KINDS,
     size.KIND,
     busy.KIND,
     *deliveries.KINDS,

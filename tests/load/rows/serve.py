@@ -1,4 +1,4 @@
-"""`serve` on SQLite, as `make run` starts it: time to the first answer, and memory at rest."""
+"""`serve` as `make run` starts it, on SQLite: time to the first answer, and memory at rest. Memory of all roles."""
 
 import http.client
 import json
@@ -14,9 +14,11 @@ from tests.load.memory import tree_bytes
 from tests.load.report.figures import Round, Row
 from tests.load.request import BODY
 from tests.load.rows.kinds import Kind, OneRound
-from tests.load.running import Options
+from tests.load.running import WEB_PROCESSES, Options, Place, with_own_pauses
 from tests.load.sqlite_place import SQLitePlace
-from tests.services.environment import PAUSES, service_environment
+from tests.services.application import Application
+from tests.services.environment import PAUSES, POSTGRESQL, service_environment
+from tests.services.postgresql import create_database
 from tests.services.processes import ROOT, Process
 from tests.services.waiting import let_pass
 
@@ -32,6 +34,14 @@ START = Row(
     aim=1.5,
 )
 MEMORY = Row("serve-memory", "The same: memory (PSS) of all its processes, idle", "", "MB", mark=300, aim=150)
+ROLES_MEMORY = Row(
+    "roles-memory",
+    "`serve` with two web processes, a worker with two, and beat, over PostgreSQL and Redis: memory (PSS), idle",
+    "",
+    "MB",
+    mark=450,
+    aim=450,
+)
 # Settings of tests: without them the environment is that of `make run`, but for addresses and directory.
 TESTS_HAVE = ("SECRET_KEY", "DATABASE_URL", "WEB_CONCURRENCY", "EMAIL_URL", "DEFAULT_FROM_EMAIL",
               "WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_ALLOW_HTTP", "PROOF_OF_WORK_HASHES", *PAUSES)  # fmt: skip
@@ -59,6 +69,28 @@ def running(place: SQLitePlace, _options: Options) -> Iterator[OneRound]:
             let_pass(IDLE_SECONDS)
             memory = tree_bytes(process.popen.pid)
         return {START.name: Round(seconds), MEMORY.name: Round(memory / MEGABYTE)}
+
+    yield one_round
+
+
+@contextmanager
+def running_roles(place: Place, _options: Options) -> Iterator[OneRound]:
+    """Yield a round that starts every role over the same database, and lets them rest."""
+    service = place.bench.application
+    database_url = create_database(place.bench.postgresql.url, "roles")
+    environment = service_environment(
+        data_dir=place.directory / "roles",
+        backend=POSTGRESQL,
+        database_url=database_url,
+        redis_url=service.environment["REDIS_URL"],
+        web_concurrency=WEB_PROCESSES,
+    )
+
+    def one_round() -> dict[str, Round]:
+        with Application(with_own_pauses(environment), place.directory / "roles-logs", backend=POSTGRESQL) as roles:
+            let_pass(IDLE_SECONDS)
+            memory = sum(tree_bytes(process.popen.pid) for process in roles.processes.values())
+        return {ROLES_MEMORY.name: Round(memory / MEGABYTE)}
 
     yield one_round
 
@@ -99,4 +131,4 @@ def _run(arguments: list[str], environment: Mapping[str, str]) -> str:
     return result.stdout.strip().splitlines()[-1] if result.stdout.strip() else ""
 
 
-KIND = Kind((START, MEMORY), "sqlite", running)
+KINDS = Kind((START, MEMORY), "sqlite", running), Kind((ROLES_MEMORY,), "service", running_roles)
