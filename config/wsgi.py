@@ -21,6 +21,7 @@ from submissions.receiving.wsgi import SubmitApplication  # noqa: E402 - after s
 refuse_wrong_settings()  # a WSGI server does not run Django's system checks
 _submit = SubmitApplication()
 DRAIN_SECONDS = 5.0
+SILENT_SECONDS = 0.25
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -42,7 +43,7 @@ class _Drained:
     An answer behind which the rest of a large body is read.
 
     A connection that is closed while its client still sends is reset, and that hides the answer. A proxy, which has the
-    whole body, needs a moment; another client has DRAIN_SECONDS.
+    whole body, needs a moment; another client has DRAIN_SECONDS, as long as it is not silent.
     """
 
     def __init__(self, response: Any, connection: Any, body: Any) -> None:
@@ -57,6 +58,6 @@ class _Drained:
         until = time.monotonic() + DRAIN_SECONDS
         with suppress(OSError):
             if self._connection:
-                self._connection.settimeout(DRAIN_SECONDS)
+                self._connection.settimeout(SILENT_SECONDS)
             while time.monotonic() < until and self._body.read(65_536):
                 pass

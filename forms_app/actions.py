@@ -145,7 +145,7 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
     field on the default form and for answers that the form cannot give.
     """
     with transaction.atomic():
-        form = still_there(Form.objects.select_for_update(), form.pk)
+        form = still_there(Form.objects.select_for_update(no_key=True), form.pk)
         _refuse_archived(form)
         if seen is not None and seen != format_time(form.updated_at):
             raise StaleForm
@@ -243,7 +243,7 @@ def archive_form(form: Form) -> Form:
 
 def _move(form: Form, status: str, *, again: bool = False) -> Form:
     with transaction.atomic():
-        form = still_there(Form.objects.select_for_update(), form.pk)
+        form = still_there(Form.objects.select_for_update(no_key=True), form.pk)
         _refuse_archived(form)
         if form.status == status:
             return form
