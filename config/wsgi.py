@@ -1,6 +1,7 @@
 """WSGI entry point of the `web` role: API and dashboard. gunicorn serves it, and any other WSGI server may."""
 
 import os
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -55,9 +56,17 @@ class _Drained:
     def close(self) -> None:
         if hasattr(self._response, "close"):
             self._response.close()
+        if not self._is_read_to_its_end() and self._connection:
+            # The rest must not be taken for the next request.
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+
+    def _is_read_to_its_end(self) -> bool:
         until = time.monotonic() + DRAIN_SECONDS
         with suppress(OSError):
             if self._connection:
                 self._connection.settimeout(SILENT_SECONDS)
-            while time.monotonic() < until and self._body.read(65_536):
-                pass
+            while time.monotonic() < until:
+                if not self._body.read(65_536):
+                    return True
+        return False

@@ -97,6 +97,15 @@ def test_uploads__many_at_once__cost_no_memory(start_service: Callable[..., Appl
     eventually(lambda: spooled_files(service) == 0, because="the files are free")
 
 
+def test_body__refused_and_then_silent__is_no_next_request(service: Application) -> None:
+    head = "POST /api/submit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 200000\r\n\r\n"
+    with connected(service.port) as connection:
+        connection.sendall(head.encode() + b"{")
+        answers = rest_of(connection)  # to the end of the connection
+    assert answers.startswith(b"HTTP/1.1 401")
+    assert answers.count(b"HTTP/1.1") == 1
+
+
 def test_body__longer_than_its_content_length__ends_where_it_said(service: Application) -> None:
     form_id = a_form()
     body = body_of([("cv", "cv.pdf", pdf(300_000))])
