@@ -24,7 +24,9 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "attempt",
             "recorded",
-            models.IntegerField(blank=True, editable=False, help_text="Bytes of its request and answer.", null=True),
+            models.PositiveIntegerField(
+                blank=True, editable=False, help_text="Bytes of its request and answer.", null=True
+            ),
         ),
         AddIndexConcurrently(
             "attempt",
