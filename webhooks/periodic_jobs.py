@@ -40,10 +40,12 @@ def run(name: str) -> None:
         connection.close()
 
 
-def start(stop: threading.Event) -> None:
+def start(stop: threading.Event) -> list[threading.Thread]:
     """Start a thread for each job, so that a long one delays no other."""
-    for name in JOBS:
-        threading.Thread(target=_repeat, args=(name, stop), name=name, daemon=True).start()
+    threads = [threading.Thread(target=_repeat, args=(name, stop), name=name, daemon=True) for name in JOBS]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def _repeat(name: str, stop: threading.Event) -> None:

@@ -27,8 +27,12 @@ def test_jobs__started__run_again_and_again_while_another_one_takes_long(
 ) -> None:
     runs = list[int]()
     monkeypatch.setattr(periodic_jobs, "JOBS", {"long": (stop.wait, 0.01), "short": (lambda: runs.append(1), 0.01)})
-    periodic_jobs.start(stop)
+    threads = periodic_jobs.start(stop)
     eventually(lambda: len(runs) >= 3, because="the short job runs")
+
+    stop.set()
+    for thread in threads:  # they look their job up again at each run: the table of this test must outlast them
+        thread.join()
 
 
 @pytest.mark.django_db(transaction=True)
