@@ -15,7 +15,7 @@ class KeysConfig(AppConfig):
         from config.clean_up import register_clean_up
         from config.secrets.rotation import encrypt_plain_secrets, register_json_secret
         from keys.audit.accounts import connect
-        from keys.audit.retention import purge_audit_trail
+        from keys.audit.reading import purge_audit_trail
         from keys.hour_notices import report_marks
         from keys.idempotency import purge_answers
         from keys.invitations import purge_invitations

@@ -1,13 +1,15 @@
-"""The audit trail as an organization, a person and a file see it."""
+"""The audit trail as an organization, a person and a file see it, and how long it is kept."""
 
 import datetime as dt
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
+from config.clean_up import delete_in_batches
 from config.ids import Prefix, encode_id
-from config.times import day_start, format_time
+from config.times import day_start, format_time, now
 from keys.audit.actions import ACTIONS, ITSELF, KIND_OF, SYSTEM_USER, VISITOR, words_of
 from keys.models import AuditEvent, Membership, Organization, User
 
@@ -86,3 +88,9 @@ def record(event: AuditEvent) -> dict[str, Any]:
         "changes": event.changes or {},
         "address": event.address,
     }
+
+
+def purge_audit_trail() -> int:
+    """Delete the entries older than AUDIT_RETENTION_DAYS; return how many."""
+    old = AuditEvent.objects.filter(created_at__lt=now() - dt.timedelta(days=settings.AUDIT_RETENTION_DAYS))
+    return delete_in_batches(old, by="created_at", rows=5_000)

@@ -13,7 +13,7 @@ from config.times import now
 from keys.audit import record_event
 from keys.audit.actions import ACTIONS, KIND_OF, Kind
 from keys.audit.changes import MAX_CHANGES, changes
-from keys.audit.retention import purge_audit_trail
+from keys.audit.reading import purge_audit_trail
 from keys.models import AuditEvent
 
 ROOT = Path(__file__).resolve().parents[3]
