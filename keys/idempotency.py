@@ -7,10 +7,10 @@
 import datetime as dt
 import hashlib
 import json
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
@@ -18,24 +18,16 @@ from config.api.errors import Conflict
 from config.api.parsing import idempotency_key
 from config.api.schema import idempotency_key_header, replayed_header
 from config.api.views import KeyedView
-from config.database import database_id
+from config.clean_up import delete_in_batches
 from config.times import now
 from keys.models import RememberedAnswer
 
 KEPT = dt.timedelta(hours=24)
 REPLAYED = "Idempotent-Replayed"
 LOCATION = "Location"
-ROWS_A_BATCH = 1000
 SHOWN_ONCE = (
     "This request was carried out before, and its answer is repeated without the secret: `{}` is null, because it is "
     "shown only once. If you have lost it, make a new one."
-)
-_TABLE = RememberedAnswer._meta.db_table
-_RESERVE = (
-    f"INSERT INTO {_TABLE} (organization_id, request_sha256, body_sha256, status, answer, location, created_at) "  # noqa: S608 - names from code
-    "VALUES (%s, %s, %s, 0, '', '', %s) ON CONFLICT (organization_id, request_sha256) "
-    "DO UPDATE SET body_sha256 = excluded.body_sha256, created_at = excluded.created_at "
-    f"WHERE {_TABLE}.created_at <= %s"
 )
 
 
@@ -60,13 +52,19 @@ class Repeatable(KeyedView):
         if key is None:
             before()
             return act()
-        request = _Request(self.organization_id, self._fingerprint(key), self.sent_sha256())
-        while (earlier := request.earlier()) is None:
+        request = {"organization_id": self.organization_id, "request_sha256": self._fingerprint(key)}
+        body_sha256 = self.sent_sha256()
+        while (earlier := _earlier_answer(request, body_sha256)) is None:
             before()
             with transaction.atomic():
-                if request.reserve():
+                RememberedAnswer.objects.filter(**request, created_at__lte=now() - KEPT).delete()
+                # While another request with this key is running, this waits at the unique index until that has ended.
+                remembered, is_first = RememberedAnswer.objects.get_or_create(
+                    **request, defaults={"body_sha256": body_sha256}
+                )
+                if is_first:
                     answer = act()
-                    request.remember(answer, shown_once)
+                    _remember(remembered, answer, shown_once)
                     return answer
         return earlier
 
@@ -79,47 +77,27 @@ class Repeatable(KeyedView):
         return hashlib.sha256("\n".join((method, path, key)).encode()).hexdigest()
 
 
-class _Request:
-    """A request with an `Idempotency-Key`, by its digests."""
+def _earlier_answer(request: Mapping[str, Any], body_sha256: str) -> Response | None:
+    """Return the first answer again, None if there is none yet. Raises Conflict for another body."""
+    found = RememberedAnswer.objects.filter(**request, created_at__gt=now() - KEPT).first()
+    if found is None:
+        return None
+    if found.body_sha256 != body_sha256:
+        raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new request.")
+    headers = {REPLAYED: "true", **({LOCATION: found.location} if found.location else {})}
+    return Response(json.loads(found.answer), status=found.status, headers=headers)
 
-    def __init__(self, organization_id: uuid.UUID, request_sha256: str, body_sha256: str) -> None:
-        self._organization_id, self._sha256, self._body_sha256 = organization_id, request_sha256, body_sha256
-        self._rows = RememberedAnswer.objects.filter(organization=organization_id, request_sha256=request_sha256)
 
-    def earlier(self) -> Response | None:
-        """Return the first answer again, None if there is none yet. Raises Conflict for another body."""
-        found = self._rows.filter(created_at__gt=now() - KEPT).first()
-        if found is None:
-            return None
-        if found.body_sha256 != self._body_sha256:
-            raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new request.")
-        headers = {REPLAYED: "true", **({LOCATION: found.location} if found.location else {})}
-        return Response(json.loads(found.answer), status=found.status, headers=headers)
-
-    def reserve(self) -> bool:
-        """
-        Reserve the key in the caller's transaction, also an outdated one; False if another request has it.
-
-        While another request with this key is running, this waits at the unique index until that has ended.
-        """
-        moment = now()
-        times = [connection.ops.adapt_datetimefield_value(each) for each in (moment, moment - KEPT)]
-        with connection.cursor() as cursor:
-            cursor.execute(_RESERVE, [database_id(self._organization_id), self._sha256, self._body_sha256, *times])
-            return bool(cursor.rowcount)
-
-    def remember(self, answer: Response, shown_once: str) -> None:
-        """Store an answer, without its secret, in the caller's transaction."""
-        body = answer.data
-        if shown_once:
-            body = {**body, "data": {**body["data"], shown_once: None}, "message": SHOWN_ONCE.format(shown_once)}
-        text = JSONRenderer().render(body).decode()
-        self._rows.update(status=answer.status_code, answer=text, location=answer.headers.get(LOCATION, ""))
+def _remember(remembered: RememberedAnswer, answer: Response, shown_once: str) -> None:
+    """Store an answer, without its secret."""
+    body = answer.data
+    if shown_once:
+        body = {**body, "data": {**body["data"], shown_once: None}, "message": SHOWN_ONCE.format(shown_once)}
+    remembered.status, remembered.location = answer.status_code, answer.headers.get(LOCATION, "")
+    remembered.answer = JSONRenderer().render(body).decode()
+    remembered.save(update_fields=["status", "answer", "location"])
 
 
 def purge_answers() -> int:
     """Delete answers that were remembered for 24 hours; return how many."""
-    outdated, purged = RememberedAnswer.objects.filter(created_at__lte=now() - KEPT), 0
-    while batch := list(outdated.values_list("pk", flat=True)[:ROWS_A_BATCH]):
-        purged += outdated.filter(pk__in=batch).delete()[0]
-    return purged
+    return delete_in_batches(RememberedAnswer.objects.filter(created_at__lte=now() - KEPT), by="created_at")

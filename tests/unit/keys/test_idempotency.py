@@ -47,7 +47,7 @@ def test_change__its_answer_cannot_be_remembered__is_undone(monkeypatch: pytest.
         raise RuntimeError("the process died here")
 
     with monkeypatch.context() as broken:
-        broken.setattr(idempotency._Request, "remember", fail)
+        broken.setattr(idempotency, "_remember", fail)
         assert post(tenant, "/api/forms", {"name": "Contact"}).status_code == 500
 
     assert not Form.objects.filter(name="Contact").exists()
