@@ -1,11 +1,10 @@
 """
-The guides: documents of `docs/` for people who use or run the service, read and rendered once in a process.
+The guides: documents of `docs/` for people who use or run the service.
 
 Records of decisions and house rules are for people who change the code: they stay out.
 """
 
 import dataclasses
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,18 +25,20 @@ class Guide:
 
     @property
     def title(self) -> str:
-        """The first line, without rendering the rest."""
-        return _text(self.name).partition("\n")[0].removeprefix("# ")
+        """The first line, without reading the rest."""
+        with self._path.open(encoding="utf-8") as lines:
+            return lines.readline().strip().removeprefix("# ")
 
+    @property
+    def document(self) -> "Document":
+        """The file as it is now, rendered once for each of its versions."""
+        from dashboard.guides.rendering import render  # with markdown-it: 12 ms of each start
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Page:
-    """A guide as it is shown, between its neighbors in the reading order."""
+        return render(self._path.read_text(encoding="utf-8"), NAMES)
 
-    guide: Guide
-    document: "Document"
-    before: Guide | None
-    after: Guide | None
+    @property
+    def _path(self) -> Path:
+        return FOLDER / f"{self.name}.md"
 
 
 # Groups in the reading order.
@@ -67,27 +68,3 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
 }
 GUIDES = {guide.name: guide for group in GROUPS.values() for guide in group}
 NAMES = frozenset(GUIDES)
-
-
-def page_of(name: str) -> Page:
-    """Return the page of a guide. Raises KeyError."""
-    return _page.__wrapped__(name) if settings.DEBUG else _page(name)  # an author sees the file as it is now
-
-
-@functools.cache
-def _page(name: str) -> Page:
-    from dashboard.guides.rendering import render  # with markdown-it: 12 ms of each start
-
-    guides = list(GUIDES.values())
-    place = guides.index(GUIDES[name])
-    neighbors = (None, *guides, None)
-    return Page(guides[place], render(_text(name), NAMES), neighbors[place], neighbors[place + 2])
-
-
-def _text(name: str) -> str:
-    return _read.__wrapped__(name) if settings.DEBUG else _read(name)
-
-
-@functools.cache
-def _read(name: str) -> str:
-    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")

@@ -1,8 +1,10 @@
 """A guide's Markdown as HTML, its headings and its sections. Raw HTML in a guide is shown as text."""
 
 import dataclasses
+import functools
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,20 +23,15 @@ PROMISE = re.compile(r"\*\*(\d+\.\d+) ")  # how the numbered paragraphs of the c
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 ELSEWHERE = re.compile(r"https?:|mailto:")
 IMAGE = re.compile(r"images/([\w-]+\.png)")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Heading:
-    level: int  # 2 or 3
-    anchor: str
-    text: str
+MAX_KEPT = 20  # documents of a process: there are fewer guides
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Section:
-    """The text between a heading and the next one, for the search."""
+    """A heading and the text up to the next one. `level`: 1 of the title, 0 of a numbered promise of the contract."""
 
-    heading: str  # "" before the first one
+    level: int
+    heading: str  # "" of the title
     anchor: str
     text: str
 
@@ -42,22 +39,25 @@ class Section:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
     html: SafeString
-    headings: tuple[Heading, ...]
     sections: tuple[Section, ...]
     source: str
 
+    @property
+    def headings(self) -> list[Section]:
+        """The sections for the list of contents."""
+        return [section for section in self.sections if section.level in (2, 3)]
 
+
+@functools.lru_cache(MAX_KEPT)
 def render(text: str, names: frozenset[str]) -> Document:
     """Return a document. `names` are those of the guides that links may lead to; other files become text."""
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
-    tokens = markdown.parse(text)
-    body = tokens[3:]  # without the title, which the page shows
-    headings = tuple(_name_headings(body))
+    body = markdown.parse(text)[3:]  # without the title, which the page shows
+    _name_parts(body)
     for token in body:
         token.children = list(_with_addresses(token.children, names)) if token.children else token.children
-    _name_cells(body)
     html = mark_safe(markdown.renderer.render(body, markdown.options, {}))  # noqa: S308  # HTML is off, text is escaped
-    return Document(html, headings, tuple(_sections(body)), "".join(_without_lost_links(text, names)))
+    return Document(html, tuple(_sections(body)), "".join(_without_lost_links(text, names)))
 
 
 def slug(heading: str) -> str:
@@ -84,21 +84,20 @@ def _plain(token: Token) -> str:
     )
 
 
-def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
-    """Give each heading its anchor, and yield those for the list of contents."""
-    counts: dict[str, int] = {}
+def _name_parts(tokens: Sequence[Token]) -> None:
+    """Give headings and promises their anchors. Empty cells of a table's head become plain: they name nothing."""
+    counts: Counter[str] = Counter()
     for opening, inline, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if opening.type == "paragraph_open" and (match := PROMISE.match(inline.content)):
             opening.attrSet("id", match[1])
-        if opening.type != "heading_open":
-            continue
-        name = slug(inline.content)
-        counts[name] = counts.get(name, -1) + 1
-        anchor = f"{name}-{counts[name]}" if counts[name] else name
-        opening.attrSet("id", anchor)
-        closing.meta["anchor"], closing.meta["text"] = anchor, _plain(inline)
-        if opening.tag in ("h2", "h3"):
-            yield Heading(int(opening.tag[1]), anchor, _plain(inline))
+        elif opening.type == "th_open" and not inline.content:
+            opening.tag = closing.tag = "td"
+        elif opening.type == "heading_open":
+            name = slug(inline.content)
+            anchor = f"{name}-{counts[name]}" if counts[name] else name
+            counts[name] += 1
+            opening.attrSet("id", anchor)
+            closing.meta["anchor"], closing.meta["text"] = anchor, _plain(inline)
 
 
 def _with_addresses(children: Iterable[Token], names: frozenset[str]) -> Iterator[Token]:
@@ -115,43 +114,34 @@ def _with_addresses(children: Iterable[Token], names: frozenset[str]) -> Iterato
             yield child
 
 
-def _name_cells(tokens: Sequence[Token]) -> None:
-    """Make empty cells of a table's head plain cells: a heading without text says nothing."""
-    for opening, inline, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if opening.type == "th_open" and not inline.content:
-            opening.tag = closing.tag = "td"
-
-
 def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
     """Yield the text below each heading, and each numbered promise."""
-    heading, anchor = "", ""
+    level, heading, anchor = 1, "", ""
     parts: list[str] = []
     for before, token in itertools.pairwise(tokens):
         if token.type == "inline" and "id" in before.attrs:
-            yield Section(heading, anchor, " ".join(parts))
-            is_heading = before.type == "heading_open"
-            heading, parts = (_plain(token), []) if is_heading else (_promise(token), [_plain(token)])
+            yield Section(level, heading, anchor, " ".join(parts))
             anchor = str(before.attrs["id"])
+            if before.type == "heading_open":
+                level, heading, parts = int(before.tag[1]), _plain(token), []
+            else:
+                promise = token.content[2:].partition("**")[0].rstrip(".")  # its first words, which are bold
+                level, heading, parts = 0, promise, [_plain(token)]
         elif token.type == "inline":
             parts.append(_plain(token))
         elif token.type == "fence":
             parts.append(token.content)
-    yield Section(heading, anchor, " ".join(parts))
-
-
-def _promise(token: Token) -> str:
-    """Return the bold words that a numbered paragraph begins with."""
-    return token.content[2:].partition("**")[0].rstrip(".")
+    yield Section(level, heading, anchor, " ".join(parts))
 
 
 def _without_lost_links(text: str, names: frozenset[str]) -> Iterator[str]:
     """Yield the Markdown in parts; links to files that are not served become their text."""
+
+    def kept(match: re.Match[str]) -> str:
+        return match[0] if address_of(match[2], names) else match[1]
+
     for part in FENCES.split(text):
-        yield part if part.startswith("```") else LINK.sub(lambda match: _kept(match, names), part)
-
-
-def _kept(match: re.Match[str], names: frozenset[str]) -> str:
-    return match[0] if address_of(match[2], names) else match[1]
+        yield part if part.startswith("```") else LINK.sub(kept, part)
 
 
 class _Renderer(RendererHTML):
