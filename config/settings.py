@@ -150,7 +150,7 @@ def databases(url: str, *, replica_url: str = "", has_pooler: bool = False) -> d
         snapshot, export = with_limits(
             default, snapshot, quick=STATEMENT_SECONDS, long=LONG_STATEMENT_SECONDS, has_pooler=has_pooler
         )
-    found = {"default": default, SNAPSHOT: snapshot, EXPORT: export}
+    found = {"default": default, SNAPSHOT: snapshot, EXPORT: export | {"CONN_MAX_AGE": 0}}  # exports are rare
     if replica_url:
         there = databases(replica_url, has_pooler=has_pooler)
         found |= {EXPORT: there[EXPORT], "analytics": there[SNAPSHOT]}

@@ -23,7 +23,7 @@ from keys.audit.reading import COLUMNS, record, sentence, shown_actor
 from keys.models import AuditEvent, Role
 from submissions.exporting.csv_lines import BOM, csv_line
 from submissions.exporting.formats import one_line
-from submissions.exporting.producer_thread import stream_file
+from submissions.exporting.response import stream_file
 from submissions.json_text import dump_json
 
 PAGE_SIZE = 50
@@ -76,7 +76,7 @@ def export(request: MemberRequest) -> HttpResponseBase:
     media_type, write = FORMATS[chosen]
     try:
         response = stream_file(
-            lambda: _from_snapshot(rows, write), media_type, f"{organization.slug}-audit", chosen, by=organization.pk
+            _from_snapshot(rows, write), media_type, f"{organization.slug}-audit", chosen, by=organization.pk
         )
     except RateLimited as error:
         return too_many(request, error)

@@ -2,7 +2,7 @@
 
 import io
 import uuid
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import IO
 
@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from config.database import snapshot
 from config.times import now
 from forms_app.models import Form
-from submissions.exporting.producer_thread import stream_file
+from submissions.exporting.response import stream_file
 from submissions.files.names import unique_names
 from submissions.files.records import load_files
 from submissions.files.storage import open_file
@@ -49,14 +49,12 @@ def stream_files(rows: Rows, *, organization_id: uuid.UUID, form: Form | None) -
 
     Counts as an export, and raises as `stream_export` does; besides, FilesAway while the storage cannot be read.
     """
-    # In the request's language: the parts are made in another thread, which has none.
+    # In the request's language: the parts are made when it is over.
     note = gettext("These files are infected, or the virus scanner has not read them yet. They are withheld:")
-
-    def make() -> Generator[bytes, None, None]:
-        yield from zip_parts(zip_entries(rows, note))
-
     name = (form and slugify(form.name)[:60]) or "submissions"
-    return stream_file(make, "application/zip", f"{name}-files", "zip", by=organization_id)
+    return stream_file(
+        zip_parts(zip_entries(rows, note)), "application/zip", f"{name}-files", "zip", by=organization_id
+    )
 
 
 def zip_entries(rows: Rows, note: str) -> Iterator[Entry]:

@@ -1,9 +1,8 @@
 """Exports of a web process, each in its own process (docs/adr/0108)."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import structlog
@@ -23,17 +22,17 @@ logger = logging.getLogger(__name__)
 jobs.preload(__name__)
 
 
-def export_parts(rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> Callable[[], Parts]:
+def export_parts(rows: Rows, chosen: str, form: Form | None, columns: Sequence[str]) -> Parts:
     """
-    Return what makes an export for the present request: its text in parts with their numbers of rows.
+    Return the text of an export in parts with their numbers of rows.
 
     `columns`: those of the CSV, or all without any; of the rows of `form`, or of several. A web process has it made by
     another one.
     """
     if role() != "web":
-        return partial(snapshot_parts, rows, chosen, form, columns)
+        return snapshot_parts(rows, chosen, form, columns)
     context = structlog.contextvars.get_contextvars()
-    return lambda: _counted(jobs.run(_export, context, rows.query, chosen, form, columns))
+    return _counted(jobs.run(_export, context, rows.query, chosen, form, columns))
 
 
 def _counted(parts: jobs.Parts) -> Parts:

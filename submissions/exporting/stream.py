@@ -16,7 +16,7 @@ from forms_app.models import Form
 from submissions.exporting.columns import ColumnsField
 from submissions.exporting.formats import EXPORTS
 from submissions.exporting.processes import export_parts
-from submissions.exporting.producer_thread import stream_file
+from submissions.exporting.response import stream_file
 from submissions.exporting.rows import Parts, Rows
 
 ONLY_CSV = gettext_lazy("Only CSV has columns. Leave `columns` out, or choose the format csv.")
@@ -65,8 +65,8 @@ def stream_export(
     """
     Return the response that streams an export. Raises RateLimited, and errors that occur before its first part.
 
-    `report(rows, is_whole)` is called from another thread with the number of rows written so far, at the end exact.
+    `report(rows, is_whole)` is called with the number of rows written so far, at the end exact.
     """
-    make = export_parts(rows, chosen, form, columns)
+    parts = _reported(export_parts(rows, chosen, form, columns), report)
     name = (form and slugify(form.name)[:60]) or "submissions"
-    return stream_file(lambda: _reported(make(), report), EXPORTS[chosen][0], name, chosen, by=organization_id)
+    return stream_file(parts, EXPORTS[chosen][0], name, chosen, by=organization_id)

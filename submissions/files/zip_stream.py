@@ -8,7 +8,7 @@ save that, but their length is not known before their data in a stream: Java's Z
 
 import datetime as dt
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import IO, cast
 
 from django.utils.translation import gettext
@@ -46,7 +46,7 @@ class _Outlet:
         return taken
 
 
-def zip_parts(entries: Iterable[Entry]) -> Iterator[bytes]:
+def zip_parts(entries: Iterable[Entry]) -> Generator[bytes, None, None]:
     """
     Return the parts of a ZIP of (path, time, size in bytes, open) in their order; each file is opened when it is due.
 
@@ -62,7 +62,7 @@ def zip_parts(entries: Iterable[Entry]) -> Iterator[bytes]:
     return _parts(entries, note)
 
 
-def _parts(entries: Iterable[Entry], note: str) -> Iterator[bytes]:
+def _parts(entries: Iterable[Entry], note: str) -> Generator[bytes, None, None]:
     outlet, names, missing = _Outlet(), set[str](), list[str]()
     latest = _FIRST
     archive = zipfile.ZipFile(cast(IO[bytes], outlet), "w", zipfile.ZIP_DEFLATED, compresslevel=0)

@@ -27,8 +27,8 @@ NOTES: dict[str, str] = {
     ),
     "export-ndjson": "As for CSV, without reading the values: ids, times and rows take most of it (ADR 0100).",
     "export-memory": (
-        "The memory that the export's fork does not share, batches of rows on their way, in up to four parts ahead of "
-        "the client, and what malloc keeps of earlier exports (ADR 0108)."
+        "The memory that the export's fork does not share, batches of rows on their way, and what malloc "
+        "keeps of earlier exports (ADR 0108)."
     ),
     "bytes": (
         "Relation by relation in one such round (2,784 bytes, on a busy machine): the rows 1,354, of which 348 are the "

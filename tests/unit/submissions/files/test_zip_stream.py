@@ -135,7 +135,7 @@ def test_files__are_opened_when_they_are_due_and_closed_after() -> None:
     parts = zip_parts([(f"{number}.txt", TIME, 7, open_file) for number in range(3)])
     next(parts)
     assert len(opened) == 1
-    parts.close()  # type: ignore[attr-defined]  # the client went
+    parts.close()  # the client went
 
     assert [file.closed for file in opened] == [True]
 
