@@ -50,8 +50,8 @@ urlpatterns = [
     re_path(r"^(?:dashboard|account)(?:/.*)?$", to_canonical),
     path("admin/", include(operators)),
     path("admin/", admin.site.urls),
-    path("mails/", include("dashboard.mail_urls")),
-    path("demo/", include("dashboard.demo_urls")),
+    path("mails/", include("dashboard.mail_pages")),
+    path("demo/", include("dashboard.demo_page")),
     path("", include("dashboard.guides.urls")),
     path("", include("submissions.hosted.moved_urls")),  # the root, and the addresses of other form services
 ]

@@ -6,6 +6,7 @@ from functools import wraps
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import path
 from django.views.decorators.http import require_safe
 
 from dashboard.demo import FORM_NAME, NAME, ensure_demo
@@ -61,3 +62,6 @@ def _organization() -> Organization | None:
 
 def _latest() -> list[Submission]:
     return list(Submission.objects.filter(organization=_organization()).select_related("form").order_by("-id")[:SHOWN])
+
+
+urlpatterns = [path("", demo_page, name="demo"), path("latest", latest, name="demo-latest")]
