@@ -81,7 +81,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     yield (
         gettext("Pages"),
         [
-            Found(one.label, page(one.name), one.icon)
+            Found(str(one.label), page(one.name), one.icon)
             for one in pages_for(may_manage=member.may_manage)
             if all(word in f"{one.label} {one.words}".lower() for word in words)
         ],
