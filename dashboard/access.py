@@ -155,12 +155,6 @@ def last_visited(request: HttpRequest) -> Member | None:
     return Member(request.user, found.organization, Role(found.role)) if found else None
 
 
-def others_of(member: Member) -> QuerySet[Organization]:
-    """Return the user's other organizations, by name."""
-    own = Organization.objects.filter(memberships__user=member.user)
-    return own.exclude(pk=member.organization.pk).order_by("name")
-
-
 def member(request: HttpRequest) -> dict[str, Any]:
     """Context processor: `member`, on pages of an organization."""
     current = getattr(request, "member", None)

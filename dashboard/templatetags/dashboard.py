@@ -4,7 +4,7 @@ import datetime as dt
 from functools import cache
 from typing import Any
 
-from django import forms, template
+from django import template
 from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField
@@ -14,63 +14,54 @@ from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext_lazy
 
-from dashboard.access import Member
+from dashboard.access import Member, last_visited
 from dashboard.accounts.devices import device_name
-from dashboard.accounts.passkey_host import PasskeyHost, passkey_host
+from dashboard.accounts.passkey_host import passkey_host
 from dashboard.accounts.time_zones import exact
 from dashboard.changes.undo import Offer, take_offer
 from dashboard.delivery_story import takes_deliveries, target_of
 from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.menu import is_among, pages_for
-from dashboard.design.surroundings import Surroundings, destinations_waiting, surroundings_of
 from dashboard.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
 from dashboard.laptop_mails.mailbox import has_mailbox
 from forms_app.field_kinds import kind_of
 from keys.choices import within_sentence
+from keys.models import Organization
+from webhooks.receivers.actions import needing_attention
 
 register = template.Library()
 register.filter("within_sentence", within_sentence)
 
-# The color of a state. The word next to it says the same, for users who do not see colors.
-LOOKS = {
-    "published": "good", "delivered": "good", "active": "good", "accepted": "good",
-    "clean": "good", "infected": "bad",
-    "failed": "bad", "disabled": "bad", "revoked": "bad", "expired": "bad", "spam": "bad", "refused": "bad",
-    "held": "warn", "canceled": "warn", "archived": "warn", "needs_attention": "warn",
-    "pending": "calm", "draft": "calm",
-}  # fmt: skip
-WORDS = {
-    "published": pgettext_lazy("a state", "Published"),
-    "delivered": pgettext_lazy("a state", "Delivered"),
-    "active": pgettext_lazy("a state", "Active"),
-    "accepted": pgettext_lazy("a state", "Accepted"),
-    "failed": pgettext_lazy("a state", "Failed"),
-    "disabled": pgettext_lazy("a state", "Disabled"),
-    "revoked": pgettext_lazy("a state", "Revoked"),
-    "expired": pgettext_lazy("a state", "Expired"),
-    "spam": pgettext_lazy("a state", "Spam"),
-    "refused": pgettext_lazy("a state", "Refused"),
-    "held": pgettext_lazy("a state", "Held"),
-    "needs_attention": pgettext_lazy("a state", "Needs attention"),
-    "canceled": pgettext_lazy("a state", "Canceled"),
-    "archived": pgettext_lazy("a state", "Archived"),
-    "pending": pgettext_lazy("a state", "Pending"),
-    "clean": pgettext_lazy("a state", "Clean"),
-    "infected": pgettext_lazy("a state", "Infected"),
-    "draft": pgettext_lazy("a state", "Draft"),
+# The color and the word of a state: the word says the same, for users who do not see colors.
+STATES = {
+    "published": ("good", pgettext_lazy("a state", "Published")),
+    "delivered": ("good", pgettext_lazy("a state", "Delivered")),
+    "active": ("good", pgettext_lazy("a state", "Active")),
+    "accepted": ("good", pgettext_lazy("a state", "Accepted")),
+    "clean": ("good", pgettext_lazy("a state", "Clean")),
+    "infected": ("bad", pgettext_lazy("a state", "Infected")),
+    "failed": ("bad", pgettext_lazy("a state", "Failed")),
+    "disabled": ("bad", pgettext_lazy("a state", "Disabled")),
+    "revoked": ("bad", pgettext_lazy("a state", "Revoked")),
+    "expired": ("bad", pgettext_lazy("a state", "Expired")),
+    "spam": ("bad", pgettext_lazy("a state", "Spam")),
+    "refused": ("bad", pgettext_lazy("a state", "Refused")),
+    "held": ("warn", pgettext_lazy("a state", "Held")),
+    "canceled": ("warn", pgettext_lazy("a state", "Canceled")),
+    "archived": ("warn", pgettext_lazy("a state", "Archived")),
+    "needs_attention": ("warn", pgettext_lazy("a state", "Needs attention")),
+    "pending": ("calm", pgettext_lazy("a state", "Pending")),
+    "draft": ("calm", pgettext_lazy("a state", "Draft")),
 }
-CLASSES = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}
+FOLDED = ("fieldpost_menu", "folded")  # a cookie that the fold button sets, so that no page is drawn twice
 
 
 @register.filter
 def styled(field: BoundField) -> SafeString:
     """Return the control of a field with the class for its type."""
-    widget = field.field.widget
-    if isinstance(widget, forms.RadioSelect | forms.CheckboxSelectMultiple):
-        return field.as_widget(attrs={"class": "form-check-input"})
-    kind = next((name for base, name in CLASSES.items() if isinstance(widget, base)), "form-control")
-    given = widget.attrs.get("class", "")
+    kind = {"checkbox": "form-check-input", "select": "form-select"}.get(field.widget_type, "form-control")
+    given = field.field.widget.attrs.get("class", "")
     return field.as_widget(attrs={"class": f"{kind} {given}".strip()})
 
 
@@ -80,33 +71,17 @@ register.filter("is_open", takes_deliveries)
 register.filter("device", device_name)
 register.filter("exact", exact)
 register.filter("type_name", lambda name: kind_of(name).label)
-
-
-@register.simple_tag(name="passkey_host", takes_context=True)
-def passkey_host_of(context: template.RequestContext) -> PasskeyHost:
-    """Return whether the page was opened where passkeys work."""
-    return passkey_host(context["request"])
+register.filter("is_checkbox", lambda field: field.widget_type == "checkbox")
+register.simple_tag(has_mailbox)
+register.simple_tag(lambda context: passkey_host(context["request"]), name="passkey_host", takes_context=True)
+register.simple_tag(lambda: json_script(words_of_scripts(), "words"), name="script_words")
+register.simple_tag(lambda: json_script(words_on_passkeys(), "passkey-words"), name="passkey_words")
 
 
 @register.simple_tag
 def mails_are_printed() -> bool:
     """Return whether there is no mail server, as after `make run`: mails are in the terminal of the service."""
     return str(settings.EMAIL_URL).startswith("consolemail:")
-
-
-register.simple_tag(has_mailbox)
-
-
-@register.filter
-def is_checkbox(field: BoundField) -> bool:
-    """Return whether the field is a checkbox, which comes before its label."""
-    return isinstance(field.field.widget, forms.CheckboxInput)
-
-
-@register.filter
-def is_group(field: BoundField) -> bool:
-    """Return whether the field has several controls and one legend."""
-    return bool(field.use_fieldset)
 
 
 @register.simple_tag
@@ -126,7 +101,8 @@ def stamp(moment: dt.datetime) -> str:
 @register.inclusion_tag("dashboard/parts/state.html")
 def state(value: str, label: str = "") -> dict[str, str]:
     """Show a state as a colored word."""
-    return {"look": LOOKS.get(value, ""), "label": str(label or WORDS.get(value, value.capitalize()))}
+    look, word = STATES.get(value, ("", value.capitalize()))
+    return {"look": look, "label": str(label or word)}
 
 
 @register.inclusion_tag("dashboard/parts/columns.html")
@@ -155,40 +131,33 @@ def _icon(sprite: str, name: str) -> SafeString:
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', sprite, name)
 
 
-@register.simple_tag
-def script_words() -> SafeString:
-    """Give the scripts of every page their texts, as JSON."""
-    return json_script(words_of_scripts(), "words")
-
-
-@register.simple_tag
-def passkey_words() -> SafeString:
-    """Give the script of passkeys its texts, as JSON."""
-    return json_script(words_on_passkeys(), "passkey-words")
-
-
 @register.simple_tag(takes_context=True)
-def surroundings(context: dict[str, Any]) -> Surroundings:
-    return surroundings_of(context["request"])
+def surroundings(context: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return the menu of the organization that the page is in, or of the one that the user visited last: its `member`,
+    None without an organization, the user's `others`, and whether it `is_folded`.
+    """
+    request = context["request"]
+    member = getattr(request, "member", None) or last_visited(request)
+    if member is None:
+        return {"member": None, "others": Organization.objects.none(), "is_folded": False}
+    others = Organization.objects.filter(memberships__user=member.user).exclude(pk=member.organization.pk)
+    name, value = FOLDED
+    return {"member": member, "others": others.order_by("name"), "is_folded": request.COOKIES.get(name) == value}
 
 
 @register.inclusion_tag("dashboard/parts/nav_links.html", takes_context=True)
 def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
     """Show the links of a section of the menu."""
     member: Member = context["member"]
-    pages = [page for page in pages_for(may_manage=member.may_manage) if page.section == section]
-    waiting = destinations_waiting(member) if any(page.name == "destinations" for page in pages) else 0
-    addresses = [reverse(f"dashboard:{page.name}", args=[member.organization.slug]) for page in pages]
-    return {
-        "links": [
-            {
-                **_link(context, (page.name, *page.current_on), address),
-                "page": page,
-                "waiting": waiting if page.name == "destinations" else 0,
-            }
-            for page, address in zip(pages, addresses, strict=True)
-        ]
-    }
+    links = []
+    for page in pages_for(may_manage=member.may_manage):
+        if page.section == section:
+            address = reverse(f"dashboard:{page.name}", args=[member.organization.slug])
+            links.append({**_link(context, (page.name, *page.current_on), address), "page": page})
+            if page.name == "destinations" and member.may_manage:
+                links[-1]["waiting"] = needing_attention(member.organization).count()
+    return {"links": links}
 
 
 @register.inclusion_tag("dashboard/parts/tab.html", takes_context=True)
