@@ -11,6 +11,7 @@ from allauth.account import signals as account_signals
 from allauth.mfa import signals as mfa_signals
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
@@ -28,20 +29,32 @@ METHODS = {
 }
 
 
+# What needs no more than the person and their second step.
+RECORDED = {
+    account_signals.user_signed_up: "account.signed_up",
+    account_signals.password_changed: "account.password_changed",
+    account_signals.password_set: "account.password_changed",
+    account_signals.password_reset: "account.password_reset",
+    mfa_signals.authenticator_added: "account.second_step_added",
+    mfa_signals.authenticator_removed: "account.second_step_removed",
+    mfa_signals.authenticator_reset: "account.second_step_renewed",
+}
+
+
 def connect() -> None:
     """Connect the signals. The functions below are module-level, so that weak references to them last."""
     user_logged_in.connect(note_login)
     user_logged_out.connect(note_logout)
     user_login_failed.connect(note_failed_login)
-    account_signals.user_signed_up.connect(note_sign_up)
-    account_signals.password_changed.connect(note_password)
-    account_signals.password_set.connect(note_password)
-    account_signals.password_reset.connect(note_reset)
     account_signals.email_changed.connect(note_address)
-    mfa_signals.authenticator_added.connect(note_added)
-    mfa_signals.authenticator_removed.connect(note_removed)
-    mfa_signals.authenticator_reset.connect(note_renewed)
     mfa_signals.authentication_failed.connect(note_failed_step)
+    for signal in RECORDED:
+        signal.connect(note_signal)
+
+
+def note_signal(signal: Signal, user: User, authenticator: Authenticator | None = None, **_: Any) -> None:
+    method = METHODS.get(authenticator.type, str(authenticator.type)) if authenticator else ""
+    _note(user, RECORDED[signal], method)
 
 
 def note_login(user: User, request: HttpRequest | None = None, **_: Any) -> None:
@@ -65,18 +78,6 @@ def note_failed_step(user: User, request: HttpRequest | None = None, **_: Any) -
     _note_failure(user, request, gettext_noop("wrong second step"))
 
 
-def note_sign_up(user: User, **_: Any) -> None:
-    _note(user, "account.signed_up")
-
-
-def note_password(user: User, **_: Any) -> None:
-    _note(user, "account.password_changed")
-
-
-def note_reset(user: User, **_: Any) -> None:
-    _note(user, "account.password_reset")
-
-
 def note_ended_sessions(user: User, browsers: list[str | None]) -> None:
     """Record that a person ended other sessions of the account, by the name that each browser gave itself."""
     _note(user, "account.sessions_ended", browsers=browsers)
@@ -85,18 +86,6 @@ def note_ended_sessions(user: User, browsers: list[str | None]) -> None:
 def note_address(user: User, from_email_address: Any, to_email_address: Any, **_: Any) -> None:
     old, new = getattr(from_email_address, "email", None), to_email_address.email
     _note(user, "account.email_changed", f"to {new}", old={"email": old}, email=new)
-
-
-def note_added(user: User, authenticator: Authenticator, **_: Any) -> None:
-    _note(user, "account.second_step_added", _method(authenticator))
-
-
-def note_removed(user: User, authenticator: Authenticator, **_: Any) -> None:
-    _note(user, "account.second_step_removed", _method(authenticator))
-
-
-def note_renewed(user: User, authenticator: Authenticator, **_: Any) -> None:
-    _note(user, "account.second_step_renewed", _method(authenticator))
 
 
 def _note(user: User, action: str, subject: str = "", old: dict[str, Any] | None = None, **new: Any) -> None:
@@ -111,7 +100,3 @@ def _note_failure(user: User, request: HttpRequest | None, reason: str) -> None:
 
 def _browser(request: HttpRequest | None) -> str | None:
     return request.META.get("HTTP_USER_AGENT") if request is not None else None
-
-
-def _method(authenticator: Authenticator) -> str:
-    return METHODS.get(authenticator.type, str(authenticator.type))
