@@ -38,18 +38,14 @@ class FormAdmin(ReadOnly, admin.ModelAdmin):
         except InvalidId:
             return super().get_search_results(request, queryset, search_term)
 
-    def has_block_permission(self, request: HttpRequest) -> bool:
-        """Require the permission to change forms; the one to view them is not enough."""
-        return operator(request).has_perm("forms_app.change_form")
-
-    @admin.action(description="Block", permissions=["block"])
+    @admin.action(description="Block", permissions=["act"])
     def block(self, request: HttpRequest, queryset: QuerySet[Form]) -> None:
         """Block the selected forms; those that are blocked keep their reason. The command gives a reason."""
         for form in queryset.filter(blocked_at=None).select_related("organization"):
             block_form(form, by=operator(request))
         self.message_user(request, "Blocked. The owners get a mail.", messages.SUCCESS)
 
-    @admin.action(description="Unblock", permissions=["block"])
+    @admin.action(description="Unblock", permissions=["act"])
     def unblock(self, request: HttpRequest, queryset: QuerySet[Form]) -> None:
         """Let the selected forms take submissions again."""
         for form in queryset.select_related("organization"):
@@ -71,11 +67,7 @@ class FormReportAdmin(ReadOnly, admin.ModelAdmin):
     def short_reason(self, report: FormReport) -> str:
         return report.reason[:80]
 
-    def has_handle_permission(self, request: HttpRequest) -> bool:
-        """Require the permission to change reports; the one to view them is not enough."""
-        return operator(request).has_perm("forms_app.change_formreport")
-
-    @admin.action(description="Mark as handled", permissions=["handle"])
+    @admin.action(description="Mark as handled", permissions=["act"])
     def mark_as_handled(self, request: HttpRequest, queryset: QuerySet[FormReport]) -> None:
         queryset.filter(handled_at=None).update(handled_at=now())
         self.message_user(request, "Marked as handled.", messages.SUCCESS)

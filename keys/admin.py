@@ -8,10 +8,12 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib import admin, messages
+from django.contrib.auth import get_permission_codename
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
+from django.db.models.options import Options
 from django.forms import BaseInlineFormSet, ModelForm
 from django.http import HttpRequest
 from django.template.loader import render_to_string
@@ -43,17 +45,27 @@ def operator(request: HttpRequest) -> User:
     return user
 
 
-class ReadOnly:
-    """No adding, changing or deleting."""
+class NeverMadeNorDeleted:
+    """No adding or deleting."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ReadOnly(NeverMadeNorDeleted):
+    """No adding, changing or deleting, but actions with `permissions=["act"]`."""
+
+    opts: "Options[Any]"
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Require the permission to change such objects; the one to view them is not enough."""
+        return operator(request).has_perm(f"{self.opts.app_label}.{get_permission_codename('change', self.opts)}")
 
 
 class BoundedPaginator(Paginator):
@@ -148,8 +160,12 @@ class OrganizationForm(NamedForm):
 
 
 @admin.register(Organization)
-class OrganizationAdmin(admin.ModelAdmin):
-    """Plans and limits. Sign-up and `create_organization` create organizations, with their form and key."""
+class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
+    """
+    Plans and limits. Sign-up and `create_organization` create organizations, with their form and key.
+
+    The clean-up deletes them: millions of rows take too long for a request.
+    """
 
     form = OrganizationForm
     list_display = ("name", "slug", "plan", "rate_limit", "stored_bytes", "suspended_at", "created_at")
@@ -159,14 +175,6 @@ class OrganizationAdmin(admin.ModelAdmin):
     actions = ["suspend", "resume", "request_deletion"]
     inlines = [MembershipInline]
     ordering = ("-created_at",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never: it would have no default form and no key."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: deleting millions of rows takes too long for a request."""
-        return False
 
     def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
         """Save through the functions that also write the audit trail."""
@@ -220,18 +228,15 @@ class OrganizationAdmin(admin.ModelAdmin):
             note(action="member.added", subject=f"{membership.user.email} as {membership.role}")
         for membership, _ in formset.changed_objects:
             found = changes({"role": kept.get(membership.pk)}, {"role": membership.role})
-            note(
-                action="member.role_changed",
-                subject=f"{membership.user.email} is now {membership.role}",
-                changes=found,
-            )
+            subject = f"{membership.user.email} is now {membership.role}"
+            note(action="member.role_changed", subject=subject, changes=found)
         for membership in formset.deleted_objects:
             note(action="member.removed", subject=membership.user.email)
 
 
 @admin.register(User)
-class UserAdmin(admin.ModelAdmin):
-    """Users. They set their passwords themselves, by mail."""
+class UserAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
+    """Users. They sign up, set their passwords and delete their accounts themselves, and see what data that deletes."""
 
     form = NamedForm
     list_display = ("email", "is_active", "is_staff", "date_joined", "last_login")
@@ -252,14 +257,6 @@ class UserAdmin(admin.ModelAdmin):
         found = changes(before, values_of(obj, *RIGHTS))
         if found:
             record_event(organization=None, action="operator.rights_changed", subject=obj.email, changes=found)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never: people sign up, or a command creates them."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: people delete their accounts themselves, and see first which data that deletes."""
-        return False
 
 
 @admin.register(Authenticator)
@@ -283,9 +280,7 @@ class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
         for one in queryset.select_related("user"):
             self.delete_model(request, one)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Decide by Django's permissions."""
-        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+    has_delete_permission = admin.ModelAdmin.has_delete_permission
 
 
 @admin.register(AccessKey)
@@ -299,11 +294,7 @@ class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
     exclude = ("digest", "publishable_token")
     actions = ["revoke"]
 
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Require the permission to change keys; the one to view them is not enough."""
-        return operator(request).has_perm("keys.change_accesskey")
-
-    @admin.action(description=gettext_lazy("Revoke permanently"), permissions=["revoke"])
+    @admin.action(description=gettext_lazy("Revoke permanently"), permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessKey]) -> None:
         for key in queryset.select_related("organization"):
             revoke_key(key, by=operator(request))
