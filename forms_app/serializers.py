@@ -328,7 +328,7 @@ class FieldsField(serializers.JSONField):
     """Field definitions, as stored."""
 
 
-class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
+class FormRecord(NamesFields):
     """A form."""
 
     texts = {
@@ -350,6 +350,8 @@ class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
         "publishedAt": "When it was published; null for a draft.",
     }
     id = PublicIdField(Prefix.FORM)
+    name = serializers.CharField(max_length=200)
+    status = serializers.ChoiceField(Form.Status.choices)
     isDefault = serializers.BooleanField(source="is_default")
     fields_ = FieldsField()
     allowedOrigins = serializers.ListField(child=serializers.CharField(), source="allowed_origins")
@@ -363,10 +365,3 @@ class FormRecord(NamesFields, serializers.ModelSerializer[Form]):
     createdAt = TimeField(source="created_at")
     updatedAt = TimeField(source="updated_at")
     publishedAt = TimeField(source="published_at", allow_null=True)
-
-    class Meta:
-        model = Form
-        fields = (
-            "id", "name", "status", "isDefault", "fields_", "allowedOrigins", "redirectUrl", "successMessage",
-            "retentionDays", "reply", "confirmation", "submissionCount", "url", "createdAt", "updatedAt", "publishedAt",
-        )  # fmt: skip

@@ -15,9 +15,10 @@ from config.ids import Prefix
 from config.times import format_time
 from keys.access_keys import ALL_PERMISSIONS
 from keys.models import AccessKey, Organization, Permission
+from keys.plans import Plan
 
 
-class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
+class AccessKeyRecord(serializers.Serializer[AccessKey]):
     """An access key, without the key itself."""
 
     texts = {
@@ -33,54 +34,35 @@ class AccessKeyRecord(serializers.ModelSerializer[AccessKey]):
         "revokedAt": "When the key was revoked; null if it was not.",
     }
     id = PublicIdField(Prefix.ACCESS_KEY)
+    name = serializers.CharField(max_length=200)
+    kind = serializers.ChoiceField(AccessKey.Kind.choices)
+    admin = serializers.BooleanField()
     permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
     expiresAt = serializers.DateField(source="expires_on", allow_null=True)
+    hint = serializers.CharField()
     createdAt = TimeField(source="created_at")
     lastUsedAt = TimeField(source="last_used_at", allow_null=True)
     revokedAt = TimeField(source="revoked_at", allow_null=True)
-
-    class Meta:
-        model = AccessKey
-        fields: tuple[str, ...] = (
-            "id",
-            "name",
-            "kind",
-            "admin",
-            "permissions",
-            "expiresAt",
-            "hint",
-            "createdAt",
-            "lastUsedAt",
-            "revokedAt",
-        )
 
 
 class AccessKeyRecordWithKey(AccessKeyRecord):
     """An access key, with the key itself. Only the responses that make one have it."""
 
     schema_name = "IssuedAccessKey"
-    texts = {
-        **AccessKeyRecord.texts,
-        "key": "The value for `x-access-key`. Keep it: a repeated response has null.",
-    }
+    texts = {**AccessKeyRecord.texts, "key": "The value for `x-access-key`. Keep it: a repeated response has null."}
 
     key = serializers.CharField(allow_null=True)
 
-    class Meta(AccessKeyRecord.Meta):
-        fields: tuple[str, ...] = (*AccessKeyRecord.Meta.fields, "key")
 
-
-class OwnOrganizationRecord(serializers.ModelSerializer[Organization]):
+class OwnOrganizationRecord(serializers.Serializer[Organization]):
     """The organization of an access key."""
 
     schema_name = "Organization"
     texts = {"id": "Its id.", "name": "Its name.", "plan": "Its plan."}
 
     id = PublicIdField(Prefix.ORGANIZATION)
-
-    class Meta:
-        model = Organization
-        fields = ("id", "name", "plan")
+    name = serializers.CharField(max_length=200)
+    plan = serializers.ChoiceField(Plan.choices)
 
 
 class HourRecord(serializers.Serializer[ratelimit.Usage]):
