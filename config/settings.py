@@ -51,7 +51,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False  # paths of the API have no slash, and a redirect would drop the body of a POST
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SILENCED_SYSTEM_CHECKS = [
-    "django_ratelimit.W001",  # our backend is Django's RedisCache with add and incr in one round trip
+    "django_ratelimit.W001",  # our backend is Django's RedisCache, whose add and incr are atomic
     "models.W040",  # SQLite ignores `include` of an index; such queries are only slower there
     "security.W005",  # HSTS for subdomains and the preload list (W021) is up to the owner of the domain
     "security.W021",
@@ -192,18 +192,17 @@ CACHES: dict[str, dict[str, Any]] = {
     "counters": {**LOCAL_CACHE, "LOCATION": "counters"},  # the API's limits
 }
 if REDIS_URL:
-    for _alias, _backend in (("default", "ForgivingRedisCache"), ("counters", "RedisCounterCache")):
-        CACHES[_alias] = {
-            "BACKEND": f"config.redis_caches.{_backend}",
-            "LOCATION": REDIS_URL,
-            "KEY_PREFIX": "fieldpost:json",
-            "OPTIONS": {
-                "serializer": "config.redis_caches.JsonSerializer",
-                "socket_timeout": REDIS_TIMEOUT_SECONDS,
-                "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
-            },
-        }
-if not REDIS_URL:
+    CACHES["default"] = CACHES["counters"] = {
+        "BACKEND": "config.redis_caches.ForgivingRedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "fieldpost:json",
+        "OPTIONS": {
+            "serializer": "config.redis_caches.JsonSerializer",
+            "socket_timeout": REDIS_TIMEOUT_SECONDS,
+            "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
+        },
+    }
+else:
     # This cache is not shared between processes, but fieldpost.E002 allows only one.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
 CACHES["local"] = {**LOCAL_CACHE, "LOCATION": "local"}  # the limiter's fallback while Redis is unavailable

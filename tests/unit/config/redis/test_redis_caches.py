@@ -1,4 +1,4 @@
-"""The hour's counter in Redis, over each thread's own connection; and caches with and without Redis."""
+"""The hour's counter in Redis, and caches with and without Redis."""
 
 import os
 import pickle
@@ -13,7 +13,7 @@ from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.redis import RedisCache
 
 from config import redis_caches
-from config.redis_caches import Breaker, ForgivingRedisCache, RedisCounterCache
+from config.redis_caches import Breaker, ForgivingRedisCache
 from submissions.receiving import proof_of_work
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.redis_server import RedisServer
@@ -38,7 +38,7 @@ def admin(server: RedisServer) -> Iterator[Any]:
 @pytest.fixture
 def counters(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(redis_caches, "breaker", Breaker())
-    return RedisCounterCache(server.url, {})
+    return ForgivingRedisCache(server.url, {})
 
 
 def take(counters: Any, key: str, wanted: int = 1) -> Any:
@@ -131,13 +131,11 @@ class Runs:
         return pytest.fail, ("Code from Redis has run.",)
 
 
-@pytest.mark.parametrize("alias", ["default", "counters"])
 def test_value__in_redis__is_json_and_a_pickle_there_runs_nothing(
-    server: RedisServer, admin: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, alias: str
+    server: RedisServer, admin: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_caches, "breaker", Breaker())
-    ours = settings.CACHES[alias]
-    cache = {"default": ForgivingRedisCache, "counters": RedisCounterCache}[alias](server.url, ours)
+    cache = ForgivingRedisCache(server.url, settings.CACHES["default"])
     cache.set("test", [1.5, "y", True, None], 60)
     name = cache.make_key("test")
     assert admin.get(name) == b'[1.5, "y", true, null]'
