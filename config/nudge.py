@@ -12,6 +12,8 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -48,37 +50,32 @@ def is_redis_reachable() -> bool:
         return False
 
 
-class _Sender:
-    """Sends the requested hints from a thread, which the first request of each process starts."""
-
-    def __init__(self) -> None:
-        self._wanted: set[str] = set()
-        self._wake = threading.Event()
-        self._lock = threading.Lock()
-        self._process = 0
-
-    def ask(self, task: str) -> None:
-        self._wanted.add(task)
-        self._wake.set()
-        if self._process != os.getpid():  # not started yet, or a fork left the thread behind
-            with self._lock:
-                if self._process != os.getpid():
-                    self._process = os.getpid()
-                    threading.Thread(target=self._run, daemon=True, name="nudge").start()
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait()
-            self._wake.clear()
-            while self._wanted:
-                try:
-                    send_nudge(self._wanted.pop())
-                except Exception:  # the thread must survive every error
-                    logger.exception("a nudge could not be sent")
-            time.sleep(GATHER_SECONDS)
+_wanted: set[str] = set()
+_wake = threading.Event()
 
 
-_sender = _Sender()
+def _ask(task: str) -> None:
+    _wanted.add(task)
+    _wake.set()
+    _start_sender(os.getpid())
+
+
+@cache
+def _start_sender(_process: int) -> None:
+    """Start the thread that sends, once in each process: a fork leaves it behind."""
+    threading.Thread(target=_send_wanted, daemon=True, name="nudge").start()
+
+
+def _send_wanted() -> None:
+    while True:
+        _wake.wait()
+        _wake.clear()
+        while _wanted:
+            try:
+                send_nudge(_wanted.pop())
+            except Exception:  # the thread must survive every error
+                logger.exception("a nudge could not be sent")
+        time.sleep(GATHER_SECONDS)
 
 
 def nudge(task: str) -> None:
@@ -90,37 +87,38 @@ def nudge(task: str) -> None:
     if breaker.is_open():
         return
     if connection.in_atomic_block:
-        transaction.on_commit(lambda: _sender.ask(task))
+        transaction.on_commit(lambda: _ask(task))
     else:
-        _sender.ask(task)
+        _ask(task)
 
 
 def send_nudge(task: str) -> None:
     """Send the hint unless one is outstanding. Never raises; waits for Redis no longer than its timeout."""
     if not settings.REDIS_URL:
         return
-    from kombu.exceptions import KombuError
-
     from config.celery import app
-    from config.redis_caches import REDIS_AWAY, breaker
 
-    if breaker.is_open():
-        return
-    try:
-        if _client(settings.REDIS_URL).set(FLAG, 1, nx=True, ex=FLAG_SECONDS):
+    with _redis() as client:
+        if client and client.set(FLAG, 1, nx=True, ex=FLAG_SECONDS):
             app.send_task(task, expires=MESSAGE_SECONDS, retry=False, ignore_result=True)
-    except (*REDIS_AWAY, KombuError) as error:
-        breaker.trip(error)
 
 
 def take_nudge() -> None:
     """Clear the flag, so that new rows cause a new hint. The worker calls this before it reads the table."""
-    if not settings.REDIS_URL:
-        return
+    if settings.REDIS_URL:
+        with _redis() as client:
+            if client:
+                client.delete(FLAG)
+
+
+@contextmanager
+def _redis() -> "Iterator[redis.Redis | None]":
+    """Yield the client, or None after a failure of Redis; catch one in the block."""
+    from kombu.exceptions import KombuError
+
     from config.redis_caches import REDIS_AWAY, breaker
 
-    if not breaker.is_open():
-        try:
-            _client(settings.REDIS_URL).delete(FLAG)
-        except REDIS_AWAY as error:
-            breaker.trip(error)
+    try:
+        yield None if breaker.is_open() else _client(settings.REDIS_URL)
+    except (*REDIS_AWAY, KombuError) as error:
+        breaker.trip(error)
