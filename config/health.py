@@ -9,13 +9,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 from django.utils import translation
 from django.utils.translation import gettext_lazy
@@ -83,15 +81,10 @@ def missing_migrations() -> int:
     global _seen_complete
     if _seen_complete:
         return 0
-    missing = _migrations_on_disk() - set(MigrationRecorder(connection).applied_migrations())
+    loader = MigrationLoader(connection)
+    missing = set(loader.disk_migrations) - set(loader.applied_migrations)
     _seen_complete = not missing
     return len(missing)
-
-
-@cache
-def _migrations_on_disk() -> frozenset[tuple[str, str]]:
-    """Return `(app, name)` of every migration of this code."""
-    return frozenset(MigrationLoader(None).disk_migrations)
 
 
 class Checked:

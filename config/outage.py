@@ -84,36 +84,30 @@ def _reason(error: BaseException) -> str:
     return str(error).partition("\n")[0]
 
 
-class _ReadOnly(Exception):
-    """The database refuses writes, as a standby does."""
-
-
-def _write() -> None:
-    """Commit a write that changes nothing."""
+def _write() -> bool:
+    """Commit a write that changes nothing; return whether the database takes writes, as a standby does not."""
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT current_setting('transaction_read_only'), pg_is_in_recovery()")
             if cursor.fetchone() != ("off", False):
-                raise _ReadOnly
+                return False
             cursor.execute("SELECT pg_logical_emit_message(true, 'fieldpost', '')")
         else:
             cursor.execute("PRAGMA user_version")
             cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
+    return True
 
 
 def can_store() -> bool:
     """Return whether the database commits a write now. Raises errors that no outage causes, as a missing permission."""
     try:
-        _write()
-    except _ReadOnly:
-        return False
+        return _write()
     except Error as error:
         if not is_away(error):
             raise
         return False
     finally:
         connection.close()
-    return True
 
 
 def why_not_storing() -> Any:
@@ -124,9 +118,8 @@ def why_not_storing() -> Any:
     full disk before it does: PostgreSQL finds room for a small write.
     """
     try:
-        _write()
-    except _ReadOnly:
-        return READ_ONLY
+        if not _write():
+            return READ_ONLY
     except Error as error:
         if is_full(error):
             return DISK_FULL
