@@ -66,7 +66,7 @@ def test_files_url__of_another_form__is_an_error_without_its_secret(url: str, se
 
 def test_files_url__without_its_packages__is_an_error(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.FILES_URL = "s3://files"
-    assert check_files_url() == []
+    assert list(check_files_url()) == []
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "boto3" else name)
     (found,) = check_files_url()
     assert (found.id, found.msg) == ("fieldpost.E021", "FILES_URL is set, and boto3 cannot be imported.")
@@ -75,7 +75,7 @@ def test_files_url__without_its_packages__is_an_error(settings: Settings, monkey
 
 def test_files_url__over_http_to_another_host__is_a_warning(settings: Settings) -> None:
     settings.FILES_URL = "s3://key:secret@127.0.0.1:9000/files?scheme=http"
-    assert check_files_url() == []
+    assert list(check_files_url()) == []
     settings.FILES_URL = "s3://key:secret@s3.example.com/files?scheme=http"
     assert [found.id for found in check_files_url()] == ["fieldpost.W005"]
 
@@ -84,7 +84,7 @@ def test_clamd_url__in_both_forms__is_read(settings: Settings) -> None:
     read = [read_clamd_url(url) for url in ("tcp://10.0.0.1:3311", "tcp://[::1]", "unix:///run/clamav/clamd.ctl")]
     assert read == [("10.0.0.1", 3311), ("::1", 3310), "/run/clamav/clamd.ctl"]
     for settings.CLAMD_URL in ("", "tcp://10.0.0.1:3311"):
-        assert check_clamd_url() == []
+        assert list(check_clamd_url()) == []
 
 
 @pytest.mark.parametrize(
