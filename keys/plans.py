@@ -44,27 +44,6 @@ ARCHIVED_FORMS_FACTOR = 10
 MAIL_FACTORS = {Plan.FREE: 1, Plan.PRO: 10, Plan.ENTERPRISE: 100}
 
 
-def hourly_limit(plan: str, custom: int | None) -> int:
-    """Return an organization's requests per hour; only Enterprise can have a custom limit."""
-    terms = TERMS[Plan(plan)]
-    return custom if custom and plan == Plan.ENTERPRISE else terms.hourly_requests
-
-
-def storage_allowance(plan: str, custom: int | None) -> int:
-    """Return the bytes that an organization may store; only Enterprise can have a custom limit."""
-    return custom if custom and plan == Plan.ENTERPRISE else TERMS[Plan(plan)].stored_bytes
-
-
-def is_full(stored_bytes: int | None, allowance: int) -> bool:
-    """Return whether submissions are refused: at one and a half times the allowance. None: not counted yet."""
-    return stored_bytes is not None and stored_bytes * 2 >= allowance * 3
-
-
-def room_for_files(stored_bytes: int | None, allowance: int) -> int:
-    """Return how many bytes of files are taken: files end at the allowance itself, other submissions beyond it."""
-    return allowance - (stored_bytes or 0)
-
-
 def show_bytes(number: int) -> str:
     """Return bytes as people read them, such as `100 MiB`."""
     if 0 < number < KIB:

@@ -173,23 +173,25 @@ class Organization(models.Model):
 
     @property
     def hourly_limit(self) -> int:
-        """Requests per hour."""
-        return plans.hourly_limit(self.plan, self.rate_limit)
+        """Requests per hour; only Enterprise can have a custom number."""
+        custom = self.rate_limit if self.plan == plans.Plan.ENTERPRISE else None
+        return custom or self.terms.hourly_requests
 
     @property
     def storage_allowance(self) -> int:
-        """Bytes that the plan includes."""
-        return plans.storage_allowance(self.plan, self.storage_limit)
+        """Bytes that the plan includes; only Enterprise can have a custom number."""
+        custom = self.storage_limit if self.plan == plans.Plan.ENTERPRISE else None
+        return custom or self.terms.stored_bytes
 
     @property
     def is_full(self) -> bool:
-        """Return whether its submissions are refused, because its storage is used up."""
-        return plans.is_full(self.stored_bytes, self.storage_allowance)
+        """Return whether its submissions are refused: at one and a half times the allowance."""
+        return (self.stored_bytes or 0) * 2 >= self.storage_allowance * 3
 
     @property
     def room_for_files(self) -> int:
-        """Return how many bytes of files may still be stored; negative if there are too many."""
-        return plans.room_for_files(self.stored_bytes, self.storage_allowance)
+        """Bytes of files that may still be stored, up to the allowance itself; negative if there are too many."""
+        return self.storage_allowance - (self.stored_bytes or 0)
 
     @property
     def is_suspended(self) -> bool:

@@ -6,10 +6,10 @@ from django.http import HttpRequest, JsonResponse
 
 from config.api.errors import ApiError
 from config.api.parsing import JSON_MEDIA_TYPE
+from forms_app.models import Form
 from submissions.hosted.bodies import is_json
 from submissions.receiving.api import submitted_record
 from submissions.receiving.insert import Stored
-from submissions.receiving.key_and_form import SubmitForm
 
 # Our codes -> those that @formspree/core knows; others stay ours.
 FORM_CODES = {
@@ -43,7 +43,7 @@ def wants_json(request: HttpRequest, raw_body: bytes = b"") -> bool:
     return is_script and "HTTP_HX_REQUEST" not in headers and "text/html" not in accepted
 
 
-def success_json(stored: Stored, form: SubmitForm, *, next_page: str) -> JsonResponse:
+def success_json(stored: Stored, form: Form, *, next_page: str) -> JsonResponse:
     """Return `{success, ok, data, message, next}`; `next` is never empty."""
     body = {
         "success": True,

@@ -15,7 +15,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import RedirectView
 
-from config.api.errors import ApiError, InvalidAccessKey, NotFound, ValidationFailed
+from config.api.errors import ApiError, InvalidAccessKey, NotFound
 from config.api.parsing import read_body
 from config.api.ratelimit import PUBLIC_PAGES, Usage, refuse_bursts
 from config.client_address import client_network
@@ -27,11 +27,11 @@ from submissions.hosted import pages
 from submissions.hosted.answers import error_json, wants_json
 from submissions.hosted.bodies import parse_form_body
 from submissions.hosted.find import find_form
-from submissions.hosted.views import HostedForm, PageOwner
+from submissions.hosted.views import HostedForm
 from submissions.receiving.gates import Candidate
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner, find_key_and_form
-from submissions.receiving.parse_body import NO_FORM, Post, parse_form_id
+from submissions.receiving.parse_body import Post, named_form
 
 # Web3Forms' name and its earlier one, StaticForms' name and its earlier one.
 KEY_FIELDS = ("access_key", "apikey", "apiKey", "accessKey")
@@ -66,12 +66,8 @@ class FormByKey(OtherAddress):
         """Return what the body says, with its key."""
         post = super().read_post(request)
         token = next((text for name in KEY_FIELDS if isinstance(text := post.fields.get(name), str) and text), "")
-        problem, form_id, named = post.problem, None, request.GET.get("formId") or post.fields.get("_formId")
-        if named:
-            try:
-                form_id = parse_form_id(named)
-            except ValidationFailed as error:
-                form_id, problem = NO_FORM, problem or error
+        form_id, bad_id = named_form(request, post.fields)
+        problem = post.problem or bad_id
         digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
         return dataclasses.replace(post, key_digest=digest, key_in_body=token, form_id=form_id, problem=problem)
 
@@ -87,10 +83,8 @@ class FormByKey(OtherAddress):
             failure = InvalidAccessKey()
             failure.reason = SECRET
             raise failure
-        record = Form.objects.select_related("organization").filter(pk=owner.form.id).first() if owner.form else None
-        known = {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}
-        held_posts = record.organization.held_posts if record else 0
-        return PageOwner(**known | {"may_wait": True, "held_posts": held_posts}, record=record)
+        record = Form.objects.select_related("organization").filter(pk=owner.form.pk).first() if owner.form else None
+        return dataclasses.replace(owner, form=record, may_wait=True)
 
 
 def _with_code(response: HttpResponse, code: int, status: str) -> HttpResponse:

@@ -5,11 +5,10 @@ The gates are those of `/api/submit`; the form in the URL takes the place of the
 clients that ask for JSON get JSON (docs/contract.md 6).
 """
 
-import dataclasses
 import hashlib
 import time
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
@@ -32,7 +31,7 @@ from submissions.hosted.stamps import Stamp
 from submissions.hosted.words import put_for_visitors
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
-from submissions.receiving.key_and_form import Owner, submit_form_of
+from submissions.receiving.key_and_form import Owner
 from submissions.receiving.page_limits import is_allowed_page
 from submissions.receiving.parse_body import NOTHING, Post, take_in
 from submissions.receiving.proof_of_work import PURPOSE, new_challenge
@@ -64,13 +63,6 @@ def challenge(request: HttpRequest) -> HttpResponse:
     response = JsonResponse(new_challenge(request.GET.get(PURPOSE, "")))
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PageOwner(Owner):
-    """The owner of a form with a page; `record`: the form's model instance, to draw the page from, if it exists."""
-
-    record: Form | None
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # pages of any origin post here, and no cookie is read
@@ -142,25 +134,14 @@ class HostedForm(Door, View):
         form = find_form(self.kwargs["form_id"])
         if form is None:
             raise NotFound
-        organization = form.organization
-        return PageOwner(
-            organization_id=organization.pk,
-            hourly_limit=organization.hourly_limit,
-            may_wait=True,
-            held_posts=organization.held_posts,
-            is_suspended=organization.is_suspended,
-            is_full=organization.is_full,
-            room_for_files=organization.room_for_files,
-            form=submit_form_of(form),
-            record=form,
-        )
+        return Owner(form.organization, form, may_wait=True)
 
     def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
         """Return a redirect to the next page, or the 201 as JSON."""
-        form, post = cast(Form, cast(PageOwner, candidate.owner).record), candidate.post
+        form, post = candidate.own_form(), candidate.post
         target = self._next_page(post, form) or f"{form.url}/thanks"
         if self._wants_json(post):
-            return success_json(stored, candidate.own_form(), next_page=target)
+            return success_json(stored, form, next_page=target)
         response = HttpResponseRedirect(target)
         # The next page is fetched with GET, and reloading it sends nothing (RFC 9110, 15.4.4).
         response.status_code = 303
@@ -170,7 +151,7 @@ class HostedForm(Door, View):
 
     def refuse(self, post: Post, failure: ApiError, *, owner: Owner | None, usage: Usage | None) -> HttpResponse:
         """Return the form again, with the error and everything that was typed, or the error as JSON."""
-        form = cast(PageOwner, owner).record if owner else None
+        form = owner.form if owner else None
         if self._wants_json(post):
             put_for_visitors(failure, form.fields if form else [])  # in English, whatever the form's language
             return error_json(failure)
@@ -193,7 +174,7 @@ class HostedForm(Door, View):
         # The page is not new to its visitor: correcting a typo is quick. One that was too fast is asked for once.
         opened_at = self.stamp.at if self.stamp and not isinstance(failure, SentTooFast) else 0
         # The stamp is our word for the next page: a refused page has no say in it.
-        is_allowed = is_allowed_page(post.request, submit_form_of(form))
+        is_allowed = is_allowed_page(post.request, form)
         next_page = self._next_page(post, form) if is_allowed else ""
         stamp = stamps.make(form.public_id, opened_at=opened_at, next_page=next_page)
         own = reverse("hosted-form", args=[form.public_id])

@@ -20,9 +20,10 @@ from config.api.views import KeyedView
 from config.ids import Prefix, encode_id
 from config.times import format_time
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
+from forms_app.models import Form
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
-from submissions.receiving.key_and_form import Owner, SubmitForm, find_key_and_form
+from submissions.receiving.key_and_form import Owner, find_key_and_form
 from submissions.receiving.parse_body import MAX_VALUE, Post, read_keyed_json
 from submissions.serializers import SubmittedRecord
 
@@ -56,11 +57,11 @@ class SubmissionValues(WrittenSchema):
     }
 
 
-def submitted_record(stored: Stored, form: SubmitForm) -> dict[str, str | None]:
+def submitted_record(stored: Stored, form: Form) -> dict[str, str | None]:
     """Return the response's `data`, the same for spam: `{id, formId, createdAt}`."""
     return {
         "id": encode_id(Prefix.SUBMISSION, stored.id),
-        "formId": encode_id(Prefix.FORM, form.id),
+        "formId": form.public_id,
         "createdAt": format_time(stored.created_at),
     }
 

@@ -18,7 +18,7 @@ from forms_app.snippets import test_values
 from submissions.models import Submission
 from submissions.receiving.gates import Candidate, accept
 from submissions.receiving.insert import Stored
-from submissions.receiving.key_and_form import Owner, submit_form_of
+from submissions.receiving.key_and_form import Owner
 from submissions.receiving.parse_body import Post, take_in
 
 
@@ -28,18 +28,8 @@ def send_test(form: Form, request: HttpRequest) -> Stored:
 
     Raises the ApiError of the check that failed, and RateLimited after an organization's TEST_SUBMISSIONS.
     """
-    organization = form.organization
-    ratelimit.take_share("test-submission", organization.pk, settings.TEST_SUBMISSIONS)
-    owner = Owner(
-        organization_id=organization.pk,
-        hourly_limit=organization.hourly_limit,
-        is_suspended=organization.is_suspended,
-        is_full=organization.is_full,
-        room_for_files=organization.room_for_files,
-        form=submit_form_of(form),
-        is_member=True,
-    )
+    ratelimit.take_share("test-submission", form.organization_id, settings.TEST_SUBMISSIONS)
     intake = dataclasses.replace(take_in(test_values(form)), controls={Submission.TEST: "dashboard"})
-    stored = accept(Candidate(Post(request, intake=intake), owner))
+    stored = accept(Candidate(Post(request, intake=intake), Owner(form.organization, form, is_member=True)))
     nudge(DELIVER)
     return stored

@@ -9,6 +9,7 @@ gate is a function and a line in `GATES`, or in `FORM_GATES` if a retry of a sto
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -33,18 +34,18 @@ from config.api.errors import (
     logged_once,
 )
 from config.client_address import client_address
-from config.ids import Prefix, encode_id
 from config.nudge import DELIVER, nudge
 from config.text import clean_text
 from forms_app.field_kinds import FieldType
 from forms_app.models import Form
+from forms_app.spam_protection import SpamProtection
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
 from submissions.models import IdempotencyKey, Submission
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.files import FilesOfPost, check_files
-from submissions.receiving.insert import Stored, TooManyHeld, find_earlier, store
-from submissions.receiving.key_and_form import Owner, SubmitForm
+from submissions.receiving.insert import Stored, TooManyHeld, replay, store
+from submissions.receiving.key_and_form import Owner
 from submissions.receiving.once import Once
 from submissions.receiving.page_limits import refuse_page
 from submissions.receiving.parse_body import Post
@@ -60,15 +61,14 @@ NOT_OPEN = gettext_noop("This form does not take submissions now.")  # likewise
 MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Candidate:
     """
-    A post that becomes a submission if it passes every gate. A gate that learns something returns a new Candidate.
+    A post that becomes a submission if it passes every gate, with what the gates have learned.
 
     `usage`: the organization's hour, once counted. `is_reserved`: counted there, to be given back unless it is stored
-    and not spam. `waits`: to be stored as held. `doubts`: why it may be spam although no gate refused it. `is_human`:
-    it has passed the form's captcha or proof of work. `files`: its files as gates have checked them, in the order of
-    the form's fields; None: it has none.
+    and not spam. `waits`: to be stored as held. `files`: its files as gates have checked them, in the order of the
+    form's fields; None: it has none.
     """
 
     post: Post
@@ -76,8 +76,7 @@ class Candidate:
     usage: ratelimit.Usage | None = None
     is_reserved: bool = False
     waits: bool = False
-    doubts: tuple[str, ...] = ()
-    is_human: bool = False
+    spam_reasons: Sequence[str] = ()
     files: FilesOfPost | None = None
 
     @property
@@ -97,14 +96,14 @@ class Candidate:
         sender = IdempotencyKey.Sender.PAGE if key is None or key.is_publishable else IdempotencyKey.Sender.SECRET
         return Once(post.idempotency_key, sender, post.digest())
 
-    def own_form(self) -> SubmitForm:
+    def own_form(self) -> Form:
         """Return the form. Raises NotFound and, for another organization's form, Unauthorized."""
         if self.owner.form is not None:
             return self.owner.form
         raise Unauthorized if self.owner.form_is_foreign else NotFound("There is no form with this id.")
 
 
-Gate = Callable[[Candidate], Candidate]  # or raises ApiError
+Gate = Callable[[Candidate], None]  # or raises ApiError
 
 
 class Door(ABC):
@@ -137,14 +136,14 @@ class Door(ABC):
             post = self.read_post(request)
             candidate = Candidate(post, self.find_owner(post))
             for gate in GATES:
-                candidate = gate(candidate)
+                gate(candidate)
             stored = accept(candidate)
             nudge(DELIVER)
             settle(candidate, stored)
             return self.answer(candidate, stored)
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
             if candidate and stored:
-                candidate = dataclasses.replace(candidate, is_reserved=False)
+                candidate.is_reserved = False
             failure = as_api_error(error)
             return logged_once(self._refuse(post, candidate, failure), failure)
         finally:
@@ -168,8 +167,8 @@ class Door(ABC):
         note_refusal(
             post.request,
             failure,
-            organization_id=owner.organization_id if owner else None,
-            form_id=post.form_id if owner is None else owner.form_id,
+            organization_id=owner.organization.pk if owner else None,
+            form_id=post.form_id if owner is None else owner.form.pk if owner.form else None,
             key_id=owner.key.id if owner and owner.key else None,
             shown_key=post.key_in_body,
         )
@@ -181,84 +180,73 @@ def _is_pages_hour(candidate: Candidate | None, failure: ApiError) -> bool:
     return candidate is not None and candidate.is_from_page and failure.reason == "hour"
 
 
-def refuse_suspended(candidate: Candidate) -> Candidate:
+def refuse_suspended(candidate: Candidate) -> None:
     """Refuse everything for an organization that the operator has suspended, or a form that is blocked (403)."""
     form = candidate.owner.form
-    is_blocked = form is not None and form.is_blocked
-    if candidate.owner.is_suspended or is_blocked:
+    is_blocked = form is not None and form.blocked_at is not None
+    if candidate.owner.organization.is_suspended or is_blocked:
         raise Suspended(NOT_AVAILABLE if candidate.is_from_page else FORM_BLOCKED if is_blocked else "")
-    return candidate
 
 
-def limit_pages(candidate: Candidate) -> Candidate:
+def limit_pages(candidate: Candidate) -> None:
     """Refuse a browser submission from an origin that the form does not allow (403) or over a burst limit (429)."""
     refusal = refuse_page(candidate.post.request, candidate.owner) if candidate.is_from_page else None
     if refusal:
         raise refusal
-    return candidate
 
 
-def count_hour(candidate: Candidate) -> Candidate:
+def count_hour(candidate: Candidate) -> None:
     """Count the request against the organization's hour: of browser submissions, as many as pages have room for."""
-    owner = candidate.owner
+    owner, organization = candidate.owner, candidate.owner.organization
     if not candidate.is_from_page:
-        usage = ratelimit.count_organization(owner.organization_id, owner.hourly_limit)
-        return dataclasses.replace(candidate, usage=usage)
-    has_queue = owner.may_wait and owner.held_posts > 0  # first come, first served
+        candidate.usage = ratelimit.count_organization(organization.pk, organization.hourly_limit)
+        return
+    has_queue = owner.may_wait and organization.held_posts > 0  # first come, first served
     wanted = 0 if has_queue else 1
-    reserved, usage = ratelimit.reserve_for_pages(owner.organization_id, owner.hourly_limit, wanted)
-    usage = dataclasses.replace(usage, is_public=owner.key is None or owner.key.is_publishable)
-    return dataclasses.replace(
-        candidate, usage=usage, is_reserved=bool(reserved), waits=owner.may_wait and not reserved
-    )
+    reserved, usage = ratelimit.reserve_for_pages(organization.pk, organization.hourly_limit, wanted)
+    candidate.usage = dataclasses.replace(usage, is_public=owner.key is None or owner.key.is_publishable)
+    candidate.is_reserved = bool(reserved)
+    candidate.waits = owner.may_wait and not reserved
 
 
-def limit_hour(candidate: Candidate) -> Candidate:
+def limit_hour(candidate: Candidate) -> None:
     """Refuse a request over the plan's hourly limit (429). Plain posts are held instead."""
     if candidate.usage and candidate.usage.is_over and not candidate.waits:
         raise candidate.usage.refusal()
-    return candidate
 
 
-def note_key_use(candidate: Candidate) -> Candidate:
+def note_key_use(candidate: Candidate) -> None:
     """Record, at most every ten minutes, that the key is in use, and whether a secret key is used in a page."""
     key = candidate.owner.key
     if key is not None:
         is_exposed = candidate.is_from_page and not key.is_publishable
         if not key.was_used_recently or (is_exposed and not key.was_in_page_recently):
             note_use_safely(key.id, from_browser=is_exposed)
-    return candidate
 
 
-def require_post(candidate: Candidate) -> Candidate:
+def require_post(candidate: Candidate) -> None:
     """Refuse other methods (405)."""
     if candidate.post.request.method != "POST":
         raise MethodNotAllowed("Submit with POST.", headers={"Allow": "POST, OPTIONS"})
-    return candidate
 
 
-def require_sound_body(candidate: Candidate) -> Candidate:
+def require_sound_body(candidate: Candidate) -> None:
     """Refuse a body or header that could not be read: 413, 415, 400 invalid_json, 400 validation_error."""
     if problem := candidate.post.problem:
         raise problem
-    return candidate
 
 
-def require_own_form(candidate: Candidate) -> Candidate:
+def require_own_form(candidate: Candidate) -> None:
     """Refuse a form that does not exist (404) or belongs to another organization (403 unauthorized)."""
     candidate.own_form()
-    return candidate
 
 
-def keep_declared(candidate: Candidate) -> Candidate:
+def keep_declared(candidate: Candidate) -> None:
     """Take the fields that a plain post dropped as a framework's for data, where the form declares such names."""
-    post, fields = candidate.post, candidate.own_form().fields
-    declared = {field["name"] for field in fields} & post.intake.dropped.keys()
-    if not declared:
-        return candidate
-    kept = {name: text for name, text in post.intake.dropped.items() if name in declared}
-    intake = dataclasses.replace(post.intake, values=post.intake.values | kept)
-    return dataclasses.replace(candidate, post=dataclasses.replace(post, intake=intake))
+    intake = candidate.post.intake
+    if intake.dropped:
+        declared = {field["name"] for field in candidate.own_form().fields}
+        intake.values.update({name: text for name, text in intake.dropped.items() if name in declared})
 
 
 GATES: tuple[Gate, ...] = (
@@ -274,81 +262,86 @@ GATES: tuple[Gate, ...] = (
 )
 
 
-def require_room(candidate: Candidate) -> Candidate:
+def require_room(candidate: Candidate) -> None:
     """Refuse submissions to an organization whose stored bytes are used up (413)."""
-    if candidate.owner.is_full:
+    if candidate.owner.organization.is_full:
         raise _full(candidate)
-    return candidate
 
 
 def _full(candidate: Candidate) -> QuotaExceeded:
     return QuotaExceeded(NOT_AVAILABLE if candidate.is_from_page else "")
 
 
-def require_published(candidate: Candidate) -> Candidate:
+def require_published(candidate: Candidate) -> None:
     """Refuse submissions to drafts and archived forms (403)."""
     if candidate.own_form().status != Form.Status.PUBLISHED:
         raise FormNotPublished(NOT_OPEN if candidate.is_from_page else "")
-    return candidate
 
 
-def require_values(candidate: Candidate) -> Candidate:
+def require_values(candidate: Candidate) -> None:
     """Refuse a submission without values, or with values that do not fit the form's fields (400)."""
-    intake, fields = candidate.post.intake, candidate.own_form().fields
-    arrived = candidate.post.arrived
+    intake, arrived, fields = candidate.post.intake, candidate.post.arrived, candidate.own_form().fields
     if not intake.values and not arrived:
         raise EmptySubmission
-    sent = {file.field for file in arrived} if arrived else ()
+    sent = {file.field for file in arrived}
     problems = list(check_values(fields, intake.values, intake.lists, sent)) if fields else []
     if problems:
         raise ValidationFailed(problems)
-    return candidate
 
 
-def require_files(candidate: Candidate) -> Candidate:
+def require_files(candidate: Candidate) -> None:
     """
     Refuse files that do not fit the form's File fields (400, or 413 where there are none), or the storage (413).
 
     The names of the files become the fields' values.
     """
-    post, fields = candidate.post, candidate.own_form().fields
-    takes_files = any(field["type"] == FieldType.FILE for field in fields)
+    post, form = candidate.post, candidate.own_form()
+    takes_files = any(field["type"] == FieldType.FILE for field in form.fields)
     if candidate.owner.is_member or not (takes_files or post.arrived):
-        return candidate  # a member's test has names for examples
+        return  # a member's test has names for examples
     if not takes_files and sum(file.size for file in post.arrived) > settings.MAX_BODY_BYTES:
         raise PayloadTooLarge
-    files = check_files(fields, post.intake, post.arrived, form_id=candidate.own_form().id)
-    if files.files and files.size > candidate.owner.room_for_files:
+    files = check_files(form.fields, post.intake, post.arrived, form_id=form.pk)
+    if files.files and files.size > candidate.owner.organization.room_for_files:
         raise _full(candidate)
-    intake = dataclasses.replace(post.intake, values=post.intake.values | files.names)
-    return dataclasses.replace(candidate, post=dataclasses.replace(post, intake=intake), files=files)
+    post.intake.values.update(files.names)
+    candidate.files = files
 
 
-def require_human(candidate: Candidate) -> Candidate:
+def require_human(candidate: Candidate) -> None:
     """Refuse a browser submission without the proofs that the form requires: captcha, proof of work (400)."""
     if candidate.is_from_page:
-        return _check_human(candidate)
-    try:  # a server may pass a visitor's proofs on, and need not
-        return _check_human(candidate) if candidate.post.intake.proofs else candidate
-    except ApiError:
-        return candidate
+        _check_human(candidate)
+    elif candidate.post.intake.proofs:
+        with suppress(ApiError):  # a server may pass a visitor's proofs on, and need not
+            _check_human(candidate)
 
 
-def _check_human(candidate: Candidate) -> Candidate:
-    protection, post = candidate.own_form().spam_protection, candidate.post
-    form = candidate.own_form().id
-    again = f"{form} {post.idempotency_key}" if post.idempotency_key else ""
-    is_human = False
-    if protection.captcha and protection.captcha_secret:
-        doubts = captchas.require_pass(
-            protection, post.intake.proofs, form_id=form, address=client_address(post.request), used_by=again
-        )
-        candidate = dataclasses.replace(candidate, doubts=doubts)
-        is_human = not doubts
+def _check_human(candidate: Candidate) -> None:
+    post, form, doubts = candidate.post, candidate.own_form(), list[str]()
+    protection, proofs = SpamProtection.of(form.spam_protection), post.intake.proofs
+    again = f"{form.pk} {post.idempotency_key}" if post.idempotency_key else ""
+    has_captcha = bool(protection.captcha and protection.captcha_secret)
+    if has_captcha:
+        address = client_address(post.request)
+        doubts += captchas.require_pass(protection, proofs, form_id=form.pk, address=address, used_by=again)
     if protection.proof_of_work:
-        proof_of_work.require_proof(post.intake.proofs, purposes=(encode_id(Prefix.FORM, form), ""), used_by=again)
-        is_human = True
-    return dataclasses.replace(candidate, is_human=is_human)
+        proof_of_work.require_proof(proofs, purposes=(form.public_id, ""), used_by=again)
+    candidate.spam_reasons = doubts
+    if protection.proof_of_work or (has_captcha and not doubts):
+        post.intake.controls[Submission.HUMAN] = "passed"
+
+
+def find_spam(candidate: Candidate) -> None:
+    """Note why it is spam. Refuse what only its speed makes suspicious (400), and a page's over its address's hour."""
+    post, form = candidate.post, candidate.own_form()
+    declared, protection = [field["name"] for field in form.fields], SpamProtection.of(form.spam_protection)
+    reasons = spam_reasons(post.intake, protection, declared=declared, opened_for=post.opened_for)
+    candidate.spam_reasons = [*reasons, *candidate.spam_reasons]
+    if candidate.spam_reasons and candidate.is_from_page:  # else strangers could fill the disk
+        usage = ratelimit.count_address(post.request)
+        if usage.is_over:
+            raise usage.refusal()
 
 
 FORM_GATES: tuple[Gate, ...] = (
@@ -357,6 +350,7 @@ FORM_GATES: tuple[Gate, ...] = (
     require_values,
     require_files,
     require_human,
+    find_spam,
 )
 
 
@@ -366,83 +360,54 @@ def accept(candidate: Candidate) -> Stored:
 
     A retry with the same Idempotency-Key and body gets the first response, even if the form would refuse it now.
     """
-    form = candidate.own_form()
     try:
         for gate in FORM_GATES:
-            candidate = gate(candidate)
-        reasons = find_spam(candidate)
+            gate(candidate)
     except ApiError:
-        earlier = _earlier(candidate)
-        if earlier is None:
-            raise
+        if earlier := _earlier(candidate):
+            return earlier
+        raise
+    form, owner, files, reasons = candidate.own_form(), candidate.owner, candidate.files, candidate.spam_reasons
+    if files and files.has_new and (earlier := _earlier(candidate)):
         return earlier
-    post = candidate.post  # its files have their names now
-    intake = post.intake
-    if candidate.is_human:
-        intake = dataclasses.replace(intake, controls=intake.controls | {Submission.HUMAN: "passed"})
-    if candidate.files and candidate.files.has_new and (earlier := _earlier(candidate)):
-        return earlier
-    files = candidate.files.keep(form.organization_id, form.id) if candidate.files else []
+    kept = files.keep(form.organization_id, form.pk) if files else []
     stored = None
     try:
         stored = store(
             form,
-            intake,
-            request_meta(post.request),
+            candidate.post.intake,
+            request_meta(candidate.post.request),
             spam_reasons=reasons,
             once=candidate.once,
-            most_held=HELD_HOURS * candidate.owner.hourly_limit if candidate.waits and not reasons else None,
-            files=files,
-            unconfirmed=form.confirmation and not reasons and not candidate.owner.is_member,
+            most_held=HELD_HOURS * owner.organization.hourly_limit if candidate.waits and not reasons else None,
+            files=kept,
+            unconfirmed=form.confirmation and not reasons and not owner.is_member,
         )
-    except (TooManyHeld, IntegrityError) as error:
-        raise _not_stored(candidate, error) from None
-    finally:
-        if candidate.files and (stored is None or stored.replayed):
-            candidate.files.give_up()
-    return stored
-
-
-def find_spam(candidate: Candidate) -> Sequence[str]:
-    """Return why it is spam. Raises SentTooFast, and RateLimited for spam from a page, over its address's hour."""
-    post, form = candidate.post, candidate.own_form()
-    declared = [field["name"] for field in form.fields]
-    reasons = spam_reasons(post.intake, form.spam_protection, declared=declared, opened_for=post.opened_for)
-    reasons += candidate.doubts
-    if reasons and candidate.is_from_page:
-        limit_spam(post.request)
-    return reasons
-
-
-def _not_stored(candidate: Candidate, error: Exception) -> Exception:
-    """Return the error of a submission that could not be stored."""
-    if isinstance(error, TooManyHeld):
+    except TooManyHeld:
         assert candidate.usage  # noqa: S101 - nothing waits before it was counted
-        return candidate.usage.refusal()
-    if Form.objects.filter(pk=candidate.own_form().id).exists():
-        return error
-    return NotFound()  # the form was erased meanwhile: files take a while to be stored
+        raise candidate.usage.refusal() from None
+    except IntegrityError:
+        if Form.objects.filter(pk=form.pk).exists():
+            raise
+        raise NotFound from None  # the form was erased meanwhile: files take a while to be stored
+    finally:
+        if files and (stored is None or stored.replayed):
+            files.give_up()
+    return stored
 
 
 def _earlier(candidate: Candidate) -> Stored | None:
     """Return what this post's idempotency key has stored before with the same body, if it has."""
-    once = candidate.once
-    return find_earlier(candidate.own_form().id, once) if once else None
+    known = candidate.once.find(candidate.own_form().pk) if candidate.once else None
+    return replay(known) if known else None
 
 
 def settle(candidate: Candidate, stored: Stored) -> None:
     """Give the reserved request back if it was spam or a replay, and note an hour that is nearly used up."""
     usage = candidate.usage
-    if usage and candidate.is_reserved and (stored.is_spam or stored.replayed):
+    if usage and candidate.is_reserved and (candidate.spam_reasons or stored.replayed):
         usage = ratelimit.give_back(usage)
     ratelimit.note_marks(usage)
-
-
-def limit_spam(request: HttpRequest) -> None:
-    """Count spam from a page against its address, whose hour it must not exceed: strangers could fill the disk."""
-    usage = ratelimit.count_address(request)
-    if usage.is_over:
-        raise usage.refusal()
 
 
 def request_meta(request: HttpRequest) -> dict[str, str | None]:

@@ -33,7 +33,6 @@ from submissions.counts.usage import note_usage
 from submissions.files.attaching import attach
 from submissions.json_text import dump_json
 from submissions.models import IdempotencyKey, StoredFile, Submission
-from submissions.receiving.key_and_form import SubmitForm
 from submissions.receiving.once import Once
 from submissions.receiving.parse_body import Intake
 from submissions.search_text import search_text
@@ -57,20 +56,19 @@ class Stored:
     created_at: dt.datetime
     message: str
     replayed: bool = False
-    is_spam: bool = False
 
 
 class TooManyHeld(Exception):
     """The organization holds as many submissions as it may."""
 
 
-def message_of(form: SubmitForm | Form) -> str:
+def message_of(form: Form) -> str:
     """Return a form's success message."""
     return form.success_message or (CONFIRM_MESSAGE if form.confirmation else DEFAULT_MESSAGE)
 
 
 def store(
-    form: SubmitForm,
+    form: Form,
     intake: Intake,
     meta: Mapping[str, str | None],
     *,
@@ -90,146 +88,86 @@ def store(
     another submission has taken meanwhile.
     """
     pk = new_id()
-    if unconfirmed:
-        intake = dataclasses.replace(intake, controls=intake.controls | {Submission.CONFIRM: "asked"})
-    row = _row(pk, form, intake, meta, spam_reasons, sum(file.size for file in files) if files else 0)
-    hold = _Hold(most_held, unconfirmed) if unconfirmed or most_held is not None else None
-    if once is not None:
-        stored = _store_once(pk, form, row, once, hold, files)
-        return dataclasses.replace(stored, is_spam=True) if spam_reasons else stored
-    if hold is None and not files:
-        _insert_row(row)
-    else:
-        with transaction.atomic():
-            _insert(pk, form, row, hold, files)
-    return Stored(pk, made_at(pk), message_of(form), is_spam=bool(spam_reasons))
+    stored = Stored(pk, made_at(pk), message_of(form))
+    request_id = structlog.contextvars.get_contextvars().get("request_id")  # for the log lines of failed deliveries
+    more = {Submission.REQUEST_ID: request_id} if request_id else {}
+    more |= {Submission.CONFIRM: "asked"} if unconfirmed else {}
+    created_at = connection.ops.adapt_datetimefield_value(stored.created_at)
+    row = [  # the values of COLUMNS
+        database_id(pk),
+        database_id(form.organization_id),
+        database_id(form.pk),
+        dump_json(intake.values),
+        search_text(list(intake.values.values())),
+        dump_json(intake.controls | more),
+        dump_json(meta),
+        bool(spam_reasons),
+        dump_json(spam_reasons),
+        created_at,
+        "",
+        sum(file.size for file in files),
+    ]
+    is_held = unconfirmed or most_held is not None
+    if once is None and not is_held and not files:
+        _insert(row)
+        return stored
+    # The reservation of the key and the row, or neither: only a 201 is ever remembered, and SQLite syncs once. Of two
+    # requests at the same time the second waits for the first one's commit at the unique index.
+    with transaction.atomic():
+        earlier = once.reserve(form.pk, [database_id(pk), stored.message, created_at]) if once else None
+        if earlier is None:
+            _insert(row)
+            if is_held:
+                _hold(form, stored, most=most_held)
+            if files:
+                attach(pk, files)
+    if earlier is None:
+        return stored
+    if once and earlier.body_sha256 != once.body_sha256:
+        raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new submission.")
+    return replay(earlier)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Hold:
-    """Why a row is held: for quota, of which its organization may hold `most`, or (None) until it is confirmed."""
-
-    most: int | None
-    unconfirmed: bool
+def replay(earlier: IdempotencyKey) -> Stored:
+    """Return what an idempotency key has stored."""
+    pk = earlier.submission_id
+    return Stored(pk, made_at(pk), earlier.message, replayed=True)
 
 
-def _insert(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold | None, files: Sequence[StoredFile]) -> None:
-    """Insert a row with its files, as held or not, in the caller's transaction."""
-    if hold is None:
-        _insert_row(row)
-    else:
-        _store_held(pk, form, row, hold)
-    if files:
-        attach(pk, files)
-
-
-def _insert_row(row: list[Any]) -> None:
+def _insert(row: list[Any]) -> None:
     if connection.vendor == "sqlite":
         _on_sqlite.insert(row)
     else:
         execute_prepared(_INSERT, row)
 
 
-def _store_held(pk: uuid.UUID, form: SubmitForm, row: list[Any], hold: _Hold) -> None:
+def _hold(form: Form, stored: Stored, *, most: int | None) -> None:
     """
-    Insert a row as held, in the caller's transaction.
+    Hold a row that the caller's transaction has inserted: for quota, of which its organization may hold `most`, or
+    (None) until it is confirmed.
 
     It is counted now, and looks dispatched, so that neither dispatch nor a total has to skip thousands of held rows. An
     unconfirmed one is counted as received only, and cannot be read, so it has no position.
     """
-    _insert_row(row)
-    stored = Submission.objects.filter(pk=pk)
-    for_quota = hold.most is not None
+    row, day = Submission.objects.filter(pk=stored.id), stored.created_at.date()
     moves = new_moves()
-    moves[key_of(form.id, made_at(pk))].update({"received": 1} | ({KEPT: 1} if for_quota else {}))
+    moves[key_of(form.pk, stored.created_at)].update({"received": 1} | ({} if most is None else {KEPT: 1}))
     apply_moves(moves)
-    if for_quota:
-        room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=hold.most)
+    if most is not None:
+        room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=most)
         if not room.update(held_posts=F("held_posts") + 1):
             raise TooManyHeld
-    totals = add_stored_bytes(stored_bytes_of(stored))
-    day = made_at(pk).date()
+    totals = add_stored_bytes(stored_bytes_of(row))
     note_usage(
         submissions={(form.organization_id, day): 1},
         stored_bytes={(organization, day): total for organization, total in totals.items()},
     )
-    if for_quota:
-        position = next_positions([(form.organization_id, pk)])[pk]
-        stored.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT, position=position)
+    if most is not None:
+        position = next_positions([(form.organization_id, stored.id)])[stored.id]
+        row.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT, position=position)
     else:
-        stored.update(held=Submission.Held.CONFIRMATION, dispatched_at=Now(), counted_as=Submission.CountedAs.HELD)
-        ask_submitters(stored)
-
-
-def _store_once(
-    pk: uuid.UUID,
-    form: SubmitForm,
-    row: list[Any],
-    once: Once,
-    hold: _Hold | None,
-    files: Sequence[StoredFile],
-) -> Stored:
-    """
-    Commit the reservation of the key and the row, or neither.
-
-    So only a 201 is ever remembered, and SQLite syncs once instead of twice. Of two requests at the same time the
-    second waits for the first one's commit at the unique index.
-    """
-    message = message_of(form)
-    with transaction.atomic():
-        earlier = once.reserve(form.id, [database_id(pk), message, _moment(made_at(pk))])
-        if earlier is None:
-            _insert(pk, form, row, hold, files)
-            return Stored(pk, made_at(pk), message)
-    if earlier.body_sha256 != once.body_sha256:
-        raise Conflict("This Idempotency-Key came with another body before. Use a new key for a new submission.")
-    return _replay(earlier)
-
-
-def find_earlier(form_id: uuid.UUID, once: Once) -> Stored | None:
-    """Return what this idempotency key has stored with the same body, or None."""
-    known = once.find(form_id)
-    return None if known is None else _replay(known)
-
-
-def _replay(earlier: IdempotencyKey) -> Stored:
-    pk = earlier.submission_id
-    return Stored(pk, made_at(pk), earlier.message, replayed=True)
-
-
-def _row(
-    pk: uuid.UUID,
-    form: SubmitForm,
-    intake: Intake,
-    meta: Mapping[str, str | None],
-    spam_reasons: Sequence[str],
-    files_size: int,
-) -> list[Any]:
-    """Return the values of COLUMNS."""
-    return [
-        database_id(pk),
-        database_id(form.organization_id),
-        database_id(form.id),
-        dump_json(intake.values),
-        search_text(list(intake.values.values())),
-        dump_json(intake.controls | _request_id()),
-        dump_json(meta),
-        bool(spam_reasons),
-        dump_json(spam_reasons),
-        _moment(made_at(pk)),
-        "",
-        files_size,
-    ]
-
-
-def _request_id() -> dict[str, str]:
-    """Return the id of the present request, for the log lines of failed deliveries."""
-    given = structlog.contextvars.get_contextvars().get("request_id")
-    return {Submission.REQUEST_ID: given} if given else {}
-
-
-def _moment(value: dt.datetime) -> Any:
-    return connection.ops.adapt_datetimefield_value(value)
+        row.update(held=Submission.Held.CONFIRMATION, dispatched_at=Now(), counted_as=Submission.CountedAs.HELD)
+        ask_submitters(row)
 
 
 def _is_plain(django: BaseDatabaseWrapper) -> bool:

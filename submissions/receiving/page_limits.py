@@ -9,8 +9,9 @@ from config.api.errors import ApiError, OriginNotAllowed
 from config.client_address import client_network
 from config.text import clean_text
 from forms_app.field_definitions import MAX_FILES
+from forms_app.models import Form
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern
-from submissions.receiving.key_and_form import Owner, SubmitForm
+from submissions.receiving.key_and_form import Owner
 
 HIDDEN = gettext_noop("This form does not take submissions from this page, which hides its address.")
 
@@ -23,21 +24,21 @@ def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
     """
     is_secret = owner.key is not None and not owner.key.is_publishable
     refusal = _refuse_origin(request, owner.form, is_secret=is_secret) if owner.form else None
-    return refusal or _refuse_bursts(request, str(owner.form.id if owner.form else owner.organization_id))
+    return refusal or _refuse_bursts(request, str(owner.form.pk if owner.form else owner.organization.pk))
 
 
-def refuse_upload(request: HttpRequest, form: SubmitForm) -> ApiError | None:
+def refuse_upload(request: HttpRequest, form: Form) -> ApiError | None:
     """Return why a file sent by itself is refused, or None; as `refuse_page`, but counted against its own bursts."""
     refusal = _refuse_origin(request, form, is_secret=False)
-    return refusal or ratelimit.refuse_bursts(request, _upload_limits(request, str(form.id)))
+    return refusal or ratelimit.refuse_bursts(request, _upload_limits(request, str(form.pk)))
 
 
-def is_allowed_page(request: HttpRequest, form: SubmitForm) -> bool:
+def is_allowed_page(request: HttpRequest, form: Form) -> bool:
     """Return whether the page that posts is one of the form's, or our own."""
     return _refuse_origin(request, form, is_secret=False) is None
 
 
-def _refuse_origin(request: HttpRequest, form: SubmitForm, *, is_secret: bool) -> ApiError | None:
+def _refuse_origin(request: HttpRequest, form: Form, *, is_secret: bool) -> ApiError | None:
     if not form.allowed_origins:
         return None
     given = request.META.get("HTTP_ORIGIN")

@@ -106,13 +106,19 @@ def read_keyed_json(request: HttpRequest) -> Post:
             key = idempotency_key(request)
         except ApiError as error:
             problem = error
-    form_id, named = None, request.GET.get("formId") or fields.get("_formId")
-    if named is not None and named != "":
-        try:
-            form_id = parse_form_id(named)
-        except ValidationFailed as error:
-            form_id, problem = NO_FORM, problem or error
-    return Post(request, digest, form_id, raw_body, fields, intake, key, problem=problem)
+    form_id, bad_id = named_form(request, fields)
+    return Post(request, digest, form_id, raw_body, fields, intake, key, problem=problem or bad_id)
+
+
+def named_form(request: HttpRequest, fields: Mapping[str, Any]) -> tuple[uuid.UUID | None, ApiError | None]:
+    """Return the id of the form that a request names, None without one; NO_FORM and the error of a malformed one."""
+    named = request.GET.get("formId") or fields.get("_formId")
+    if named is None or named == "":
+        return None, None
+    try:
+        return parse_form_id(named), None
+    except ValidationFailed as error:
+        return NO_FORM, error
 
 
 def parse_form_id(text: object) -> uuid.UUID:

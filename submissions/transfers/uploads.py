@@ -44,10 +44,11 @@ from config.api.parsing import media_type
 from config.api.schema import WrittenSchema, enveloped, id_schema
 from config.api.views import success
 from config.client_address import client_address, client_network
-from config.ids import Prefix, encode_id
+from config.ids import Prefix
 from forms_app.field_definitions import MAX_NAME, FieldDefinition
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form
+from forms_app.spam_protection import SpamProtection
 from keys.authentication import caller_key
 from keys.idempotency import REPLAYED, Repeatable
 from keys.permissions import IsSecretKey
@@ -60,7 +61,6 @@ from submissions.hosted.words import put_for_visitors
 from submissions.models import StoredFile
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.gates import NOT_AVAILABLE, NOT_OPEN
-from submissions.receiving.key_and_form import SubmitForm, submit_form_of
 from submissions.receiving.page_limits import refuse_upload
 from submissions.receiving.parse_body import parse_form_id
 from submissions.refusals.recorder import note_refusal
@@ -136,11 +136,10 @@ class HostedUpload(View):
         """Store the file. Every answer is JSON."""
         form = None
         try:
-            found = find_form(form_id)
-            if found is None:
+            form = find_form(form_id)
+            if form is None:
                 raise NotFound
-            form = submit_form_of(found)
-            row = _take_of_page(request, found, form)
+            row = _take_of_page(request, form)
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
             failure = as_api_error(error)
             answered = _counted(request, failure, form)
@@ -152,10 +151,10 @@ class HostedUpload(View):
         return response
 
 
-def _take_of_page(request: HttpRequest, found: Form, form: SubmitForm) -> StoredFile:
+def _take_of_page(request: HttpRequest, form: Form) -> StoredFile:
     """Take a visitor's file through the gates and store it."""
-    organization = found.organization
-    if found.is_unavailable:
+    organization = form.organization
+    if form.is_unavailable:
         raise Suspended(NOT_AVAILABLE)
     refusal = refuse_upload(request, form)
     if refusal:
@@ -169,22 +168,22 @@ def _take_of_page(request: HttpRequest, found: Form, form: SubmitForm) -> Stored
         if file.arrived.size > organization.room_for_files:
             raise QuotaExceeded(NOT_AVAILABLE)
         _require_human(request, form, {name: value for name, value in body.fields.items() if isinstance(value, str)})
-        return _keep(request, found, file)
+        return _keep(request, form, file)
 
 
-def _require_human(request: HttpRequest, form: SubmitForm, proofs: Mapping[str, str]) -> None:
+def _require_human(request: HttpRequest, form: Form, proofs: Mapping[str, str]) -> None:
     """Refuse a file without the proofs that the form requires. A proof is good for as many files as the form takes."""
-    protection = form.spam_protection
+    protection = SpamProtection.of(form.spam_protection)
     most = sum(most_files(field) for field in form.fields if kind_of(field["type"]).takes_files)
     if protection.captcha and protection.captcha_secret:
         address = client_address(request)
         captchas.require_pass_of_upload(protection, proofs, form_id=form.id, address=address, most=most)
     if protection.proof_of_work:
-        purposes = (encode_id(Prefix.FORM, form.id), "")
+        purposes = (form.public_id, "")
         proof_of_work.require_proof_of_upload(proofs, purposes=purposes, most=most)
 
 
-def _counted(request: HttpRequest, failure: ApiError, form: SubmitForm | None) -> ApiError:
+def _counted(request: HttpRequest, failure: ApiError, form: Form | None) -> ApiError:
     """Count a refusal against the address, note it for the owner, and return what to answer."""
     if failure.status < 500:
         address = ratelimit.count_address(request)

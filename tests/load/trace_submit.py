@@ -38,7 +38,8 @@ LEAVES = frozenset(
         "config/times.py",  # time -> text
         "forms_app/formats.py",  # text -> whether it is an email address
         "forms_app/origins.py",  # address -> origin
-        "keys/plans.py",  # plan -> limit
+        "forms_app/spam_protection.py",  # stored JSON -> settings
+        "keys/models/owners.py",  # plan -> limit
         "keys/tokens.py",  # key -> digest
         "submissions/json_text.py",  # value -> JSON
         "submissions/search_text.py",  # values -> text

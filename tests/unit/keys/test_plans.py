@@ -6,7 +6,7 @@ import pytest
 
 from keys.models import Organization
 from keys.organizations import UnknownPlan, parse_plan
-from keys.plans import MIB, TERMS, Plan, Terms, hourly_limit
+from keys.plans import MIB, TERMS, Plan, Terms
 
 
 def test_terms__of_every_plan__are_those_promised() -> None:
@@ -36,9 +36,7 @@ def test_terms__changed_at_run_time__refuse() -> None:
     ],
 )
 def test_hourly_limit__custom_number__is_for_enterprise_alone(plan: str, custom: int | None, limit: int) -> None:
-    assert hourly_limit(plan, custom) == limit
-    organization = Organization(name="Test", slug="test", plan=plan, rate_limit=custom)
-    assert organization.hourly_limit == limit
+    assert Organization(name="Test", slug="test", plan=plan, rate_limit=custom).hourly_limit == limit
 
 
 @pytest.mark.parametrize("plan", list(Plan))

@@ -16,7 +16,7 @@ from submissions.models import IdempotencyKey, StoredFile, Submission
 from submissions.receiving.files import FilesOfPost
 from submissions.receiving.gates import Candidate, accept
 from submissions.receiving.insert import Stored, store
-from submissions.receiving.key_and_form import Owner, submit_form_of
+from submissions.receiving.key_and_form import Owner
 from submissions.receiving.once import Once
 from submissions.receiving.parse_body import NOTHING, Post, take_in
 from tests.unit.webhooks.rows import make_form
@@ -34,7 +34,7 @@ def waiting(form: Form, **values: Any) -> StoredFile:
 
 
 def stored(form: Form, *files: StoredFile, **options: Any) -> Stored:
-    return store(submit_form_of(form), NOTHING, {}, files=files, **options)
+    return store(form, NOTHING, {}, files=files, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"most_held": 5}])
@@ -114,7 +114,7 @@ def test_files__of_a_replay_or_a_conflict__are_not_attached() -> None:
 
 
 def test_submission_without_files__is_one_statement(django_assert_num_queries: Any) -> None:
-    form = submit_form_of(make_form())
+    form = make_form()
 
     with django_assert_num_queries(1):
         store(form, NOTHING, {})
@@ -125,8 +125,8 @@ def test_submission_without_files__is_one_statement(django_assert_num_queries: A
 @pytest.mark.parametrize("key", [None, "k"])
 def test_submission__of_a_form_that_is_erased_meanwhile__is_not_found(key: str | None, has_files: bool) -> None:
     form = make_form()
-    organization, files = form.organization, FilesOfPost([waiting(form)] if has_files else [], {})
-    owner = Owner(organization.pk, 100, False, False, 1000, submit_form_of(form), is_member=True)
+    files = FilesOfPost([waiting(form)] if has_files else [], {})
+    owner = Owner(form.organization, form, is_member=True)
     post = Post(HttpRequest(), intake=take_in({"a": "b"}), idempotency_key=key, body_sha256="a")
     candidate = Candidate(post, owner, files=files)
     Form.objects.filter(pk=form.pk).delete()

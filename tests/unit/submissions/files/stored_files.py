@@ -14,7 +14,6 @@ from submissions.files.arrived import Arrived, Checked
 from submissions.files.keeping import keep_files, unused_files
 from submissions.models import StoredFile, Submission
 from submissions.receiving.insert import store
-from submissions.receiving.key_and_form import submit_form_of
 from submissions.receiving.parse_body import NOTHING
 
 WEEK = dt.timedelta(days=7)
@@ -48,7 +47,7 @@ def send(form: Form, *sizes: int, address: str = "192.0.2.1", is_by_itself: bool
 
 def use(form: Form, *rows: StoredFile) -> uuid.UUID:
     """Attach files to a new submission, as its transaction does."""
-    pk = store(submit_form_of(form), NOTHING, {}).id
+    pk = store(form, NOTHING, {}).id
     ids = [row.pk for row in rows]
     StoredFile.objects.filter(pk__in=ids).update(submission_id=pk, expires_at=None, address="")
     Submission.objects.filter(pk=pk).update(files_size=sum(row.size for row in rows))
