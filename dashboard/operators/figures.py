@@ -8,14 +8,14 @@ the page is opened when tables are large and the service is in trouble.
 import dataclasses
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from config.health import PROBLEMS
 from config.times import now
+from dashboard.overview.activity import share
 from forms_app.models import FormReport
 from keys.models import Organization
 from submissions.counts.usage import today
@@ -39,7 +39,11 @@ class Backlog:
 
     count: int
     oldest: dt.datetime | None
-    is_late: bool
+    late_before: dt.datetime
+
+    @property
+    def is_late(self) -> bool:
+        return self.oldest is not None and self.oldest < self.late_before
 
     @property
     def is_cut(self) -> bool:
@@ -63,39 +67,6 @@ class Queue:
     slots: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Share:
-    """A class of failures or refusals: its label, its number, and its part of all in percent."""
-
-    label: str
-    count: int
-    percent: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Failures:
-    """The newest attempts, at most 5,000 and at most a day old, and the failed ones by class."""
-
-    attempts: int
-    failed: int
-    since: dt.datetime | None
-    classes: list[Share]
-
-    @property
-    def percent(self) -> int:
-        """The failed ones, rounded up, so that 0 means none."""
-        return -(-100 * self.failed // self.attempts) if self.attempts else 0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Day:
-    """Sums over all organizations on one UTC day."""
-
-    submissions: int
-    mails: int
-    refusals: int
-
-
 def queue() -> Queue:
     """Return the waiting submissions and deliveries, and the processes that send them."""
     moment = now()
@@ -106,16 +77,16 @@ def queue() -> Queue:
     undispatched = Submission.objects.dispatchable()
     first = undispatched.order_by("id").values_list("created_at", flat=True).first()
     alive = living().aggregate(
-        count=Count("pk", filter=Q(role__in=DELIVERING)), slots=Sum("slots"), mails=Sum("mail_slots")
+        count=Count("pk", filter=Q(role__in=DELIVERING)), slots=Sum(F("slots") + F("mail_slots"), default=0)
     )
     return Queue(
-        due=_backlog(due[:COUNTED_TO].count(), waiting[0] if waiting else None, moment - LATE),
-        undispatched=_backlog(undispatched[:COUNTED_TO].count(), first, moment - UNDISPATCHED_LATE),
+        due=Backlog(due[:COUNTED_TO].count(), waiting[0] if waiting else None, moment - LATE),
+        undispatched=Backlog(undispatched[:COUNTED_TO].count(), first, moment - UNDISPATCHED_LATE),
         at_endpoints=len(oldest) - len(waiting),
         mails=due.filter(channel=MAIL)[:COUNTED_TO].count() if oldest else 0,
-        held=Organization.objects.filter(held_posts__gt=0).aggregate(held=Sum("held_posts"))["held"] or 0,
+        held=Organization.objects.filter(held_posts__gt=0).aggregate(held=Sum("held_posts", default=0))["held"],
         deliverers=alive["count"],
-        slots=(alive["slots"] or 0) + (alive["mails"] or 0),
+        slots=alive["slots"],
     )
 
 
@@ -124,43 +95,46 @@ def living() -> QuerySet[DelivererSlots]:
     return DelivererSlots.objects.filter(alive_until__gt=Now())
 
 
-def _backlog(count: int, oldest: dt.datetime | None, late_before: dt.datetime) -> Backlog:
-    return Backlog(count, oldest, oldest is not None and oldest < late_before)
+def failures() -> dict[str, Any]:
+    """
+    Return the newest attempts, at most 5,000 and at most a day old, and the failed ones by class, most frequent first.
 
-
-def failures() -> Failures:
-    """Return the failed attempts by class, most frequent first."""
+    `percent` of the failed ones is rounded up, so that 0 means none.
+    """
     newest = Attempt.objects.filter(started_at__gte=now() - dt.timedelta(days=1)).order_by("-started_at")
     rows = list(newest.values_list("error", "started_at")[:ATTEMPTS_READ])
     labels = dict(ErrorClass.choices)
     by_class = Counter(str(labels.get(error, error)) for error, _ in rows if error)
     failed = by_class.total()
-    return Failures(len(rows), failed, rows[-1][1] if rows else None, _shares(by_class.most_common(), failed))
+    return {
+        "attempts": len(rows),
+        "failed": failed,
+        "percent": -(-100 * failed // len(rows)) if rows else 0,
+        "since": rows[-1][1] if rows else None,
+        "classes": _shares(by_class),
+    }
 
 
-def refusals() -> list[Share]:
+def refusals() -> list[dict[str, Any]]:
     """Return refused submissions of the last hour by code, of the 1,000 most recent kinds, most frequent first."""
     recent = Refusal.objects.filter(last_at__gte=now() - dt.timedelta(hours=1)).order_by("-last_at")
     by_code: Counter[str] = Counter()
     for code, count in recent.values_list("code", "count")[:READ]:
         by_code[code.replace("_", " ").capitalize()] += count
-    return _shares(by_code.most_common(), by_code.total())
+    return _shares(by_code)
 
 
-def _shares(counted: Iterable[tuple[str, int]], total: int) -> list[Share]:
-    return [Share(label, count, max(1, round(100 * count / total))) for label, count in counted]
+def _shares(counts: Counter[str]) -> list[dict[str, Any]]:
+    """Return `{label, count, percent}` of each, most frequent first."""
+    total = counts.total()
+    return [{"label": label, "count": n, "percent": share(n, total)} for label, n in counts.most_common()]
 
 
-def days() -> dict[str, Day]:
-    """Return `{today, yesterday}`."""
-    last = today()
-    return {"today": _sum_of(last), "yesterday": _sum_of(last - dt.timedelta(days=1))}
-
-
-def _sum_of(day: dt.date) -> Day:
-    names = [field.name for field in dataclasses.fields(Day)]
-    sums = UsageDay.objects.filter(day=day).aggregate(**{name: Sum(name) for name in names})
-    return Day(**{name: sums[name] or 0 for name in names})
+def days() -> dict[str, dict[str, int]]:
+    """Return the sums over all organizations on two UTC days, `{today, yesterday}`."""
+    sums = {name: Sum(name, default=0) for name in ("submissions", "mails", "refusals")}
+    at = {"today": today(), "yesterday": today() - dt.timedelta(days=1)}
+    return {name: UsageDay.objects.filter(day=day).aggregate(**sums) for name, day in at.items()}
 
 
 def busiest() -> list[UsageDay]:
@@ -175,10 +149,9 @@ def organizations() -> dict[str, int]:
         count=Count("pk"),
         suspended=Count("pk", filter=Q(suspended_at__isnull=False)),
         deleting=Count("pk", filter=Q(deletion_requested_at__isnull=False)),
-        stored_bytes=Sum("stored_bytes"),
+        stored_bytes=Sum("stored_bytes", default=0),
     )
-    reports = FormReport.objects.filter(handled_at=None)[:COUNTED_TO].count()
-    return {**{name: value or 0 for name, value in sums.items()}, "reports": reports}
+    return {**sums, "reports": FormReport.objects.filter(handled_at=None)[:COUNTED_TO].count()}
 
 
 def overview() -> dict[str, Any]:
