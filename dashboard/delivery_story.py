@@ -76,9 +76,9 @@ def tell_story(submission: Submission) -> list[Moment]:
         *_beginning(submission),
         *_to_submitter(submission),
         *_dispatch(submission, has_deliveries=has_deliveries),
+        *_attempts(deliveries, attempts[:MAX_ATTEMPTS]),
+        *_states(submission, deliveries),
     ]
-    moments += _attempts(deliveries, attempts[:MAX_ATTEMPTS])
-    moments += _states(submission, deliveries)
     if len(found) > MAX_DELIVERIES:
         title = gettext("More than %(most)s deliveries") % {"most": MAX_DELIVERIES}
         moments.append(Moment(None, title, gettext("The others are listed under Deliveries.")))
@@ -125,25 +125,22 @@ def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
 
 
 def _beginning(submission: Submission) -> Iterator[Moment]:
+    at = submission.created_at
     if submission.is_test:
         detail = gettext("From the dashboard. Origins, captcha and proof of work were not checked.")
-        yield Moment(submission.created_at, gettext("Sent as a test"), detail)
-    yield Moment(submission.created_at, gettext("Accepted and stored"), _received(submission), GOOD)
+        yield Moment(at, gettext("Sent as a test"), detail)
+    yield Moment(at, gettext("Accepted and stored"), _received(submission), GOOD)
     copy_to = submission.controls.get("_cc")
     if copy_to:
         detail = gettext(
             "The page asked for a copy to %(address)s. Add that address to the mails of the form instead."
         ) % {"address": copy_to[:200]}
-        yield Moment(submission.created_at, gettext("No copy was mailed"), detail, WAITING)
+        yield Moment(at, gettext("No copy was mailed"), detail, WAITING)
     if submission.spam:
-        yield Moment(
-            submission.created_at, gettext("Marked as spam"), "; ".join(map(gettext, submission.spam_reasons)), BAD
-        )
+        yield Moment(at, gettext("Marked as spam"), "; ".join(map(gettext, submission.spam_reasons)), BAD)
     consent = Consent.objects.filter(submission=submission.pk).first()
     if submission.held == Submission.Held.QUOTA or (submission.held_until and consent is None):
-        yield Moment(
-            submission.created_at, gettext("Held"), gettext("This hour's requests for web pages were used up."), WAITING
-        )
+        yield Moment(at, gettext("Held"), gettext("This hour's requests for web pages were used up."), WAITING)
     if consent is not None:
         yield Moment(consent.held_at, gettext("Held"), gettext("Until its submitter confirms the address."), WAITING)
     if consent is not None and consent.confirmed_at is not None:
@@ -152,9 +149,8 @@ def _beginning(submission: Submission) -> Iterator[Moment]:
     elif submission.held_until:
         yield Moment(submission.held_until, gettext("No longer held"), "", GOOD)
     if submission.released_at and submission.released_at != submission.held_until:
-        yield Moment(
-            submission.released_at, gettext("Marked as not spam"), gettext("Delivered like a new submission."), GOOD
-        )
+        detail = gettext("Delivered like a new submission.")
+        yield Moment(submission.released_at, gettext("Marked as not spam"), detail, GOOD)
 
 
 def _to_submitter(submission: Submission) -> Iterator[Moment]:
@@ -184,24 +180,22 @@ def _received(submission: Submission) -> str:
 def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Moment]:
     if submission.awaits_confirmation:
         detail = gettext("By the mailed link, or when you release it. After %(days)s days it is deleted.")
-        title, days = gettext("Waiting for confirmation"), KEPT_UNCONFIRMED.days
-        yield Moment(None, title, detail % {"days": days}, WAITING, is_ahead=True)
+        detail %= {"days": KEPT_UNCONFIRMED.days}
+        yield Moment(None, gettext("Waiting for confirmation"), detail, WAITING, is_ahead=True)
         return
     if submission.held:
         detail = gettext("When the next hour starts, on a larger plan, or when you release it.")
         yield Moment(None, gettext("Waiting for room in the hour"), detail, WAITING, is_ahead=True)
         return
     if submission.dispatched_at is None:
-        yield Moment(
-            None, gettext("Waiting for dispatch"), gettext("A worker takes it within seconds."), WAITING, is_ahead=True
-        )
+        detail = gettext("A worker takes it within seconds.")
+        yield Moment(None, gettext("Waiting for dispatch"), detail, WAITING, is_ahead=True)
         return
     if submission.spam:
         detail = gettext("Spam is not delivered.")
     elif now() - submission.dispatched_at > LOG_KEPT:
-        detail = gettext("The log is kept for %(days)s days. Its entries for this submission are deleted.") % {
-            "days": LOG_KEPT.days
-        }
+        detail = gettext("The log is kept for %(days)s days. Its entries for this submission are deleted.")
+        detail %= {"days": LOG_KEPT.days}
     elif has_deliveries:
         detail = gettext("Its deliveries were created.")
     else:
@@ -212,38 +206,33 @@ def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Momen
 def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[Moment]:
     by_id = {delivery.pk: delivery for delivery in deliveries}
     for attempt in attempts:
-        delivery = by_id[attempt.delivery_id]
+        title, look = gettext("Attempt succeeded"), GOOD
+        if attempt.error:
+            reason = within_sentence(attempt.get_error_display())
+            title, look = gettext("Attempt failed: %(reason)s") % {"reason": reason}, BAD
         status = f"{attempt.status}, " if attempt.status else ""
         yield Moment(
             attempt.started_at,
-            _attempted(attempt),
+            title,
             f"{status}{intcomma(attempt.duration_ms)} ms",
-            BAD if attempt.error else GOOD,
-            target=_shown_target(delivery),
+            look,
+            target=_shown_target(by_id[attempt.delivery_id]),
             answer=attempt.response,
             attempt=attempt.pk,
         )
 
 
-def _attempted(attempt: Attempt) -> str:
-    if not attempt.error:
-        return gettext("Attempt succeeded")
-    return gettext("Attempt failed: %(reason)s") % {"reason": within_sentence(attempt.get_error_display())}
-
-
 def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Moment]:
-    moment = now()
     for delivery in deliveries:
-        title, detail, look = _state(submission, delivery, moment)
+        title, detail, look = _state(submission, delivery)
         is_ahead = delivery.status == STATUS.PENDING
         at = delivery.expected_at if is_ahead else delivery.finished_at or delivery.created_at
-        if delivery.waits_for_resume:
-            at = None
+        at = None if delivery.waits_for_resume else at
         again = None if is_secret(delivery.event) else delivery  # its body is not kept
         yield Moment(at, title, detail, look, _shown_target(delivery), delivery=again, is_ahead=is_ahead)
 
 
-def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> tuple[str, str, str]:
+def _state(submission: Submission, delivery: Delivery) -> tuple[str, str, str]:
     """Return `(title, detail, look)` of a delivery's current state."""
     if delivery.status == STATUS.DELIVERED:
         return gettext("Delivered"), "", GOOD
@@ -252,35 +241,28 @@ def _state(submission: Submission, delivery: Delivery, moment: dt.datetime) -> t
             "After %(count)s attempt. You can send it again.",
             "After %(count)s attempts. You can send it again.",
             delivery.attempt_count,
-        ) % {"count": delivery.attempt_count}
-        return gettext("Failed"), detail, BAD
-    if delivery.status == STATUS.HELD and delivery.receiver is not None and delivery.receiver.is_webhook:
-        detail = gettext("A page named this webhook. The delivery is sent when you activate the webhook.")
-        return gettext("Held"), detail, WAITING
-    if delivery.status == STATUS.HELD:
-        detail = gettext("%(reason)s The delivery is sent when that is corrected.")
-        return (
-            gettext("Held"),
-            detail % {"reason": delivery.receiver.shown_reason if delivery.receiver else ""},
-            WAITING,
         )
+        return gettext("Failed"), detail % {"count": delivery.attempt_count}, BAD
+    if delivery.status == STATUS.HELD:
+        return gettext("Held"), _why_held(delivery.receiver), WAITING
     if delivery.status == STATUS.CANCELED:
         return gettext("Canceled"), _why_canceled(submission, delivery), WAITING
-    if delivery.lease_until is not None and delivery.lease_until > moment:
+    if delivery.lease_until is not None and delivery.lease_until > now():
         return gettext("Sending"), "", WAITING
     if delivery.waits_for_resume:
-        return (
-            gettext("Waiting"),
-            gettext("This organization is suspended. The delivery is sent when it is resumed."),
-            WAITING,
-        )
+        detail = gettext("This organization is suspended. The delivery is sent when it is resumed.")
+        return gettext("Waiting"), detail, WAITING
     if delivery.waits_for_endpoint:
-        return (
-            gettext("Waiting"),
-            gettext("The endpoint fails, so it gets one attempt each 30 seconds until one succeeds."),
-            WAITING,
-        )
-    return (gettext("Next attempt"), "", WAITING) if delivery.attempt_count else (gettext("Queued"), "", WAITING)
+        detail = gettext("The endpoint fails, so it gets one attempt each 30 seconds until one succeeds.")
+        return gettext("Waiting"), detail, WAITING
+    return gettext("Next attempt") if delivery.attempt_count else gettext("Queued"), "", WAITING
+
+
+def _why_held(receiver: Receiver | None) -> str:
+    if receiver is not None and receiver.is_webhook:
+        return gettext("A page named this webhook. The delivery is sent when you activate the webhook.")
+    reason = receiver.shown_reason if receiver else ""
+    return gettext("%(reason)s The delivery is sent when that is corrected.") % {"reason": reason}
 
 
 def _why_canceled(submission: Submission, delivery: Delivery) -> str:
