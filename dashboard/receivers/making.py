@@ -1,6 +1,5 @@
 """A new receiver of a kind, and its settings, with a preview while somebody types."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from allauth.core.exceptions import ReauthenticationRequired
@@ -12,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_safe
 
-from config.api.errors import ApiError, Detail
+from config.api.errors import ApiError
 from dashboard.access import SAFE, MemberRequest, in_organization
 from dashboard.accounts.fresh_login import is_fresh
 from dashboard.changes.sent_once import open_page, sent_once
@@ -55,25 +54,21 @@ def new_receiver(request: MemberRequest, kind: str) -> HttpResponse:
     previewing = _is_preview(request)
     if not previewing:
         _ask_for_proof(request, found)
-    organization, posted = request.member.organization, request.POST or None
+    posted = request.POST or None
     start = {"form": request.GET.get("form", "all"), "name": found.label}
-    entered = ReceiverForm(posted, organization=organization, kind=found, initial=start)
+    entered = ReceiverForm(posted, organization=request.member.organization, kind=found, initial=start)
     settings = ConfigForm(posted, kind=found)
     if request.method == "POST" and not previewing:
         made = _create(request, found, entered, settings)
         if made is not None:
             return made
     chosen = _form_chosen(entered, request)
-    shown, details = _preview(request, found, settings.typed() if posted else {}, chosen)
     if previewing:
-        settings.show_details(details)
         entered.errors.clear()
-    context = {"kind": found, "entered": entered, "config": settings, **shown}
-    if request.htmx:
-        return render(request, "dashboard/parts/destination_preview.html", context)
-    context["once"] = open_page(request, ONCE)
-    refused = request.method == "POST" and not previewing
-    return render(request, "dashboard/destination_new.html", context, status=400 if refused else 200)
+    context = {"entered": entered} if request.htmx else {"entered": entered, "once": open_page(request, ONCE)}
+    return _show(
+        request, "dashboard/destination_new.html", settings, settings.typed() if posted else {}, chosen, context
+    )
 
 
 @sensitive_variables("typed", "config", "made")
@@ -125,12 +120,11 @@ def edit(request: MemberRequest, receiver_id: str) -> HttpResponse:
     """Change the name, or the settings as a whole, which releases held deliveries."""
     found = find_receiver(request, receiver_id)
     kind = _kind_named(found.kind)
-    act = request.POST.get("do", "")
     if not _is_preview(request):
         _ask_for_proof(request, kind)
     stored = config_of(found)
     named, settings = NameForm(initial={"name": found.name}), ConfigForm.showing(kind, stored)
-    if request.method == "POST" and act == "name" and not found.is_webhook:
+    if request.POST.get("do") == "name" and not found.is_webhook:
         named = NameForm(request.POST)
         if named.is_valid():
             change_destination(found, {"name": named.cleaned_data["name"]})
@@ -140,24 +134,16 @@ def edit(request: MemberRequest, receiver_id: str) -> HttpResponse:
         settings = ConfigForm(request.POST, kind=kind)
         if not _is_preview(request) and _is_saved(request, found, settings):
             return to_receiver(request, found)
-    typed = settings.typed() if settings.is_bound else _unmasked(kind, stored)
-    shown, details = _preview(request, kind, typed, found.form)
-    if _is_preview(request):
-        settings.show_details(details)
+    unmasked = {each.name: stored[each.name] for each in kind.inputs if each.name in stored and not each.is_secret}
+    typed = settings.typed() if settings.is_bound else unmasked
     context = {
         "receiver": found,
-        "kind": kind,
         "named": named,
-        "config": settings,
         "kind_label": kind.label,
         "held": held_for([found]).get(found.pk, 0),
         "is_disabled_by_hand": found.disabled_reason == DISABLED_BY_HAND,
-        **shown,
     }
-    if request.htmx:
-        return render(request, "dashboard/parts/destination_preview.html", context)
-    refused = request.method == "POST" and not _is_preview(request)
-    return render(request, "dashboard/destination_edit.html", context, status=400 if refused else 200)
+    return _show(request, "dashboard/destination_edit.html", settings, typed, found.form, context)
 
 
 @sensitive_variables("typed")
@@ -199,27 +185,32 @@ def _ask_for_proof(request: MemberRequest, kind: Kind) -> None:
     raise ReauthenticationRequired
 
 
-def _preview(request: MemberRequest, kind: Kind, typed: Config, form: Form | None) -> tuple[_Context, list[Detail]]:
-    """Return the part of a page with the preview, and what is wrong with the typed settings."""
-    organization = request.member.organization
+def _show(
+    request: MemberRequest, template: str, settings: ConfigForm, typed: Config, form: Form | None, context: _Context
+) -> HttpResponse:
+    """Show a page with the preview of the typed settings and what is wrong with them; to htmx, only the preview."""
+    kind, organization = settings.kind, request.member.organization
     preview, details = preview_of(kind, typed, organization, form)
+    if _is_preview(request):
+        settings.show_details(details)
     labels = {f"config.{each.name}": each.label for each in kind.inputs}
-    return {
+    context |= {
+        "kind": kind,
+        "config": settings,
         "preview": preview,
         "problems": [(labels.get(each.field, ""), each.message) for each in details],
         "placeholders": placeholders_for(kind, organization, form),
-    }, details
+    }
+    if request.htmx:
+        return render(request, "dashboard/parts/destination_preview.html", context)
+    refused = request.method == "POST" and not _is_preview(request)
+    return render(request, template, context, status=400 if refused else 200)
 
 
 def _kind_named(name: str) -> Kind:
     if name not in EVERY_KIND:
         raise Http404
     return EVERY_KIND[name]
-
-
-def _unmasked(kind: Kind, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a shown config that hold no secret."""
-    return {each.name: stored[each.name] for each in kind.inputs if each.name in stored and not each.is_secret}
 
 
 urlpatterns = [

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import F, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.html import format_html
@@ -61,8 +61,8 @@ def receivers(request: MemberRequest) -> HttpResponse:
     )
     everything = list(own.order_by(F("form__name").asc(nulls_first=True), "id"))
     held = held_for([each for each in everything if each.status in (STATUS.PENDING, STATUS.NEEDS_ATTENTION)])
+    everything.sort(key=lambda each: each.status != STATUS.NEEDS_ATTENTION)
     rows = [(each, label_of(each), held.get(each.pk, 0)) for each in everything]
-    rows.sort(key=lambda row: row[0].status != STATUS.NEEDS_ATTENTION)
     context = {
         "pending": [row for row in rows if row[0].status == STATUS.PENDING],
         "rows": [row for row in rows if row[0].status != STATUS.PENDING],
@@ -178,7 +178,9 @@ def test(request: MemberRequest, receiver_id: str) -> HttpResponse:
 @fresh_to_open
 def rotate(request: MemberRequest, receiver_id: str) -> HttpResponse:
     """Ask, then make a new secret of a webhook and show it once."""
-    found = find_receiver(request, receiver_id, only_webhooks=True)
+    found = find_receiver(request, receiver_id)
+    if not found.is_webhook:
+        raise Http404
     until = found.previous_secret_until
     seen = until.isoformat() if until else ""
     if request.method != "POST":
@@ -263,14 +265,13 @@ def _fact(value: Any, writes: Any) -> str:
 
 
 def own_receivers(request: MemberRequest) -> QuerySet[Receiver]:
-    """Return the receivers of the member's organization."""
     return Receiver.objects.filter(organization=request.member.organization).select_related("form", "organization")
 
 
-def find_receiver(request: MemberRequest, receiver_id: str, *, only_webhooks: bool = False) -> Receiver:
+def find_receiver(request: MemberRequest, receiver_id: str) -> Receiver:
     """Return the receiver with this id, of a webhook or of a destination. Raises Http404."""
     own = own_receivers(request)
-    if only_webhooks or receiver_id.startswith(Prefix.WEBHOOK):
+    if receiver_id.startswith(Prefix.WEBHOOK):
         return find_own(own.filter(kind=WEBHOOK), Prefix.WEBHOOK, receiver_id)
     return find_own(own.exclude(kind=WEBHOOK), Prefix.DESTINATION, receiver_id)
 
