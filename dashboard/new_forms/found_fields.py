@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
@@ -22,16 +22,13 @@ from forms_app.field_kinds import FieldKind, FieldType, kind_of, kinds_by_html_t
 from forms_app.file_fields.entries import MAX_ACCEPT, InvalidEntry, entry_of
 from forms_app.serializers import MAX_OPTIONS, FieldDefinitionSerializer
 
-NEVER = {
-    "password": gettext_lazy("A form must not ask for passwords."),
-}
 SECRETS = ("cc-", "one-time-code")  # autocomplete; forms.js never sends them (docs/pages.md)
 MAX_SHOWN = 50  # inputs that are left out
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reason:
-    """An input of the page, and why it becomes no field, or another than it was."""
+    """Why an input of the page becomes no field, or another than it was."""
 
     name: str
     text: str
@@ -52,7 +49,6 @@ class FoundFields:
 
     @property
     def shown_left_out(self) -> list[Reason]:
-        """The first of `left_out`."""
         return self.left_out[:MAX_SHOWN]
 
 
@@ -64,7 +60,11 @@ def fields_from(page: PastedPage, *, taken: Collection[str] = (), may_require: b
     """
     by_hand = gettext("A custom element: add its field by hand.")
     found = FoundFields(left_out=[Reason(name, by_hand) for name in page.custom])
-    for name, inputs in _by_name(page.inputs).items():
+    by_name: dict[str, list[FoundInput]] = {}
+    for one in page.inputs:
+        by_name.setdefault(one.name, []).append(one)
+    nameless = by_name.pop("", [])
+    for name, inputs in by_name.items():
         reason = _reason_against(name, inputs, taken)
         if not reason and len(taken) + len(found.fields) >= MAX_FIELDS:
             reason = gettext("A form has at most %(number)s fields.") % {"number": MAX_FIELDS}
@@ -72,17 +72,9 @@ def fields_from(page: PastedPage, *, taken: Collection[str] = (), may_require: b
             found.left_out.append(Reason(name[:MAX_NAME], reason))
         else:
             _add(found, name, inputs, may_require=may_require)
-    nameless = [one.label or one.type for one in page.inputs if not one.name]
-    found.left_out += [Reason(label, gettext("Without a name, browsers do not send it.")) for label in nameless]
+    unsent = gettext("Without a name, browsers do not send it.")
+    found.left_out += [Reason(one.label or one.type, unsent) for one in nameless]
     return found
-
-
-def _by_name(inputs: Sequence[FoundInput]) -> dict[str, list[FoundInput]]:
-    grouped: dict[str, list[FoundInput]] = {}
-    for one in inputs:
-        if one.name:
-            grouped.setdefault(one.name, []).append(one)
-    return grouped
 
 
 def _reason_against(name: str, inputs: Sequence[FoundInput], taken: Collection[str]) -> str:
@@ -90,7 +82,7 @@ def _reason_against(name: str, inputs: Sequence[FoundInput], taken: Collection[s
     first = inputs[0]
     is_control = name in PAGE_CONTROL_FIELDS or name in CAPTCHA_FIELDS
     reasons = [
-        (str(NEVER.get(first.type, "")), first.type in NEVER),
+        (gettext("A form must not ask for passwords."), first.type == "password"),
         (gettext("Disabled inputs are not sent."), all(one.disabled for one in inputs)),
         (gettext("Card numbers and one-time codes are never sent."), first.autocomplete.startswith(SECRETS)),
         (gettext("A control field: it is used, and not stored."), is_control),
@@ -110,9 +102,8 @@ def _add(found: FoundFields, name: str, inputs: Sequence[FoundInput], *, may_req
     try:
         found.fields.append(dict(validate(FieldDefinitionSerializer(data=field))))
     except ValidationFailed as failure:
-        found.left_out.append(
-            Reason(name[:MAX_NAME], failure.details[0].sentence if failure.details else failure.message)
-        )
+        text = failure.details[0].sentence if failure.details else failure.message
+        found.left_out.append(Reason(name[:MAX_NAME], text))
         return
     if remark:
         found.remarks.append(Reason(field["label"], remark))

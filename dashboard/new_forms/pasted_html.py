@@ -164,8 +164,11 @@ class _Labels:
 
     def of_group(self, one: Any) -> str:
         """Return the legend of the fieldset, or the label of the group, that holds inputs of this name only."""
-        around = next((up for up in one.iterancestors() if up.tag == "fieldset" or _is_group(up)), None)
-        if around is None or any(other.get("name") != one.get("name") for other in _first_inputs(around)):
+        around = next((up for up in one.iterancestors() if _is_group(up)), None)
+        if around is None:
+            return ""
+        inputs = (other for other in around.iter(*INPUTS) if _type(other) not in BUTTONS)
+        if any(other.get("name") != one.get("name") for other in islice(inputs, MAX_OF_A_GROUP)):
             return ""
         return self._text(around.find("legend")) or _short(_attribute(around, "aria-label"))
 
@@ -177,12 +180,8 @@ class _Labels:
         return self.texts[element]
 
 
-def _first_inputs(around: Any) -> Iterator[Any]:
-    return islice((one for one in around.iter(*INPUTS) if _type(one) not in BUTTONS), MAX_OF_A_GROUP)
-
-
 def _is_group(element: Any) -> bool:
-    return str(element.get("role", "")).lower() in ("group", "radiogroup")
+    return element.tag == "fieldset" or str(element.get("role", "")).lower() in ("group", "radiogroup")
 
 
 def _text(element: Any) -> str:

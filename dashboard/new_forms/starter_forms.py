@@ -1,10 +1,11 @@
 """Starter forms: the most common forms, so that nobody has to start with an empty page."""
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.utils.functional import Promise
+from django.core.serializers.json import DjangoJSONEncoder
 from django.utils.translation import gettext_lazy
 
 from forms_app.field_definitions import DEFAULT_FILE_BYTES
@@ -16,23 +17,21 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StarterForm:
-    """`label` and `help` as the page for a new form shows them, the name of the form, and definitions of its fields."""
+    """`label` and `help` as the page for a new form shows them, the fields, and another name of the form."""
 
     label: "StrOrPromise"
     help: "StrOrPromise"
-    name: "StrOrPromise"
     definitions: Sequence[dict[str, Any]]
+    other_name: "StrOrPromise" = ""
+
+    @property
+    def name(self) -> "StrOrPromise":
+        return self.other_name or self.label
 
     @property
     def fields(self) -> list[dict[str, Any]]:
         """The fields as they are stored: in the language of the person who creates the form."""
-        return [{name: _in_language(value) for name, value in one.items()} for one in self.definitions]
-
-
-def _in_language(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_in_language(one) for one in value]
-    return str(value) if isinstance(value, Promise) else value
+        return list(json.loads(json.dumps(self.definitions, cls=DjangoJSONEncoder)))
 
 
 def _field(
@@ -48,25 +47,22 @@ STARTER_FORMS = {
     "blank": StarterForm(
         gettext_lazy("Blank"),
         gettext_lazy("Add your own fields. Without fields it accepts any values."),
-        gettext_lazy("Untitled form"),
         [],
+        gettext_lazy("Untitled form"),
     ),
     "contact": StarterForm(
         gettext_lazy("Contact"),
         gettext_lazy("Questions and requests to your team."),
-        gettext_lazy("Contact"),
         [NAME, EMAIL, _field("message", gettext_lazy("Message"), FieldType.TEXTAREA, required=True)],
     ),
     "newsletter": StarterForm(
         gettext_lazy("Newsletter"),
         gettext_lazy("An email address, and consent."),
-        gettext_lazy("Newsletter"),
         [EMAIL, _field("consent", gettext_lazy("I want to get your newsletter"), FieldType.CHECKBOX, required=True)],
     ),
     "feedback": StarterForm(
         gettext_lazy("Feedback"),
         gettext_lazy("How it was, and why."),
-        gettext_lazy("Feedback"),
         [
             _field(
                 "rating",
@@ -82,7 +78,6 @@ STARTER_FORMS = {
     "registration": StarterForm(
         gettext_lazy("Event registration"),
         gettext_lazy("Who comes, to which session, and their diet."),
-        gettext_lazy("Event registration"),
         [
             NAME,
             EMAIL,
@@ -106,7 +101,6 @@ STARTER_FORMS = {
     "rsvp": StarterForm(
         gettext_lazy("RSVP"),
         gettext_lazy("Yes or no, and how many."),
-        gettext_lazy("RSVP"),
         [
             NAME,
             _field(
@@ -123,7 +117,6 @@ STARTER_FORMS = {
     "order": StarterForm(
         gettext_lazy("Order or quote"),
         gettext_lazy("A product, how many, and by when."),
-        gettext_lazy("Request a quote"),
         [
             NAME,
             EMAIL,
@@ -133,11 +126,11 @@ STARTER_FORMS = {
             _field("date", gettext_lazy("Needed by"), FieldType.DATE),
             _field("details", gettext_lazy("Details"), FieldType.TEXTAREA),
         ],
+        gettext_lazy("Request a quote"),
     ),
     "application": StarterForm(
         gettext_lazy("Job application"),
         gettext_lazy("Who, when, a CV and links to work."),
-        gettext_lazy("Job application"),
         [
             NAME,
             EMAIL,
@@ -159,7 +152,6 @@ STARTER_FORMS = {
     "bug": StarterForm(
         gettext_lazy("Bug report"),
         gettext_lazy("What happened, where, and how bad it is."),
-        gettext_lazy("Bug report"),
         [
             _field("summary", gettext_lazy("What happened?"), FieldType.TEXT, required=True),
             _field("steps", gettext_lazy("How can we see it too?"), FieldType.TEXTAREA, required=True),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from config.api.serializers import validate
 from config.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.languages import language_now
-from dashboard.new_forms.found_fields import FoundFields, fields_from
+from dashboard.new_forms.found_fields import fields_from
 from dashboard.new_forms.inputs import NewFormForm, NewFromHtmlForm, PastedHtmlForm
 from dashboard.new_forms.pasted_html import PastedPage, read_html
 from dashboard.new_forms.starter_forms import STARTER_FORMS
@@ -55,86 +56,60 @@ def _controls(prefix: str, fields: Any) -> list[Control]:
 def new_from_html(request: MemberRequest) -> HttpResponse:
     """Show the fields of pasted HTML; create a draft with them."""
     entered = NewFromHtmlForm(request.POST or None)
-    if request.method != "POST" or not entered.is_valid():
-        return _show(request, None, entered)
-    pasted = _read(request, entered)
-    if not pasted.may_add:
-        return _show(request, None, entered, pasted)
-    name = entered.cleaned_data["name"] or pasted.page.title or gettext("Imported form")
-    try:
-        values = validate(NewForm(data={"name": name, "fields": pasted.found.fields}))
-        form = create_form(organization=request.member.organization, language=language_now(), **values)
-    except ApiError as error:
-        entered.add_error(None, error.field_message)
-        return _show(request, None, entered, pasted, refused=error.status)
-    messages.success(request, gettext("The form is created, as a draft. Review its fields, then publish it."))
-    return _to_builder(request, form)
+
+    def create(page: PastedPage, fields: list[dict[str, Any]]) -> Form:
+        name = entered.cleaned_data["name"] or page.title or gettext("Imported form")
+        values = validate(NewForm(data={"name": name, "fields": fields}))
+        return create_form(organization=request.member.organization, language=language_now(), **values)
+
+    saved = gettext("The form is created, as a draft. Review its fields, then publish it.")
+    return _from_html(request, None, entered, create, saved)
 
 
 @in_organization()
 def add_from_html(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show the fields of pasted HTML; add them to the form's own."""
     form = find_form(request, form_id)
+
+    def add(_page: PastedPage, fields: list[dict[str, Any]]) -> Form:
+        change_form(form, fields=validate(FormChanges(data={"fields": [*form.fields, *fields]}))["fields"])
+        return form
+
     entered = PastedHtmlForm(request.POST or None)
-    if request.method != "POST" or not entered.is_valid():
-        return _show(request, form, entered)
-    pasted = _read(request, entered, form)
-    if not pasted.may_add:
-        return _show(request, form, entered, pasted)
-    try:
-        fields = validate(FormChanges(data={"fields": [*form.fields, *pasted.found.fields]}))["fields"]
-        change_form(form, fields=fields)
-    except ApiError as error:
-        entered.add_error(None, error.field_message)
-        return _show(request, form, entered, pasted)
-    messages.success(request, gettext("The fields are added and saved."))
-    return _to_builder(request, form)
+    return _from_html(request, form, entered, add, gettext("The fields are added and saved."))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Pasted:
-    """The reading of pasted HTML. Its `digest` comes back with the button that adds, as the form's state does."""
-
-    page: PastedPage
-    found: FoundFields
-    digest: str
-    is_other: bool  # than the page showed
-    is_asked: bool
-
-    @property
-    def may_add(self) -> bool:
-        return self.is_asked and not self.is_other and bool(self.found.fields)
-
-
-def _read(request: MemberRequest, entered: PastedHtmlForm, form: Form | None = None) -> _Pasted:
-    html = entered.cleaned_data["html"]
-    page, digest = read_html(html), hashlib.sha256(html.encode("utf-8", "replace")).hexdigest()
-    taken = {field["name"] for field in form.fields} if form else set()
-    found = fields_from(page, taken=taken, may_require=not (form and form.is_default))
-    now = (digest, format_time(form.updated_at) if form else "")
-    is_asked = request.POST.get("do") == "add"
-    shown = (request.POST.get("shown"), request.POST.get("seen"))
-    return _Pasted(page, found, digest, is_asked and shown != now, is_asked)
-
-
-def _show(
+def _from_html(
     request: MemberRequest,
     form: Form | None,
     entered: PastedHtmlForm,
-    pasted: _Pasted | None = None,
-    *,
-    refused: int = 400,
+    save: Callable[[PastedPage, list[dict[str, Any]]], Form],
+    saved: str,
 ) -> HttpResponse:
-    context = {
-        "form": form,
-        "entered": entered,
-        "seen": format_time(form.updated_at) if form else "",
-        **({"page": pasted.page, "found": pasted.found, "shown": pasted.digest} if pasted else {}),
-        "changed": pasted is not None and pasted.is_other,
-        "controls": _controls("pasted", pasted.found.fields) if pasted and pasted.found.fields else [],
-    }
-    if pasted and pasted.found.fields:
-        entered.fields["html"].widget.attrs["rows"] = 6  # its fields are what the page is about now
+    """Show the fields of pasted HTML, and save them when the page that has shown them asks for it."""
+    seen = format_time(form.updated_at) if form else ""
+    context: dict[str, Any] = {"form": form, "entered": entered, "seen": seen}
+    refused = 400
+    if request.method == "POST" and entered.is_valid():
+        html = entered.cleaned_data["html"]
+        page, digest = read_html(html), hashlib.sha256(html.encode("utf-8", "replace")).hexdigest()
+        taken = {field["name"] for field in form.fields} if form else set()
+        found = fields_from(page, taken=taken, may_require=not (form and form.is_default))
+        is_asked = request.POST.get("do") == "add"
+        is_other = is_asked and (request.POST.get("shown"), request.POST.get("seen")) != (digest, seen)
+        if found.fields and is_asked and not is_other:
+            try:
+                form_saved = save(page, found.fields)
+            except ApiError as error:
+                entered.add_error(None, error.field_message)
+                refused = 400 if form else error.status
+            else:
+                messages.success(request, saved)
+                return _to_builder(request, form_saved)
+        context |= {"page": page, "found": found, "shown": digest, "changed": is_other}
+        if found.fields:
+            context["controls"] = _controls("pasted", found.fields)
+            entered.fields["html"].widget.attrs["rows"] = 6  # its fields are what the page is about now
     template = "dashboard/form_html.html" if form else "dashboard/form_new_html.html"
     return render(request, template, context, status=refused if entered.errors else 200)
 
