@@ -5,7 +5,7 @@ from functools import cached_property
 
 from django.utils import timezone
 
-from dashboard.overview.charts import DEFAULT_RANGE, RANGES, Bar, Chart, chosen_range, draw_chart
+from dashboard.overview.charts import DEFAULT_RANGE, RANGES, Chart, chosen_range, draw_chart
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.reading.days import DayCount, count_days
@@ -32,47 +32,27 @@ class Activity:
         return draw_chart(self.chosen)
 
     @property
+    def last(self) -> dict[int, int]:
+        """Submissions of the last so many days, spam included."""
+        return {days: self._received_in(days) for days in (1, 7, 30, self.days)}
+
+    @property
+    def before(self) -> dict[int, int]:
+        """Submissions of as many days before those."""
+        return {days: self._received_in(days, ago=days) for days in (7, 30, self.days)}
+
+    @property
     def received(self) -> int:
-        """Submissions in the range, spam included."""
-        return self.received_in(self.days)
+        return self.last[self.days]
+
+    @property
+    def received_before(self) -> int:
+        return self.before[self.days]
 
     @property
     def has_any(self) -> bool:
         """Whether there was any submission in the days that are known."""
         return any(count.received for count in self.counts)
-
-    @property
-    def spam(self) -> int:
-        return sum(count.spam for count in self.chosen)
-
-    @property
-    def before(self) -> int:
-        """Submissions in as many days before the range."""
-        return self.received_in(self.days, ago=self.days)
-
-    @property
-    def today(self) -> int:
-        return self.received_in(1)
-
-    @property
-    def week(self) -> int:
-        """Submissions of the last 7 days."""
-        return self.received_in(7)
-
-    @property
-    def week_before(self) -> int:
-        """Submissions of the 7 days before those."""
-        return self.received_in(7, ago=7)
-
-    @property
-    def month(self) -> int:
-        """Submissions of the last 30 days."""
-        return self.received_in(30)
-
-    @property
-    def month_before(self) -> int:
-        """Submissions of the 30 days before those."""
-        return self.received_in(30, ago=30)
 
     @property
     def spam_of_month(self) -> int:
@@ -82,10 +62,9 @@ class Activity:
     @property
     def spam_share(self) -> int:
         """Spam of the last 30 days as a percentage of all."""
-        return share(self.spam_of_month, self.month)
+        return share(self.spam_of_month, self.last[30])
 
-    def received_in(self, days: int, *, ago: int = 0) -> int:
-        """Return the submissions of so many days, the last of them `ago` days before today."""
+    def _received_in(self, days: int, *, ago: int = 0) -> int:
         return sum(count.received for count in self.counts[len(self.counts) - days - ago : len(self.counts) - ago])
 
     @property
@@ -98,21 +77,13 @@ class Activity:
         """The chosen form, to append to a query string; "" for all."""
         return f"&form={self.form.public_id}" if self.form else ""
 
-    @property
-    def newest_first(self) -> list[Bar]:
-        """The days of the chart for a table."""
-        return self.chart.bars[::-1]
-
 
 def activity_of(organization: Organization, form: Form | None, *, days: str) -> Activity:
     """Return the activity in the range that `?days=` names, in days of the user's time zone."""
     number = chosen_range(days)
-    counts = count_days(
-        organization.pk,
-        form.pk if form else None,
-        days=2 * max(number, DEFAULT_RANGE),
-        zone=timezone.get_current_timezone(),
-    )
+    known = 2 * max(number, DEFAULT_RANGE)
+    zone = timezone.get_current_timezone()
+    counts = count_days(organization.pk, form.pk if form else None, days=known, zone=zone)
     return Activity(number, form, counts, timezone.get_current_timezone_name())
 
 

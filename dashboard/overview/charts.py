@@ -7,6 +7,7 @@ texts, because a template would write a float in the reader's language.
 
 import dataclasses
 import datetime as dt
+import itertools
 from collections.abc import Sequence
 
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -88,12 +89,8 @@ def draw_spark(counts: Sequence[DayCount]) -> list[Bar]:
 
 def _step_of(most: int) -> int:
     """Return a step of 1, 2 or 5 times a power of ten, so that at most MOST_LINES of them reach the highest bar."""
-    power = 1
-    while True:
-        for step in (power, 2 * power, 5 * power):
-            if most <= step * MOST_LINES:
-                return step
-        power *= 10
+    steps = (step * 10**power for power in itertools.count() for step in (1, 2, 5))
+    return next(step for step in steps if most <= step * MOST_LINES)
 
 
 def _bars(counts: Sequence[DayCount], top: int, share: int) -> list[Bar]:

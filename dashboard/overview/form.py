@@ -1,6 +1,5 @@
 """The overview of a form: figures, its chart, the code for a page, and a test submission with its activity."""
 
-import uuid
 from typing import Any
 
 from django.contrib import messages
@@ -41,15 +40,10 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
         context["connection"] = connection_of(organization, found, way=request.GET.get("snippet", ""))
     if part:
         return render(request, part, context)
-    context |= {"last": _last_of(found), **_targets(found), **_test(request, found, request.GET.get("test", ""))}
+    newest = Submission.objects.filter(form=found, spam=False).confirmed().only("id", "created_at").order_by("-id")
+    context |= {"last": newest.first(), **_targets(found), **_test(request, found, request.GET.get("test", ""))}
     context["has_history"] = found.status != Form.Status.DRAFT or bool(context["activity"].has_any or context["last"])
     return render(request, "dashboard/form.html", context)
-
-
-def _last_of(form: Form) -> Submission | None:
-    """Return the newest submission that is not spam."""
-    newest = Submission.objects.filter(form=form, spam=False).confirmed().only("id", "created_at").order_by("-id")
-    return newest.first()
 
 
 def _targets(form: Form) -> dict[str, int]:
@@ -87,7 +81,11 @@ def _find_test(request: MemberRequest, form: Form, submission_id: str) -> Submis
 def test(request: MemberRequest, form_id: str) -> HttpResponse:
     """Send a test submission, and show its activity."""
     found = find_form(request, form_id)
-    problem, submission_id = _send_test(request, found)
+    problem, submission_id = "", ""
+    try:
+        submission_id = encode_id(Prefix.SUBMISSION, send_test(found, request).id)
+    except ApiError as error:
+        problem = error.message
     if request.htmx:
         shown = _test(request, found, submission_id)
         context = {"form": found, "problem": problem, **_targets(found), **shown}
@@ -97,18 +95,6 @@ def test(request: MemberRequest, form_id: str) -> HttpResponse:
         messages.error(request, problem)
         return redirect(address)
     return redirect(f"{address}?test={submission_id}#test")
-
-
-def _send_test(request: MemberRequest, form: Form) -> tuple[str, str]:
-    """Return `(problem, submission id)`, one of them empty."""
-    try:
-        return "", _public_id(send_test(form, request).id)
-    except ApiError as error:
-        return error.message, ""
-
-
-def _public_id(pk: uuid.UUID) -> str:
-    return encode_id(Prefix.SUBMISSION, pk)
 
 
 @in_organization()
