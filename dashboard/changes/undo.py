@@ -6,7 +6,6 @@ a signed token. Within its time the token makes the action an undo, which also r
 later the same button is the ordinary action. docs/design.md says which changes ask first instead.
 """
 
-import dataclasses
 import datetime as dt
 
 from django.core import signing
@@ -18,30 +17,21 @@ FIELD = "undo"  # of the form; holds the token
 SESSION_KEY = "undo"  # holds the offer until a page has shown it
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Offer:
-    """
-    `text`: what happened, in whole sentences. `address`: the action that reverts it. `later`: the label of the button
-    when the time is over.
-    """
-
-    text: str
-    address: str
-    later: str
-    token: str
-
-
 def offer_undo(request: HttpRequest, text: str, *, address: str, later: str, kept: str) -> None:
-    """Show `text` with an "Undo" button on the next page. `kept`: what the action gets back from `undone`."""
+    """
+    Show `text`, whole sentences, with an "Undo" button on the next page.
+
+    `address`: the action that reverts it. `later`: the label of the button when the time is over. `kept`: what the
+    action gets back from `undone`.
+    """
     token = signing.dumps([address, kept], salt=SESSION_KEY)
-    request.session[SESSION_KEY] = dataclasses.asdict(Offer(text, address, later, token))
+    request.session[SESSION_KEY] = {"text": text, "address": address, "later": later, "token": token}
 
 
-def take_offer(request: HttpRequest) -> Offer | None:
-    """Return the offer that no page has shown yet, once."""
-    if SESSION_KEY not in request.session:
-        return None
-    return Offer(**request.session.pop(SESSION_KEY))
+def take_offer(request: HttpRequest) -> dict[str, str] | None:
+    """Return `{text, address, later, token}` of the offer that no page has shown yet, once."""
+    offer: dict[str, str] | None = request.session.pop(SESSION_KEY, None)
+    return offer
 
 
 def undone(request: HttpRequest) -> str | None:

@@ -18,7 +18,7 @@ from dashboard.access import Member, last_visited
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import passkey_host
 from dashboard.accounts.time_zones import exact
-from dashboard.changes.undo import Offer, take_offer
+from dashboard.changes.undo import take_offer
 from dashboard.delivery_story import takes_deliveries, target_of
 from dashboard.design.icons import ICONS, SPRITE
 from dashboard.design.menu import is_among, pages_for
@@ -182,7 +182,7 @@ def _link(context: dict[str, Any], patterns: tuple[str, ...], address: str) -> d
 
 
 @register.simple_tag(takes_context=True)
-def undo_offer(context: dict[str, Any]) -> Offer | None:
+def undo_offer(context: dict[str, Any]) -> dict[str, str] | None:
     """Return the offer to undo the last change, once."""
     request = context.get("request")
     return take_offer(request) if request is not None and hasattr(request, "session") else None
