@@ -21,7 +21,7 @@ from config.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.accounts.time_zones import current_zone, own_day
-from dashboard.changes.traffic import log_size
+from dashboard.changes.traffic import size_of_log, waiting_in_log
 from dashboard.changes.undo import offer_undo, undone
 from dashboard.html_forms.deliveries import LogFilterForm, ReplayForm
 from dashboard.limits.costs import expensive
@@ -151,7 +151,7 @@ def _offer_replay(request: MemberRequest, found: Receiver) -> None:
 def disable(request: MemberRequest, receiver_id: str) -> HttpResponse:
     """Disable a receiver, and offer to undo that."""
     found = find_receiver(request, receiver_id)
-    waiting = log_size(found).waiting
+    waiting = waiting_in_log(found)
     try:
         kept = disable_receiver(found)
     except ApiError as error:
@@ -199,7 +199,8 @@ def delete(request: MemberRequest, receiver_id: str) -> HttpResponse:
     """Ask, then delete the receiver with its log."""
     found = find_receiver(request, receiver_id)
     if request.method != "POST":
-        context = {"receiver": found, "kind_label": label_of(found), "log": log_size(found)}
+        log, waiting = size_of_log(found), waiting_in_log(found)
+        context = {"receiver": found, "kind_label": label_of(found), "log": log, "waiting": waiting}
         return render(request, "dashboard/destination_delete.html", context)
     with reporting(request, gettext("The destination and its log are deleted.")):
         delete_receiver(found)

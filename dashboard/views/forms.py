@@ -36,17 +36,10 @@ class FormsPage(NumberedPage):
     total_is_exact = True
 
     @property
-    def start(self) -> int:
-        """The position of its first form."""
-        return (self.number - 1) * PAGE_SIZE
-
-    @property
     def pages(self) -> int:
         return max(1, -(-self.total // PAGE_SIZE))
 
-    @property
-    def last_number(self) -> int:
-        return self.pages
+    last_number = pages
 
 
 @in_organization()
@@ -61,8 +54,9 @@ def forms(request: MemberRequest) -> HttpResponse:
     farthest = FormsPage(total, 1).pages
     page = FormsPage(total, page_number(request.GET.get("page", ""), farthest=farthest))
     ordered = shown.order_by("-is_default", F("published_at").desc(nulls_last=True), "-id")
+    start = (page.number - 1) * PAGE_SIZE
     context = {
-        "forms": with_sparks(ordered[page.start : page.start + PAGE_SIZE]),
+        "forms": with_sparks(ordered[start : start + PAGE_SIZE]),
         "page": page,
         "archived": archived,
         "has_own": in_use.filter(is_default=False).exists(),
@@ -76,14 +70,10 @@ def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Publish a form, so that it accepts submissions."""
     found = find_form(request, form_id)
     is_undone = undone(request) is not None
-    done = (
-        gettext("The form is published again.")
-        if is_undone
-        else gettext("Published. It accepts submissions now: add it to a page.")
-    )
-    with reporting(request, done):
+    done = gettext("Published. It accepts submissions now: add it to a page.")
+    with reporting(request, gettext("The form is published again.") if is_undone else done):
         publish_form(found, again=is_undone)
-    return redirect("dashboard:form", request.member.organization.slug, found.public_id)
+    return redirect(_page_of(request, found))
 
 
 @in_organization()
@@ -91,17 +81,15 @@ def publish(request: MemberRequest, form_id: str) -> HttpResponse:
 def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
     """Make a form a draft again, and offer to undo that."""
     found = find_form(request, form_id)
-    place = (request.member.organization.slug, found.public_id)
     try:
         unpublish_form(found)
     except ApiError as error:
         messages.error(request, error.message)
     else:
-        text = " ".join([gettext("The form is a draft again and refuses submissions."), str(traffic_of_form(found))])
-        offer_undo(
-            request, text, address=reverse("dashboard:form-publish", args=place), later=gettext("Publish"), kept=""
-        )
-    return redirect("dashboard:form", *place)
+        text = " ".join([gettext("The form is a draft again and refuses submissions."), traffic_of_form(found)])
+        address = reverse("dashboard:form-publish", args=[request.member.organization.slug, found.public_id])
+        offer_undo(request, text, address=address, later=gettext("Publish"), kept="")
+    return redirect(_page_of(request, found))
 
 
 @in_organization()
@@ -111,9 +99,8 @@ def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     if request.method != "POST":
         context = {"form": found, "traffic": traffic_of_form(found), "back": _page_of(request, found)}
         return render(request, "dashboard/form_archive.html", context)
-    with reporting(
-        request, gettext("“%(name)s” is archived. Its submissions are kept, under Archived.") % {"name": found.name}
-    ):
+    done = gettext("“%(name)s” is archived. Its submissions are kept, under Archived.")
+    with reporting(request, done % {"name": found.name}):
         archive_form(found)
     return redirect("dashboard:forms", request.member.organization.slug)
 
@@ -130,11 +117,9 @@ def erase(request: MemberRequest, form_id: str) -> HttpResponse:
         except ApiError as error:
             messages.error(request, error.message)
             return redirect(_page_of(request, found))
-        if is_gone:
-            said = gettext("“%(form)s” is erased permanently.")
-        else:
-            said = gettext("“%(form)s” is being erased. It is large, so this takes up to an hour.")
-        messages.success(request, said % {"form": found.name})
+        gone = gettext("“%(form)s” is erased permanently.")
+        going = gettext("“%(form)s” is being erased. It is large, so this takes up to an hour.")
+        messages.success(request, (gone if is_gone else going) % {"form": found.name})
         return redirect("dashboard:forms", request.member.organization.slug)
     files = StoredFile.objects.used().filter(form_id=found.pk).count()
     context = {"form": found, "entered": entered, "files": files, "back": _page_of(request, found)}
