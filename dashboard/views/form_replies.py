@@ -45,15 +45,6 @@ PAGE_SIZE = 50
 EXAMPLE_ADDRESS = "ada@example.com"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Placeholder:
-    """A declared field as a placeholder; `needs_confirmation`: it stays empty until the address is confirmed."""
-
-    text: str
-    label: str
-    needs_confirmation: bool
-
-
 @keeps_typed
 @in_organization()
 def replies(request: MemberRequest, form_id: str) -> HttpResponse:
@@ -77,7 +68,7 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     context = {
         "form": form,
         "entered": entered,
-        "placeholders": _placeholders(form),
+        "placeholders": [_placeholder(field) for field in form.fields],
         "has_email_field": bool(email_fields(form.fields)),
         "has_human_check": has_human_check(protection),
         "lacks_check": bool(entered.errors) and not has_human_check(protection) and bool(email_fields(form.fields)),
@@ -98,11 +89,10 @@ def _check_typed(entered: RepliesForm, form: Form) -> None:
         entered.show(failure)
 
 
-def _placeholders(form: Form) -> list[Placeholder]:
-    return [
-        Placeholder(f"{{{{ data.{field['name']} }}}}", field["label"], field["type"] not in BOUNDED)
-        for field in form.fields
-    ]
+def _placeholder(field: dict[str, Any]) -> dict[str, Any]:
+    """Return a declared field as a placeholder; `needs_confirmation`: it stays empty until the address is confirmed."""
+    text, is_bounded = f"{{{{ data.{field['name']} }}}}", field["type"] in BOUNDED
+    return {"text": text, "label": field["label"], "needs_confirmation": not is_bounded}
 
 
 def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:

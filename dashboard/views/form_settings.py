@@ -73,9 +73,8 @@ def notifications(request: MemberRequest, form_id: str) -> HttpResponse:
     }
     if request.htmx and request.method == "GET":
         return render(request, "dashboard/parts/test_mails.html", context)
-    return render(
-        request, "dashboard/form_notifications.html", context, status=entered.status if entered.errors else 200
-    )
+    status = entered.status if entered.errors else 200
+    return render(request, "dashboard/form_notifications.html", context, status=status)
 
 
 def _saved(asked: int) -> str:
@@ -94,9 +93,8 @@ def ask_recipient(request: MemberRequest, form_id: str) -> HttpResponse:
     """Mail a recipient another link to confirm the address."""
     form = find_form(request, form_id)
     address = request.POST.get("recipient", "")
-    with reporting(
-        request, gettext("A mail with a link to confirm is on its way to %(address)s.") % {"address": address}
-    ):
+    done = gettext("A mail with a link to confirm is on its way to %(address)s.")
+    with reporting(request, done % {"address": address}):
         ask(form, address)
     return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 
@@ -108,10 +106,8 @@ def test_mail(request: MemberRequest, form_id: str) -> HttpResponse:
     """Send a test mail to one recipient."""
     form = find_form(request, form_id)
     recipient = request.POST.get("recipient", "")
-    with reporting(
-        request,
-        gettext("A test mail to %(recipient)s is on its way. The result is shown below.") % {"recipient": recipient},
-    ):
+    done = gettext("A test mail to %(recipient)s is on its way. The result is shown below.")
+    with reporting(request, done % {"recipient": recipient}):
         send_test_mail(form, recipient, request=request)
     return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 

@@ -1,8 +1,6 @@
 """Settings, Access Keys: generate, regenerate, revoke. A secret is only in the response that created it."""
 
 import datetime as dt
-import uuid
-from collections.abc import Collection
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -24,31 +22,25 @@ from keys.models import AccessKey, Role
 
 ROTATE_AFTER = dt.timedelta(days=90)  # recommended in docs/contract.md 3
 ONCE = "key_form"  # session key: tokens of the pages that may make one key each
-FORM_FIELDS = ("name", "kind", "permissions", "admin", "expires_on")
 
 
 @in_organization(Role.ADMIN)
 def keys(request: MemberRequest) -> HttpResponse:
     """List the usable keys, and the revoked and expired ones."""
     own = AccessKey.objects.filter(organization=request.member.organization).order_by("-id")
-    moment = now()
+    old_before = now() - ROTATE_AFTER
     working = [key for key in own if key.is_usable]
     exposed = set(exposed_keys(request.member.organization).values_list("pk", flat=True))
     context = {
-        "secret_keys": [_described(key, moment, exposed) for key in working if not key.is_publishable],
+        "secret_keys": [
+            {"key": key, "is_old": key.secret_made_at < old_before, "in_a_page": key.pk in exposed}
+            for key in working
+            if not key.is_publishable
+        ],
         "publishable_keys": [key for key in working if key.is_publishable],
         "ended_keys": [key for key in own if not key.is_usable],
     }
     return render(request, "dashboard/keys.html", context)
-
-
-def _described(key: AccessKey, moment: dt.datetime, exposed: Collection[uuid.UUID]) -> dict[str, object]:
-    """Return a key with its warnings: too old, sent from a page."""
-    return {
-        "key": key,
-        "is_old": moment - key.secret_made_at > ROTATE_AFTER,
-        "in_a_page": key.pk in exposed,
-    }
 
 
 @in_organization(Role.ADMIN)
@@ -64,9 +56,8 @@ def new_key(request: MemberRequest) -> HttpResponse:
                 said = gettext("That form was already sent. The key is in the list; its secret is not shown again.")
                 messages.warning(request, said)
                 return redirect("dashboard:keys", organization.slug)
-            values = {name: form.cleaned_data[name] for name in FORM_FIELDS}
             try:
-                key, token = issue_key(organization=organization, by=request.member.user, **values)
+                key, token = issue_key(organization=organization, by=request.member.user, **form.cleaned_data)
             except ApiError as error:
                 form.add_error(None, error.message)
             else:
@@ -98,9 +89,8 @@ def revoke(request: MemberRequest, key_id: str) -> HttpResponse:
     key = _find_key(request, key_id)
     if request.method != "POST":
         return _ask(request, key, "revoke")
-    with reporting(
-        request, gettext("“%(name)s” is revoked. Requests that still use it get 401 from now on.") % {"name": key.name}
-    ):
+    done = gettext("“%(name)s” is revoked. Requests that still use it get 401 from now on.")
+    with reporting(request, done % {"name": key.name}):
         revoke_key(key, by=request.member.user)
     return redirect("dashboard:keys", request.member.organization.slug)
 

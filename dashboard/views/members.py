@@ -4,7 +4,7 @@ from allauth.mfa.models import Authenticator
 from django.contrib import messages
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -28,9 +28,8 @@ def members(request: MemberRequest) -> HttpResponse:
     entered = InviteForm(request.POST or None, inviter=member)
     if request.method == "POST":
         if not member.may_manage:
-            return render(
-                request, "dashboard/not_allowed.html", {"needed": within_sentence(Role.ADMIN.label)}, status=403
-            )
+            needed = {"needed": within_sentence(Role.ADMIN.label)}
+            return render(request, "dashboard/not_allowed.html", needed, status=403)
         if entered.is_valid():
             try:
                 _invite(request, entered.cleaned_data["email"], Role(entered.cleaned_data["role"]))
@@ -41,14 +40,11 @@ def members(request: MemberRequest) -> HttpResponse:
     rows = Membership.objects.filter(organization=member.organization).select_related("user")
     steps = Authenticator.objects.exclude(type=Authenticator.Type.RECOVERY_CODES).filter(user=OuterRef("user"))
     rows = rows.annotate(has_second_step=Exists(steps))
+    rows = rows.order_by("created_at", "pk")
+    invited = Invitation.objects.filter(organization=member.organization).order_by("email")
     context = {
-        "members": [
-            {"membership": row, "may_change": may_change(member.role, row)} for row in rows.order_by("created_at", "pk")
-        ],
-        "invitations": [
-            {"invitation": row, "may_send": may_give(member.role, row.role)}
-            for row in Invitation.objects.filter(organization=member.organization).order_by("email")
-        ],
+        "members": [{"membership": row, "may_change": may_change(member.role, row)} for row in rows],
+        "invitations": [{"invitation": row, "may_send": may_give(member.role, row.role)} for row in invited],
         "form": entered,
         "roles": [(role, Role(role).label) for role, _ in roles_for(member)],
     }
@@ -57,10 +53,8 @@ def members(request: MemberRequest) -> HttpResponse:
 
 def _invite(request: MemberRequest, email: str, role: Role) -> None:
     invitation = invite_by_mail(request.member.organization, email, role, by=request.member.user)
-    messages.success(
-        request,
-        gettext("An invitation is on its way to %(email)s. It is valid for 7 days.") % {"email": invitation.email},
-    )
+    said = gettext("An invitation is on its way to %(email)s. It is valid for 7 days.")
+    messages.success(request, said % {"email": invitation.email})
 
 
 @in_organization(Role.ADMIN)
@@ -71,7 +65,8 @@ def change(request: MemberRequest, member_id: int) -> HttpResponse:
     role = request.POST.get("role", "")
     if role not in Role.values:
         raise Http404
-    with reporting(request, _now(membership, Role(role))):
+    now = {"email": membership.user.email, "role": within_sentence(Role(role).label)}
+    with reporting(request, gettext("%(email)s is now %(role)s.") % now):
         change_role(membership, Role(role), by=request.member.user)
     return redirect("dashboard:members", request.member.organization.slug)
 
@@ -83,11 +78,8 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     membership = _find(request, member_id)
     if request.method != "POST":
         return render(request, "dashboard/member_remove.html", {"membership": membership, "back": _list(request)})
-    with reporting(
-        request,
-        gettext("%(email)s is no longer a member, starting with their next request.")
-        % {"email": membership.user.email},
-    ):
+    done = gettext("%(email)s is no longer a member, starting with their next request.")
+    with reporting(request, done % {"email": membership.user.email}):
         remove_member(membership, by=request.member.user)
     return redirect("dashboard:members", request.member.organization.slug)
 
@@ -129,28 +121,17 @@ def take_back(request: MemberRequest, invitation_id: int) -> HttpResponse:
     return redirect("dashboard:members", request.member.organization.slug)
 
 
-def _now(membership: Membership, role: Role) -> str:
-    values = {"email": membership.user.email, "role": within_sentence(role.label)}
-    return gettext("%(email)s is now %(role)s.") % values
-
-
 def _list(request: MemberRequest) -> str:
     return reverse("dashboard:members", args=[request.member.organization.slug])
 
 
 def _find(request: MemberRequest, member_id: int) -> Membership:
     rows = Membership.objects.select_related("user", "organization")
-    found = rows.filter(pk=member_id, organization=request.member.organization).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(rows, pk=member_id, organization=request.member.organization)
 
 
 def _find_invitation(request: MemberRequest, invitation_id: int) -> Invitation:
-    found = Invitation.objects.filter(pk=invitation_id, organization=request.member.organization).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(Invitation, pk=invitation_id, organization=request.member.organization)
 
 
 urlpatterns = [

@@ -42,12 +42,8 @@ def organization(request: MemberRequest) -> HttpResponse:
 def second_step(request: MemberRequest) -> HttpResponse:
     """Demand a second step of the members, or stop demanding it."""
     own, demanded = request.member.organization, request.POST.get("demanded") == "1"
-    done = (
-        gettext("Members enter with a second step only.")
-        if demanded
-        else gettext("Members may enter without a second step.")
-    )
-    with reporting(request, done):
+    must, may = gettext("Members enter with a second step only."), gettext("Members may enter without a second step.")
+    with reporting(request, must if demanded else may):
         demand_second_step(own, demanded, by=request.member.user)
     return redirect("dashboard:organization", own.slug)
 

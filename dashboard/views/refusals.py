@@ -7,9 +7,8 @@ from django.urls import path
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
-from config.api.errors import ApiError, ValidationFailed
 from config.api.serializers import validate
-from dashboard.access import MemberRequest, find_form, in_organization
+from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.html_forms.refusals import RefusalsFilterForm
 from dashboard.refusal_advice import advise
 from forms_app.actions import change_form
@@ -41,23 +40,13 @@ def allow_origin(request: MemberRequest, form_id: str) -> HttpResponse:
     """Add a refused origin to the allowed origins of the form."""
     form = find_form(request, form_id)
     if not form.allowed_origins:  # a list of one would exclude all other sites
-        messages.success(
-            request, gettext("“%(name)s” already accepts submissions from every site.") % {"name": form.name}
-        )
+        said = gettext("“%(name)s” already accepts submissions from every site.")
+        messages.success(request, said % {"name": form.name})
         return redirect("dashboard:refused", request.member.organization.slug)
     origins = [*form.allowed_origins, request.POST.get("origin", "")]
-    try:
+    done = gettext("Pages of %(origin)s can send to “%(name)s” from now on.")
+    with reporting(request, done % {"origin": origins[-1], "name": form.name}):
         change_form(form, **validate(FormChanges(data={"allowedOrigins": origins})))
-    except ValidationFailed as failure:
-        messages.error(request, failure.message)
-    except ApiError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(
-            request,
-            gettext("Pages of %(origin)s can send to “%(name)s” from now on.")
-            % {"origin": origins[-1], "name": form.name},
-        )
     return redirect("dashboard:refused", request.member.organization.slug)
 
 

@@ -81,37 +81,22 @@ def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
     """Return the tabs; a tab keeps the other filters."""
     found = filters.narrowing()
     whole = Scope(scope.organization_id, scope.form_id)
-    unread = count_unread(whole, MOST_UNREAD + 1)
-    tabs = [
-        {
-            "label": pgettext("a tab of submissions", "Inbox"),
-            "query": filters.query(spam="", unread="", unconfirmed=""),
-            "is_current": found.spam is False and not found.unconfirmed,
-        },
-        {
-            "label": pgettext("a tab of submissions", "Unread"),
-            "query": filters.query(spam="", unread="on", unconfirmed=""),
-            "is_current": found.unread,
-            "unread": f"{MOST_UNREAD}+" if unread > MOST_UNREAD else str(unread),
-        },
-        {
-            "label": pgettext("a tab of submissions", "Spam"),
-            "query": filters.query(spam="true", unread="", unconfirmed=""),
-            "is_current": found.spam is True,
-        },
-        {
-            "label": pgettext("a tab of submissions", "All"),
-            "query": filters.query(spam="all", unread="", unconfirmed=""),
-            "is_current": found.spam is None,
-        },
+    count = count_unread(whole, MOST_UNREAD + 1)
+    unread = f"{MOST_UNREAD}+" if count > MOST_UNREAD else str(count)
+    tabs: list[tuple[str, dict[str, str], bool, str]] = [
+        (pgettext("a tab of submissions", "Inbox"), {}, found.spam is False and not found.unconfirmed, ""),
+        (pgettext("a tab of submissions", "Unread"), {"unread": "on"}, found.unread, unread),
+        (pgettext("a tab of submissions", "Spam"), {"spam": "true"}, found.spam is True, ""),
+        (pgettext("a tab of submissions", "All"), {"spam": "all"}, found.spam is None, ""),
     ]
     if found.unconfirmed or has_unconfirmed(whole):
-        label, query = (
-            pgettext("a tab of submissions", "Unconfirmed"),
-            filters.query(spam="", unread="", unconfirmed="on"),
-        )
-        tabs.append({"label": label, "query": query, "is_current": found.unconfirmed})
-    return tabs
+        label = pgettext("a tab of submissions", "Unconfirmed")
+        tabs.append((label, {"unconfirmed": "on"}, found.unconfirmed, ""))
+    plain = {"spam": "", "unread": "", "unconfirmed": ""}
+    return [
+        {"label": label, "query": filters.query(**{**plain, **chosen}), "is_current": is_current, "unread": unread}
+        for label, chosen, is_current, unread in tabs
+    ]
 
 
 def _seen(rows: list[Submission]) -> str:
