@@ -76,7 +76,6 @@ def address_of(target: str, names: frozenset[str]) -> str | None:
 
 
 def _plain(token: Token) -> str:
-    """Return an inline token's text without its markup."""
     return "".join(
         " " if child.type in ("softbreak", "hardbreak") else child.content
         for child in token.children or ()

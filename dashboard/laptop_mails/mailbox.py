@@ -34,7 +34,6 @@ class KeptMails(EmailBackend):
     """Prints mails, as Django's console backend does, and keeps them."""
 
     def write_message(self, message: Any) -> None:
-        """Print and keep one mail."""
         super().write_message(message)
         keep(message.message().as_bytes())
 

@@ -44,7 +44,6 @@ class FoundFields:
 
     @property
     def more_left_out(self) -> int:
-        """How many of `left_out` a page does not show."""
         return max(0, len(self.left_out) - MAX_SHOWN)
 
     @property

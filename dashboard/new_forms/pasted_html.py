@@ -141,8 +141,6 @@ def _options(select: Any) -> list[tuple[str, str]]:
 
 
 class _Labels:
-    """The labels of a page's inputs."""
-
     def __init__(self, root: Any) -> None:
         self.by_id: dict[str, Any] = {}
         for label in islice(root.iter("label"), MAX_INPUTS):

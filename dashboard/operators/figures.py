@@ -47,7 +47,6 @@ class Backlog:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether there are more than were counted."""
         return self.count >= COUNTED_TO
 
 
@@ -155,7 +154,6 @@ def organizations() -> dict[str, int]:
 
 
 def overview() -> dict[str, Any]:
-    """Return every figure, as the page's template reads them."""
     return {
         "moment": now(),
         "problems": PROBLEMS.now(),

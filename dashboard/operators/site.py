@@ -20,7 +20,6 @@ GROUPS = (
 
 @require_safe
 def figures(request: HttpRequest) -> HttpResponse:
-    """Show the figures of the overview, which its page fetches again."""
     return render(request, "admin/parts/figures.html", overview())
 
 

@@ -51,12 +51,10 @@ class Activity:
 
     @property
     def has_any(self) -> bool:
-        """Whether there was any submission in the days that are known."""
         return any(count.received for count in self.counts)
 
     @property
     def spam_of_month(self) -> int:
-        """Spam of the last 30 days."""
         return sum(count.spam for count in self.counts[-30:])
 
     @property

@@ -8,7 +8,7 @@ texts, because a template would write a float in the reader's language.
 import dataclasses
 import datetime as dt
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.dateformat import format as date_format
@@ -65,7 +65,6 @@ class Chart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no submission in it."""
         return not any(bar.count.received for bar in self.bars)
 
 
@@ -89,7 +88,7 @@ def draw_spark(counts: Sequence[DayCount]) -> list[Bar]:
 
 def _step_of(most: int) -> int:
     """Return a step of 1, 2 or 5 times a power of ten, so that at most MOST_LINES of them reach the highest bar."""
-    steps = (step * 10**power for power in itertools.count() for step in (1, 2, 5))
+    steps: Iterator[int] = (step * 10**power for power in itertools.count() for step in (1, 2, 5))
     return next(step for step in steps if most <= step * MOST_LINES)
 
 
@@ -115,7 +114,6 @@ def _bars(counts: Sequence[DayCount], top: int, share: int) -> list[Bar]:
 
 
 def _day_labels(days: Sequence[dt.date]) -> list[Label]:
-    """Return names of days, counted back from today, and today."""
     slot, last = 100 / len(days), len(days) - 1
     is_week = len(days) == RANGES[0]
     labels = []

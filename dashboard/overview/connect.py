@@ -128,12 +128,10 @@ class Connection:
 
     @property
     def ways(self) -> list[tuple[Way, bool]]:
-        """Every way, and whether it is the chosen one."""
         return [(way, way == self.way) for way in WAYS]
 
     @property
     def needs_key(self) -> bool:
-        """Whether the code has a publishable key."""
         return self.way.needs_key and not (self.way.posts_files and has_files(self.form.fields))
 
     @property
@@ -147,7 +145,6 @@ class Connection:
 
     @property
     def more(self) -> Code | None:
-        """A snippet to show on demand."""
         return self.way.more(self.form, self.key) if self.way.more and not self.lacks_key else None
 
     @property

@@ -26,7 +26,6 @@ class FirstSteps:
 
     @property
     def are_done(self) -> bool:
-        """Whether the list of steps can be left out."""
         return self.has_submission and self.has_notification
 
     @property

@@ -79,7 +79,6 @@ def _find_test(request: MemberRequest, form: Form, submission_id: str) -> Submis
 @require_POST
 @expensive()
 def test(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Send a test submission, and show its activity."""
     found = find_form(request, form_id)
     problem, submission_id = "", ""
     try:

@@ -59,7 +59,6 @@ def overview(request: MemberRequest) -> HttpResponse:
 @in_organization()
 @require_POST
 def show_first_steps(request: MemberRequest) -> HttpResponse:
-    """Hide the first steps in this browser, or show them again."""
     slug = request.member.organization.slug
     response = redirect("dashboard:overview", slug)
     hide(response, slug, hidden=request.POST.get("do") == "hide")

@@ -30,7 +30,6 @@ class NameForm(forms.Form):
     )
 
     def clean_name(self) -> str:
-        """Return the name as the API stores it."""
         name = clean_name(self.cleaned_data["name"])
         if not name:
             raise forms.ValidationError(self.fields["name"].error_messages["required"], code="required")

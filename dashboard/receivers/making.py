@@ -33,14 +33,12 @@ _Context = dict[str, Any]
 
 
 def is_typed_preview(request: HttpRequest) -> bool:
-    """Return whether a script of the page asks for a preview."""
     return by_script(request) and _is_preview(request)
 
 
 @in_organization(Role.ADMIN)
 @require_safe
 def choose_kind(request: MemberRequest) -> HttpResponse:
-    """Offer the services."""
     context = {"kinds": EVERY_KIND.values(), "form_id": request.GET.get("form")}
     return render(request, "dashboard/destination_kinds.html", context)
 

@@ -74,7 +74,6 @@ def receivers(request: MemberRequest) -> HttpResponse:
 @in_organization()
 @require_safe
 def receiver(request: MemberRequest, receiver_id: str) -> HttpResponse:
-    """Show a receiver, its preview, its actions, and its log."""
     filters = LogFilterForm(request.GET)
     log = filters.narrow(find_receiver(request, receiver_id).deliveries.all())
     page = deliveries.page_of([log], request.GET.get("page", ""))
@@ -149,7 +148,6 @@ def _offer_replay(request: MemberRequest, found: Receiver) -> None:
 @in_organization(Role.ADMIN)
 @require_POST
 def disable(request: MemberRequest, receiver_id: str) -> HttpResponse:
-    """Disable a receiver, and offer to undo that."""
     found = find_receiver(request, receiver_id)
     waiting = waiting_in_log(found)
     try:
@@ -167,7 +165,6 @@ def disable(request: MemberRequest, receiver_id: str) -> HttpResponse:
 @require_POST
 @expensive()
 def test(request: MemberRequest, receiver_id: str) -> HttpResponse:
-    """Send an example submission, marked as a test."""
     found = find_receiver(request, receiver_id)
     with reporting(request, gettext("The first entry of the log shows the result of the test.")):
         send_test(found)
@@ -196,7 +193,6 @@ def rotate(request: MemberRequest, receiver_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 def delete(request: MemberRequest, receiver_id: str) -> HttpResponse:
-    """Ask, then delete the receiver with its log."""
     found = find_receiver(request, receiver_id)
     if request.method != "POST":
         log, waiting = size_of_log(found), waiting_in_log(found)
@@ -243,7 +239,6 @@ def moved(request: HttpRequest, slug: str, rest: str = "") -> HttpResponse:
 
 
 def label_of(found: Receiver) -> Any:
-    """Return the name of its service."""
     return EVERY_KIND[found.kind].label if found.kind in EVERY_KIND else found.kind
 
 
@@ -278,7 +273,6 @@ def find_receiver(request: MemberRequest, receiver_id: str) -> Receiver:
 
 
 def to_receiver(request: MemberRequest, found: Receiver) -> HttpResponse:
-    """Redirect to its page."""
     return redirect("dashboard:destination", request.member.organization.slug, found.public_id)
 
 

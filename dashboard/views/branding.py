@@ -32,7 +32,6 @@ framing_itself = csp_update({"frame-src": ["'self'"]})
 @keeps_typed
 @in_organization()
 def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Show and save the texts of a form's page."""
     return edit(
         request, form_id, PageForm, "dashboard/form_look.html", saved=gettext("Saved. The form's page shows it now.")
     )
@@ -58,7 +57,6 @@ def preview(request: MemberRequest, form_id: str) -> HttpResponse:
 @framing_itself
 @in_organization(Role.ADMIN)
 def brand(request: MemberRequest) -> HttpResponse:
-    """Show logo and accent, and save the accent."""
     own = request.member.organization
     entered = AccentForm(request.POST or None, initial={"accent": own.accent})
     if request.method == "POST" and entered.is_valid():

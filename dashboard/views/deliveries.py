@@ -80,14 +80,12 @@ def _newest_ids(parts: Sequence[QuerySet[Delivery]], start: int, count: int) -> 
 
 
 def query_of(request: MemberRequest, *names: str) -> str:
-    """Return the given query parameters of the request, URL-encoded."""
     return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})
 
 
 @in_organization()
 @require_safe
 def deliveries(request: MemberRequest) -> HttpResponse:
-    """Show every delivery of the organization, newest first."""
     organization = request.member.organization
     filters = DeliveriesFilterForm(request.GET, organization=organization)
     log = filters.parts(Delivery.objects.filter(organization=organization))

@@ -115,7 +115,6 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
 
 
 def submission_with_id(member: Member, text: str) -> list[Submission]:
-    """Return the organization's submission with this id, or nothing."""
     try:
         pk = path_id(Prefix.SUBMISSION, text.strip())
     except ApiError:

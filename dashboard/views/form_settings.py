@@ -90,7 +90,6 @@ def _saved(asked: int) -> str:
 @in_organization(Role.ADMIN)
 @require_POST
 def ask_recipient(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Mail a recipient another link to confirm the address."""
     form = find_form(request, form_id)
     address = request.POST.get("recipient", "")
     done = gettext("A mail with a link to confirm is on its way to %(address)s.")
@@ -103,7 +102,6 @@ def ask_recipient(request: MemberRequest, form_id: str) -> HttpResponse:
 @require_POST
 @expensive()
 def test_mail(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Send a test mail to one recipient."""
     form = find_form(request, form_id)
     recipient = request.POST.get("recipient", "")
     done = gettext("A test mail to %(recipient)s is on its way. The result is shown below.")

@@ -29,8 +29,6 @@ PAGE_SIZE = 25
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FormsPage(NumberedPage):
-    """Page `number`, from 1, of `total` forms."""
-
     total: int
     number: int
     total_is_exact = True
@@ -45,7 +43,6 @@ class FormsPage(NumberedPage):
 @in_organization()
 @require_safe
 def forms(request: MemberRequest) -> HttpResponse:
-    """List the active forms, or the archived ones."""
     archived = request.GET.get("status") == "archived"
     own = Form.objects.filter(organization=request.member.organization).with_submission_count()
     in_use = own.exclude(status=Form.Status.ARCHIVED)
@@ -67,7 +64,6 @@ def forms(request: MemberRequest) -> HttpResponse:
 @in_organization()
 @require_POST
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Publish a form, so that it accepts submissions."""
     found = find_form(request, form_id)
     is_undone = undone(request) is not None
     done = gettext("Published. It accepts submissions now: add it to a page.")
@@ -79,7 +75,6 @@ def publish(request: MemberRequest, form_id: str) -> HttpResponse:
 @in_organization()
 @require_POST
 def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Make a form a draft again, and offer to undo that."""
     found = find_form(request, form_id)
     try:
         unpublish_form(found)
@@ -94,7 +89,6 @@ def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
 
 @in_organization()
 def archive(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Ask for confirmation, then archive a form."""
     found = find_form(request, form_id)
     if request.method != "POST":
         context = {"form": found, "traffic": traffic_of_form(found), "back": _page_of(request, found)}

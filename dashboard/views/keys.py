@@ -26,7 +26,6 @@ ONCE = "key_form"  # session key: tokens of the pages that may make one key each
 
 @in_organization(Role.ADMIN)
 def keys(request: MemberRequest) -> HttpResponse:
-    """List the usable keys, and the revoked and expired ones."""
     own = AccessKey.objects.filter(organization=request.member.organization).order_by("-id")
     old_before = now() - ROTATE_AFTER
     working = [key for key in own if key.is_usable]
@@ -85,7 +84,6 @@ def regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
 
 @in_organization(Role.ADMIN)
 def revoke(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Ask for confirmation, then revoke the key permanently."""
     key = _find_key(request, key_id)
     if request.method != "POST":
         return _ask(request, key, "revoke")

@@ -74,7 +74,6 @@ def change(request: MemberRequest, member_id: int) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @fresh_to_open
 def remove(request: MemberRequest, member_id: int) -> HttpResponse:
-    """Ask for confirmation, then remove a member."""
     membership = _find(request, member_id)
     if request.method != "POST":
         return render(request, "dashboard/member_remove.html", {"membership": membership, "back": _list(request)})
@@ -86,7 +85,6 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
 
 @in_organization(while_suspended=True)
 def leave(request: MemberRequest) -> HttpResponse:
-    """Ask for confirmation, then leave the organization."""
     if request.method != "POST":
         return render(request, "dashboard/member_leave.html", {"back": _list(request)})
     try:
@@ -114,7 +112,6 @@ def resend(request: MemberRequest, invitation_id: int) -> HttpResponse:
 @in_organization(Role.ADMIN)
 @require_POST
 def take_back(request: MemberRequest, invitation_id: int) -> HttpResponse:
-    """Revoke an invitation."""
     found = _find_invitation(request, invitation_id)
     with reporting(request, gettext("The invitation of %(email)s is taken back.") % {"email": found.email}):
         revoke_invitation(found, by=request.member.user)

@@ -21,7 +21,6 @@ from submissions.lifecycle.closing import end_organization
 
 @in_organization(Role.ADMIN)
 def organization(request: MemberRequest) -> HttpResponse:
-    """Show the settings of the organization, and rename it."""
     own = request.member.organization
     entered = OrganizationForm(request.POST or None, initial={"name": own.name})
     if request.method == "POST" and entered.is_valid():
@@ -40,7 +39,6 @@ def organization(request: MemberRequest) -> HttpResponse:
 @require_POST
 @fresh_to_change
 def second_step(request: MemberRequest) -> HttpResponse:
-    """Demand a second step of the members, or stop demanding it."""
     own, demanded = request.member.organization, request.POST.get("demanded") == "1"
     must, may = gettext("Members enter with a second step only."), gettext("Members may enter without a second step.")
     with reporting(request, must if demanded else may):
@@ -68,7 +66,6 @@ def end(request: MemberRequest) -> HttpResponse:
 
 @login_required
 def new_organization(request: HttpRequest) -> HttpResponse:
-    """Ask for a name and create the organization."""
     user = person(request)
     entered = OrganizationForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():

@@ -37,7 +37,6 @@ def refused(request: MemberRequest) -> HttpResponse:
 @in_organization()
 @require_POST
 def allow_origin(request: MemberRequest, form_id: str) -> HttpResponse:
-    """Add a refused origin to the allowed origins of the form."""
     form = find_form(request, form_id)
     if not form.allowed_origins:  # a list of one would exclude all other sites
         said = gettext("“%(name)s” already accepts submissions from every site.")

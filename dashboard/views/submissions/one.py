@@ -22,7 +22,6 @@ PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that loa
 @in_organization()
 @require_safe
 def submission(request: MemberRequest, submission_id: str) -> HttpResponse:
-    """Show one submission and its deliveries."""
     found = _find(request, submission_id)
     filters = SubmissionsFilterForm(request.GET, organization=request.member.organization)
     context = {**shown(request, found), "kept": filters.kept(), "query": filters.query()}
