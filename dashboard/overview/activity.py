@@ -46,7 +46,7 @@ class Activity:
         return self.last[self.days]
 
     @property
-    def received_before(self) -> int:
+    def earlier(self) -> int:
         return self.before[self.days]
 
     @property
