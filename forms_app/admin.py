@@ -28,11 +28,9 @@ class FormAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.display(description="ID")
     def form_id(self, form: Form) -> str:
-        """Return the id as customers know it."""
         return form.public_id
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Form], search_term: str) -> Any:
-        """Return the form with this id, else those of Django's search."""
         try:
             return queryset.filter(pk=decode_id(Prefix.FORM, search_term.strip())), False
         except InvalidId:
@@ -47,7 +45,6 @@ class FormAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.action(description="Unblock", permissions=["act"])
     def unblock(self, request: HttpRequest, queryset: QuerySet[Form]) -> None:
-        """Let the selected forms take submissions again."""
         for form in queryset.select_related("organization"):
             unblock_form(form, by=operator(request))
         self.message_user(request, "Unblocked. The owners get a mail.", messages.SUCCESS)

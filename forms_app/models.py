@@ -135,7 +135,6 @@ class Form(models.Model):
 
     @property
     def url(self) -> str:
-        """The URL of the hosted page."""
         return form_url(self.id)
 
 
@@ -228,5 +227,4 @@ class FormReport(models.Model):
 
 
 def form_url(form_id: uuid.UUID) -> str:
-    """Return the URL of a form's hosted page."""
     return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"

@@ -40,7 +40,6 @@ def origin_of(url: str) -> str:
 
 
 def is_allowed(origin: str, allowed: Sequence[str]) -> bool:
-    """Return whether a page's origin matches one of a form's patterns."""
     try:
         origin = parse_origin_pattern(origin)
     except InvalidOrigin:  # `null`, or the scheme of a browser extension

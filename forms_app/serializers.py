@@ -188,7 +188,6 @@ class ReplySerializer(StrictSerializer):
     text = TextField(max_length=MAX_TEXT)
 
     def validate_subject(self, subject: str) -> str:
-        """Return the subject in one line."""
         return " ".join(subject.split())
 
     def validate_text(self, text: str) -> str:
@@ -200,7 +199,6 @@ class NamesFields(serializers.Serializer[Any]):
     """Names the attribute `fields_` `fields` in JSON; as an attribute, `fields` belongs to DRF."""
 
     def get_fields(self) -> dict[str, Any]:
-        """Return the serializer's fields by their names in JSON."""
         return {name.rstrip("_"): field for name, field in super().get_fields().items()}
 
 
@@ -242,7 +240,6 @@ class FormChanges(NamesFields, StrictSerializer):
     confirmation = FlagField(required=False)
 
     def validate_fields(self, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the fields, each with a unique name."""
         duplicate = first_duplicate(field["name"] for field in fields if field.get("name"))
         if duplicate is not None:
             raise serializers.ValidationError(
@@ -258,15 +255,12 @@ class FormChanges(NamesFields, StrictSerializer):
             raise serializers.ValidationError(str(error), code="invalid_origin") from None
 
     def validate_redirectUrl(self, url: str | None) -> str:
-        """Return an http or https URL, or an empty string."""
         return web_address_or_blank(url)
 
     def validate_successMessage(self, message: str | None) -> str:
-        """Return the message; null clears it."""
         return message or ""
 
     def validate_reply(self, reply: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return the reply as it is stored."""
         return None if reply is None else dict(reply)
 
 
@@ -283,7 +277,6 @@ class PageChanges(StrictSerializer):
         return text.replace("\r\n", "\n")
 
     def validate_return_url(self, url: str) -> str:
-        """Return an http or https URL, or an empty string."""
         return web_address_or_blank(url)
 
 

@@ -50,7 +50,6 @@ class SpamProtection:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the stored settings of a form, with defaults for the others."""
         if not stored:
             return cls()
         known = {field.name for field in dataclasses.fields(cls)}

@@ -32,11 +32,9 @@ class FormFilters(django_filters.FilterSet):
         fields: list[str] = []
 
     def by_status(self, queryset: QuerySet[Form], name: str, value: str) -> QuerySet[Form]:
-        """Return the forms with this status, or all."""
         return queryset if value == EVERY_STATUS else queryset.filter(status=value)
 
     def filter_queryset(self, queryset: QuerySet[Form]) -> QuerySet[Form]:
-        """Leave out archived forms unless a status is given."""
         if not self.form.cleaned_data["status"]:
             queryset = queryset.exclude(status=Form.Status.ARCHIVED)
         filtered: QuerySet[Form] = super().filter_queryset(queryset)
@@ -58,7 +56,6 @@ class FormViewSet(Repeatable, KeyedViewSet):
     }
 
     def show_form(self, form: Form, message: str, *, status: int = 200) -> Response:
-        """Return the current record, with its submission count."""
         return self.show(Form.objects.with_submission_count().get(pk=form.pk), message, status=status)
 
     @extend_schema(request=NewForm, responses={201: enveloped(FormRecord)})

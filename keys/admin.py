@@ -94,7 +94,6 @@ class FoundById(ReadOnly, admin.ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows of an id, or of the organization with this slug."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -108,8 +107,6 @@ class FoundById(ReadOnly, admin.ModelAdmin):
 
 
 class MembershipFormSet(BaseInlineFormSet):
-    """The members of one organization."""
-
     def clean(self) -> None:
         super().clean()
         kept = [form for form in self.forms if form.cleaned_data and not form.cleaned_data.get("DELETE")]
@@ -177,7 +174,6 @@ class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
     ordering = ("-created_at",)
 
     def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
-        """Save through the functions that also write the audit trail."""
         stored = Organization.objects.get(pk=obj.pk)
         rename_organization(stored, obj.name, by=operator(request))
         if {"plan", "rate_limit", "storage_limit"} & set(form.changed_data):
@@ -207,7 +203,6 @@ class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
         description=gettext_lazy("Delete, an hour from now: suspends, and resuming cancels"), permissions=["change"]
     )
     def request_deletion(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
-        """Suspend the selected organizations and let the clean-up delete them."""
         for organization in queryset:
             request_deletion(organization, by=operator(request))
         self.message_user(
@@ -216,11 +211,9 @@ class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
 
     @admin.display(description=gettext_lazy("usage by day"))
     def usage(self, organization: Organization) -> str:
-        """Return a link to the organization's days."""
         return render_to_string("admin/usage_link.html", {"organization": organization})
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """Save members and record the changes in the organization's audit trail."""
         kept = {row.pk: row.role for row in Membership.objects.filter(organization=form.instance)}
         super().save_formset(request, form, formset, change)
         note = partial(record_event, organization=form.instance, by=operator(request))
@@ -251,7 +244,6 @@ class UserAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
         return fixed if operator(request).is_superuser else (*fixed, "is_staff", "is_superuser")
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save, and record changed rights in the audit trail of the operators."""
         before = values_of(User.objects.get(pk=obj.pk), *RIGHTS)
         super().save_model(request, obj, form, change)
         found = changes(before, values_of(obj, *RIGHTS))
@@ -271,12 +263,10 @@ class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
     ordering = ("-created_at",)
 
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
-        """Delete it, and record that."""
         record_event(organization=None, action="operator.second_step_removed", subject=f"{obj.user.email}: {obj.type}")
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Authenticator]) -> None:
-        """Delete several, and record each."""
         for one in queryset.select_related("user"):
             self.delete_model(request, one)
 

@@ -46,7 +46,6 @@ class AccessKeyAuthentication(BaseAuthentication):
 
 
 def caller_key(request: Request) -> AccessKey:
-    """Return the access key of an authenticated request."""
     return cast(AccessKey, request.auth)
 
 
@@ -66,8 +65,6 @@ def note_use_safely(key_id: uuid.UUID, *, from_browser: bool = False) -> None:
 
 
 class AccessKeyScheme(OpenApiAuthenticationExtension):
-    """The header in the OpenAPI schema."""
-
     target_class = AccessKeyAuthentication
     name = "accessKey"
 

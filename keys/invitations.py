@@ -134,7 +134,6 @@ def decline_invitation(invitation: Invitation, user: User) -> None:
 
 
 def revoke_invitation(invitation: Invitation, *, by: User) -> None:
-    """Delete an invitation, so that its link no longer works."""
     with transaction.atomic():
         if Invitation.objects.filter(pk=invitation.pk).delete()[0]:
             record_event(
@@ -143,5 +142,4 @@ def revoke_invitation(invitation: Invitation, *, by: User) -> None:
 
 
 def purge_invitations() -> None:
-    """Delete invitations that expired 30 days ago."""
     Invitation.objects.filter(expires_at__lt=now() - SHOWN_FOR).delete()

@@ -7,8 +7,6 @@ from django.utils.formats import number_format
 
 
 class Plan(models.TextChoices):
-    """The plan of an organization."""
-
     FREE = "free", "Free"
     PRO = "pro", "Pro"
     ENTERPRISE = "enterprise", "Enterprise"

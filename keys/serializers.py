@@ -80,7 +80,6 @@ class HourRecord(serializers.Serializer[ratelimit.Usage]):
 
     @extend_schema_field(OpenApiTypes.DATETIME)
     def get_resetsAt(self, usage: ratelimit.Usage) -> str | None:
-        """Return the time at which the hour ends."""
         return format_time(dt.datetime.fromtimestamp(usage.reset, dt.UTC))
 
 

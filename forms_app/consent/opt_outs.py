@@ -41,7 +41,6 @@ class Link:
 
     @property
     def is_used(self) -> bool:
-        """Return whether the mailbox is on the list."""
         return OptOut.objects.filter(organization=self.organization, email=self.email).exists()
 
 
@@ -74,7 +73,6 @@ def opt_out(link: Link) -> None:
 
 
 def opt_in(link: Link) -> None:
-    """Undo it, by the same link."""
     with transaction.atomic():
         if OptOut.objects.filter(organization=link.organization, email=link.email).delete()[0]:
             _record(link.organization, "submitter.resumed", link.email)

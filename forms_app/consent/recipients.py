@@ -66,7 +66,6 @@ LABELS = {
 
 
 def standings(form: Form) -> list[Standing]:
-    """Return the state of each of a form's addresses."""
     return _standings([form])[form.pk]
 
 
@@ -194,7 +193,6 @@ class Subscription:
 
     @property
     def is_stopped(self) -> bool:
-        """Return whether the recipient has stopped the mails."""
         return Recipient.objects.filter(form=self.form, email=self.email, stopped_at__isnull=False).exists()
 
 

@@ -69,7 +69,6 @@ def takes_several(field: Mapping[str, Any]) -> bool:
 
 
 def example_file(field: Mapping[str, Any]) -> str:
-    """Return the name of an example file that the field accepts."""
     for entry in field.get("accept", []):
         extension = entry if entry.startswith(".") else EXAMPLES.get(entry) or mimetypes.guess_extension(entry)
         if extension:

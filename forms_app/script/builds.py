@@ -51,7 +51,6 @@ def describe(name: str, text: bytes) -> dict[str, str]:
 
 
 def integrity(text: bytes, algorithm: str) -> str:
-    """Return the value of an `integrity` attribute."""
     return f"{algorithm}-{base64.b64encode(hashlib.new(algorithm, text).digest()).decode()}"
 
 

@@ -106,5 +106,4 @@ def _advice(text: str, declared: Collection[str]) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + CUT

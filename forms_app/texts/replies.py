@@ -39,7 +39,6 @@ class Reply:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> Self:
-        """Return the stored reply of a form; a disabled one without texts if it has none."""
         return cls(**stored) if stored else cls()
 
 

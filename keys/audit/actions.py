@@ -18,8 +18,6 @@ VISITOR = gettext_noop("A visitor")  # the actor who is not logged in, such as a
 
 
 class Kind(models.TextChoices):
-    """The kinds by which the trail is filtered."""
-
     ACCOUNT = "account", gettext_lazy("Logins and accounts")
     ORGANIZATION = "organization", gettext_lazy("Organization and plan")
     MEMBER = "member", gettext_lazy("Members")

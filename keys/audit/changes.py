@@ -15,7 +15,6 @@ Changes = dict[str, list[Any]]  # `{name: [old, new]}`
 
 
 def values_of(thing: object, *names: str) -> dict[str, Any]:
-    """Return the named attributes of an object as they are now."""
     return {name: getattr(thing, name) for name in names}
 
 

@@ -40,7 +40,6 @@ class Brand:
 
     @property
     def on_accent(self) -> str:
-        """The color of text on the accent."""
         return text_on(self.accent)
 
     @property

@@ -25,7 +25,6 @@ def set_logo(organization: Organization, data: bytes, *, by: Actor) -> None:
 
 
 def remove_logo(organization: Organization, *, by: Actor) -> None:
-    """Remove the logo, if there is one."""
     with transaction.atomic():
         Logo.objects.filter(organization=organization).delete()
         _save(organization, logo_name="", by=by)

@@ -69,5 +69,4 @@ def _text(paragraph: str) -> Part:
 
 
 def _is_ours(address: str) -> bool:
-    """Return whether this is one address of this service."""
     return address.startswith(f"{settings.PUBLIC_URL}/") and address.split() == [address]

@@ -15,13 +15,11 @@ class OperatorCommand(BaseCommand):
     """A command with `--by EMAIL`. Its events are that operator's, without it those of the system's user."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Add the option to those of every command."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.add_argument("--by", metavar="EMAIL", help="the operator whom the audit trail names")
         return parser
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run the command as its operator."""
         email = options.pop("by", None)
         with acting(find_operator(email) if email else system_user()):
             return super().execute(*args, **options)

@@ -195,7 +195,6 @@ class Organization(models.Model):
 
     @property
     def is_suspended(self) -> bool:
-        """Return whether an operator has suspended it: its keys and forms take nothing."""
         return self.suspended_at is not None
 
     @property
@@ -234,7 +233,6 @@ class Membership(models.Model):
 
 class AccessKeyQuerySet(models.QuerySet["AccessKey"]):
     def usable(self) -> "AccessKeyQuerySet":
-        """Return the keys that are neither revoked nor expired."""
         today = dt.datetime.now(dt.UTC).date()
         return self.filter(revoked_at=None).exclude(expires_on__lt=today)
 
@@ -292,27 +290,22 @@ class AccessKey(models.Model):
 
     @property
     def hourly_limit(self) -> int:
-        """Requests per hour of the organization's plan."""
         return self.organization.hourly_limit
 
     @property
     def is_suspended(self) -> bool:
-        """Return whether the key's organization is suspended."""
         return self.organization.is_suspended
 
     @property
     def is_publishable(self) -> bool:
-        """Return whether the key is for pages."""
         return self.kind == self.Kind.PUBLISHABLE
 
     @property
     def is_expired(self) -> bool:
-        """Return whether the key's last day (UTC) is over."""
         return self.expires_on is not None and self.expires_on < dt.datetime.now(dt.UTC).date()
 
     @property
     def is_usable(self) -> bool:
-        """Return whether the key is neither revoked nor expired."""
         return self.revoked_at is None and not self.is_expired
 
     def set_token(self, token: str) -> None:

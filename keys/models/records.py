@@ -70,7 +70,6 @@ class Invitation(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Return whether it has not expired."""
         return self.expires_at > now()
 
 

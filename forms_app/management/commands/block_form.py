@@ -14,7 +14,6 @@ class Command(OperatorCommand):
     help = "Block one form: its page is not available, and submissions to it are refused. Nothing is deleted."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("form_id", metavar="FORM_ID", help="such as frm_01jd…")
         parser.add_argument("--reason", default="", help="shown to the organization's members")
         parser.add_argument("--undo", action="store_true", help="let it take submissions again")

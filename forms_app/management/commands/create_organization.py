@@ -16,13 +16,11 @@ class Command(OperatorCommand):
     help = "Create an organization with its default form and a publishable key."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("name")
         parser.add_argument("--plan", default="free", help="Free, Pro or Enterprise, in any case")
         parser.add_argument("--owner", required=True, metavar="EMAIL", help="an unknown address gets an account")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the organization and print its slug."""
         try:
             validate_email(options["owner"])
             plan = parse_plan(options["plan"])

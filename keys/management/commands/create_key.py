@@ -26,7 +26,6 @@ class Command(OperatorCommand):
     help = "Create an access key and print only the key on standard output."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options (docs/contract.md 8)."""
         parser.add_argument("--organization", required=True, metavar="SLUG")
         parser.add_argument("--name", required=True)
         parser.add_argument(

@@ -15,11 +15,9 @@ class Command(BaseCommand):
     help = "List the access keys that a person made or regenerated, by the audit trail; also of a deleted account."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the argument (docs/contract.md 8)."""
         parser.add_argument("email")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print a line for each: when, organization, key, state."""
         email = options["email"]
         by_person = Q(user__email__iexact=email) | Q(actor__iexact=email)
         events = AuditEvent.objects.filter(by_person, action__in=MADE).order_by("created_at", "pk")

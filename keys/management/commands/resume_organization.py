@@ -13,7 +13,6 @@ class Command(OperatorCommand):
     help = "Resume a suspended organization: it works as before, and waiting deliveries are sent."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the argument (docs/contract.md 8)."""
         parser.add_argument("slug")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,7 +13,6 @@ class Command(OperatorCommand):
     help = "Change the plan of an organization."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("slug")
         parser.add_argument("plan", help="Free, Pro or Enterprise, in any case")
         parser.add_argument("--rate-limit", type=int, metavar="N", help="requests per hour, Enterprise only")

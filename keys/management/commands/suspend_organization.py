@@ -13,7 +13,6 @@ class Command(OperatorCommand):
     help = "Suspend an organization: its keys and forms are refused, its deliveries wait. Nothing is deleted."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("slug")
         parser.add_argument("--reason", default="", help="shown to the organization's members")
 
