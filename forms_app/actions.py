@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_noop
 from config.api.errors import Conflict, invalid
 from config.api.find_owned import still_there
 from config.times import format_time, now
-from forms_app.consent.recipients import standings
+from forms_app.consent.recipients import State, standings
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import Reply, refuse_answers, refuse_links
@@ -86,9 +86,7 @@ def create_form(
     """
     _refuse_answers(Form(organization=organization, **values), values, is_copy=bool(copy_of))
     moment = now()
-    times = {"created_at": moment, "updated_at": moment}
-    if status == STATES.PUBLISHED:
-        times["published_at"] = moment
+    times = {"created_at": moment, "updated_at": moment, "published_at": moment if status == STATES.PUBLISHED else None}
     with transaction.atomic():
         form = Form.objects.create(organization=organization, status=status, is_default=is_default, **times, **values)
         if not is_default:  # else it is born with its organization
@@ -114,7 +112,7 @@ def duplicate_form(form: Form) -> Form:
         raise Conflict(gettext(FORM_BLOCKED))
     columns = {field.name for field in Form._meta.concrete_fields} - NOT_COPIED
     values: Any = {name: getattr(form, name) for name in columns}
-    values["notification_recipients"] = [one.address for one in standings(form) if one.state == "member"]
+    values["notification_recipients"] = [one.address for one in standings(form) if one.state == State.MEMBER]
     with transaction.atomic():
         Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)  # so that names differ
         name = _name_of_copy(form)
@@ -227,15 +225,15 @@ def publish_form(form: Form, *, again: bool = False) -> Form:
 
 def unpublish_form(form: Form) -> Form:
     """Make a published form a draft again. Raises Conflict for the default form and for archived forms."""
-    _refuse_default(
-        form, gettext("The default form receives submissions without a form id, so it cannot be unpublished.")
-    )
+    if form.is_default:
+        raise Conflict(gettext("The default form receives submissions without a form id, so it cannot be unpublished."))
     return _move(form, STATES.DRAFT)
 
 
 def archive_form(form: Form) -> Form:
     """Archive a form and keep its submissions. Raises Conflict for the default form, and for too many archived ones."""
-    _refuse_default(form, gettext("The default form receives submissions without a form id, so it cannot be archived."))
+    if form.is_default:
+        raise Conflict(gettext("The default form receives submissions without a form id, so it cannot be archived."))
     if form.status == STATES.ARCHIVED:
         return form
     return _move(form, STATES.ARCHIVED)
@@ -279,8 +277,3 @@ def _refuse_too_many(form: Form) -> None:
 def _refuse_archived(form: Form) -> None:
     if form.status == STATES.ARCHIVED:
         raise Conflict(gettext("This form is archived and can no longer be changed. Create a new one."))
-
-
-def _refuse_default(form: Form, message: str) -> None:
-    if form.is_default:
-        raise Conflict(message)

@@ -1,7 +1,6 @@
 """Invitations by mail. Only the mail has the token of the link; the database has its hash."""
 
 import datetime as dt
-import hashlib
 import secrets
 
 from allauth.account.models import EmailAddress
@@ -16,6 +15,7 @@ from config.times import now
 from keys.audit import record_event
 from keys.members import may_give
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
+from keys.tokens import digest
 
 GOOD_FOR = dt.timedelta(days=7)
 SHOWN_FOR = dt.timedelta(days=30)  # after they expired: admins see that nobody came, and send them again
@@ -69,11 +69,6 @@ def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
         )
 
 
-def digest(token: str) -> str:
-    """Return the hash of a token, as stored."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
 def find_invitation(token: str) -> Invitation | None:
     """Return the open invitation with this token, or None."""
     found = Invitation.objects.select_related("organization", "invited_by").filter(digest=digest(token)).first()
@@ -123,22 +118,17 @@ def join_as_new_person(invitation: Invitation, *, name: str, password: str) -> U
 
 def decline_invitation(invitation: Invitation, user: User) -> None:
     """Delete an invitation that its receiver does not want. A newer one to the same address stays."""
-    with transaction.atomic():
-        if Invitation.objects.filter(pk=invitation.pk, digest=invitation.digest).delete()[0]:
-            record_event(
-                organization=invitation.organization,
-                by=user,
-                action="invitation.declined",
-                subject=invitation.email,
-            )
+    _end(invitation, by=user, action="invitation.declined", digest=invitation.digest)
 
 
 def revoke_invitation(invitation: Invitation, *, by: User) -> None:
+    _end(invitation, by=by, action="invitation.revoked")
+
+
+def _end(invitation: Invitation, *, by: User, action: str, **unchanged: str) -> None:
     with transaction.atomic():
-        if Invitation.objects.filter(pk=invitation.pk).delete()[0]:
-            record_event(
-                organization=invitation.organization, by=by, action="invitation.revoked", subject=invitation.email
-            )
+        if Invitation.objects.filter(pk=invitation.pk, **unchanged).delete()[0]:
+            record_event(organization=invitation.organization, by=by, action=action, subject=invitation.email)
 
 
 def purge_invitations() -> None:

@@ -45,7 +45,7 @@ def is_well_formed(token: str) -> bool:
 
 def digest(token: str) -> str:
     """
-    Return the SHA-256 of a token, in hexadecimal: the only form in which a secret key is stored.
+    Return the SHA-256 of a token, in hexadecimal: the only form in which a secret key or the token of a link is stored.
 
     Fast and unkeyed on purpose: 238 random bits need no stretching, and with SECRET_KEY as a key, its rotation would
     invalidate every access key.

@@ -6,7 +6,6 @@ can be rendered without a query and its link in a log names nobody.
 """
 
 import datetime as dt
-import hashlib
 import secrets
 import uuid
 from collections.abc import Collection, Iterable
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
+from django.db.models import TextChoices
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
@@ -24,6 +24,7 @@ from forms_app.consent.questions import count_question, lock_questions_of, mailb
 from forms_app.models import Form, Recipient
 from keys.audit import record_event
 from keys.members import verified_members
+from keys.tokens import digest
 
 GOOD_FOR = dt.timedelta(days=7)  # of a confirmation's link
 ASK_AGAIN_AFTER = dt.timedelta(minutes=10)
@@ -39,30 +40,21 @@ class LinkInvalid(ValueError):
     """No recipient has this link: it is misspelt, or the form is erased."""
 
 
+class State(TextChoices):
+    """Of an address of a form, as its owner sees it. EXPIRED: nobody used the link within 7 days."""
+
+    MEMBER = "member", gettext_lazy("Member")
+    CONFIRMED = "confirmed", gettext_lazy("Confirmed")
+    WAITING = "waiting", gettext_lazy("Waiting for confirmation")
+    EXPIRED = "expired", gettext_lazy("Not confirmed")
+    STOPPED = "stopped", gettext_lazy("Stopped by the recipient")
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """
-    An address of a form as its owner sees it.
-
-    `state`: `member`, `confirmed`, `waiting`, `stopped`, or `expired` for a link that nobody used within 7 days.
-    """
-
     address: str
-    state: str
+    state: State
     can_be_asked: bool = False
-
-    @property
-    def label(self) -> str:
-        return str(LABELS[self.state])
-
-
-LABELS = {
-    "member": gettext_lazy("Member"),
-    "confirmed": gettext_lazy("Confirmed"),
-    "waiting": gettext_lazy("Waiting for confirmation"),
-    "expired": gettext_lazy("Not confirmed"),
-    "stopped": gettext_lazy("Stopped by the recipient"),
-}
 
 
 def standings(form: Form) -> list[Standing]:
@@ -73,7 +65,7 @@ def mailable(forms: Iterable[Form]) -> dict[uuid.UUID, list[str]]:
     """Return the addresses that may be mailed about each of these forms now. At most two queries for all."""
     wanted = [form for form in forms if form.notification_recipients]
     return {
-        form: [one.address for one in found if one.state in ("member", "confirmed")]
+        form: [one.address for one in found if one.state in (State.MEMBER, State.CONFIRMED)]
         for form, found in (_standings(wanted) if wanted else {}).items()
     }
 
@@ -96,15 +88,15 @@ def _standings(forms: Collection[Form]) -> dict[uuid.UUID, list[Standing]]:
 
 def _standing(address: str, consent: Recipient | None, *, is_member: bool) -> Standing:
     if consent is not None and consent.stopped_at is not None:
-        return Standing(address, "stopped")
+        return Standing(address, State.STOPPED)
     if is_member:
-        return Standing(address, "member")
+        return Standing(address, State.MEMBER)
     if consent is not None and consent.confirmed_at is not None:
-        return Standing(address, "confirmed")
+        return Standing(address, State.CONFIRMED)
     if consent is None or consent.asked_at is None:
-        return Standing(address, "waiting", can_be_asked=True)
+        return Standing(address, State.WAITING, can_be_asked=True)
     is_open = consent.asked_at + GOOD_FOR > now()
-    return Standing(address, "waiting" if is_open else "expired", can_be_asked=True)
+    return Standing(address, State.WAITING if is_open else State.EXPIRED, can_be_asked=True)
 
 
 def unasked(form: Form) -> list[str]:
@@ -153,11 +145,6 @@ def _refuse_question(consent: Recipient) -> None:
         raise Conflict(text % {"count": MOST_ASKED})
     if consent.asked_at is not None and consent.asked_at + ASK_AGAIN_AFTER > now():
         raise Conflict(gettext("This address was asked less than 10 minutes ago. Send it again later."))
-
-
-def digest(token: str) -> str:
-    """Return the hash of a token, as stored."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def find_question(token: str) -> Recipient | None:

@@ -8,8 +8,9 @@ import pytest
 from allauth.account.models import EmailAddress
 
 from config.times import now
-from keys.invitations import MOST_A_DAY, MOST_OPEN, digest, invite
+from keys.invitations import MOST_A_DAY, MOST_OPEN, invite
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
+from keys.tokens import digest
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
