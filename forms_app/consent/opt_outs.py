@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 
-from config.ids import InvalidId, Prefix, decode_id, encode_id
+from config.ids import Prefix, decode_id, encode_id
 from config.secrets.encryption import PREFIX, CannotDecrypt, decrypt, encrypt
 from forms_app.consent.addresses import is_single_address, mailbox_of
 from forms_app.consent.recipients import LinkInvalid
@@ -21,7 +21,6 @@ from keys.audit import record_event
 from keys.models import Organization
 
 _PURPOSE = "opt-out"
-_PARTS = 4
 MAX_TOKEN = 1000  # characters
 
 
@@ -49,19 +48,13 @@ def find_link(token: str) -> Link:
     if len(token) > MAX_TOKEN:
         raise LinkInvalid
     try:
-        parts = decrypt(f"{PREFIX}{token}").split(" ")
-    except (CannotDecrypt, ValueError):
+        purpose, organization_id, language, address = decrypt(f"{PREFIX}{token}").split(" ")
+        organization = Organization.objects.get(pk=decode_id(Prefix.ORGANIZATION, organization_id))
+    except (CannotDecrypt, ValueError, Organization.DoesNotExist):
         raise LinkInvalid from None
-    if len(parts) != _PARTS or parts[0] != _PURPOSE or not is_single_address(parts[3]):
+    if purpose != _PURPOSE or not is_single_address(address):
         raise LinkInvalid
-    try:
-        pk = decode_id(Prefix.ORGANIZATION, parts[1])
-    except InvalidId:
-        raise LinkInvalid from None
-    organization = Organization.objects.filter(pk=pk).first()
-    if organization is None:
-        raise LinkInvalid
-    return Link(organization, mailbox_of(parts[3]), parts[2])
+    return Link(organization, mailbox_of(address), language)
 
 
 def opt_out(link: Link) -> None:
