@@ -9,7 +9,7 @@ A notice has one text. It is in the language that all its receivers read, else i
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -58,7 +58,7 @@ def notify_owners(
     owning = {"memberships__organization": organization, "memberships__role": Role.OWNER}
     language = mail_language(User.objects.filter(is_active=True, **owning).only("language"))
     with translation.override(language):
-        _store(Notice(organization=organization, kind=kind, **_written(subject, text, values), once=once))
+        _queue(subject, text, values, organization=organization, kind=kind, once=once)
 
 
 def notify_account(
@@ -72,16 +72,12 @@ def notify_account(
 ) -> None:
     """Queue a mail to one person about their account; see `notify_owners`."""
     with translation.override(mail_language([user])):
-        _store(Notice(account=user, kind=kind, **_written(subject, text, values), once=once))
+        _queue(subject, text, values, account=user, kind=kind, once=once)
 
 
-def _written(subject: "StrOrPromise", text: "StrOrPromise", values: Mapping[str, object] | None) -> dict[str, str]:
-    """Return `{subject, text}` in the present language; the subject in one line."""
+def _queue(subject: "StrOrPromise", text: "StrOrPromise", values: Mapping[str, object] | None, **columns: Any) -> None:
     head, body = (str(each) if values is None else str(each) % values for each in (subject, text))
-    return {"subject": " ".join(head.split())[:MAX_SUBJECT], "text": body}
-
-
-def _store(notice: Notice) -> None:
+    notice = Notice(subject=" ".join(head.split())[:MAX_SUBJECT], text=body, **columns)
     Notice.objects.bulk_create([notice], ignore_conflicts=True)
     transaction.on_commit(lambda: nudge(DELIVER))
 
