@@ -5,6 +5,7 @@ Stored on the form as a list of `{name, label, type, required, options?, placeho
 `accept?` (media types such as `image/png` and `image/*`, extensions such as `.pdf`), `maxFiles?`, `maxBytes?`.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NotRequired, TypedDict
 
@@ -99,9 +100,4 @@ def _free_name(slug: str, place: int, taken: set[str]) -> str:
 
 def first_duplicate(names: Iterable[str]) -> str | None:
     """Return a name that occurs twice, or None."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
+    return next((name for name, count in Counter(names).items() if count > 1), None)

@@ -6,7 +6,6 @@ https://url.spec.whatwg.org/#url-parsing.
 """
 
 import re
-from collections.abc import Callable
 
 import can_ada
 from django.core.exceptions import ValidationError
@@ -45,7 +44,11 @@ def is_url(value: str) -> bool:
 
 def is_web_address(value: str) -> bool:
     """Return whether a text is an http or https URL of a public host, which may be made a link."""
-    return _passes(_url, value)
+    try:
+        _url(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def is_number(value: str) -> bool:
@@ -56,11 +59,3 @@ def is_number(value: str) -> bool:
 def is_date(value: str) -> bool:
     """Return whether a text is a day of the form YYYY-MM-DD."""
     return parse_date(value) is not None
-
-
-def _passes(validator: Callable[[str], None], value: str) -> bool:
-    try:
-        validator(value)
-    except ValidationError:
-        return False
-    return True

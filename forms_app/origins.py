@@ -44,14 +44,8 @@ def is_allowed(origin: str, allowed: Sequence[str]) -> bool:
         origin = parse_origin_pattern(origin)
     except InvalidOrigin:  # `null`, or the scheme of a browser extension
         return False
-    return any(origin == pattern or _matches_wildcard(origin, pattern) for pattern in allowed)
-
-
-def _matches_wildcard(origin: str, pattern: str) -> bool:
-    scheme, found, suffix = pattern.partition("://*")
-    return (
-        bool(found)
-        and origin.startswith(f"{scheme}://")
-        and origin.endswith(suffix)
-        and not origin.startswith(f"{scheme}://*")
+    scheme, _, host = origin.partition("://")
+    suffixes = tuple(
+        pattern.removeprefix(f"{scheme}://*") for pattern in allowed if pattern.startswith(f"{scheme}://*")
     )
+    return origin in allowed or (host.endswith(suffixes) and not host.startswith("*"))

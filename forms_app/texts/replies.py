@@ -61,6 +61,17 @@ def has_human_check(protection: SpamProtection) -> bool:
     return protection.proof_of_work or bool(protection.captcha and protection.captcha_secret)
 
 
+def refuse_links(reply: Mapping[str, Any] | None) -> None:
+    """Refuse a reply that would hold a web address, whatever fills its placeholders. Raises ValidationFailed."""
+    found = Reply.of(reply)
+    for name, text in ((SUBJECT, found.subject), (TEXT, found.text)):
+        if _has_link(fill_text(text, lambda _: "")) or _has_link(fill_text(text, lambda _: "x")):
+            message = gettext(
+                "On the Free plan, a reply with a web address needs confirmation. Turn it on, or leave the address out."
+            )
+            raise invalid(name, "link_not_allowed", message, has_subject=True)
+
+
 def refuse_answers(
     *,
     reply: Mapping[str, Any] | None,
@@ -83,30 +94,14 @@ def refuse_answers(
     if not (found.enabled or confirmation):
         return
     if not email_fields(fields):
-        raise _lacking(changed, "fields", found, "email_field_required", _no_email_field())
+        message = gettext("A reply or a confirmation needs an Email field, whose address it is sent to.")
+        raise _lacking(changed, "fields", found, "email_field_required", message)
     if not has_human_check(protection):
-        raise _lacking(changed, "spam_protection", found, "human_check_required", _no_human_check())
-
-
-def refuse_links(reply: Mapping[str, Any] | None) -> None:
-    """Refuse a reply that would hold a web address, whatever fills its placeholders. Raises ValidationFailed."""
-    found = Reply.of(reply)
-    for name, text in ((SUBJECT, found.subject), (TEXT, found.text)):
-        if _has_link(fill_text(text, lambda _: "")) or _has_link(fill_text(text, lambda _: "x")):
-            message = gettext(
-                "On the Free plan, a reply with a web address needs confirmation. Turn it on, or leave the address out."
-            )
-            raise invalid(name, "link_not_allowed", message, has_subject=True)
-
-
-def _no_email_field() -> str:
-    return gettext("A reply or a confirmation needs an Email field, whose address it is sent to.")
-
-
-def _no_human_check() -> str:
-    return gettext(
-        "A reply or a confirmation needs proof of work or a captcha, so that nobody uses the form to mail strangers."
-    )
+        message = gettext(
+            "A reply or a confirmation needs proof of work or a captcha, so that nobody uses the form to mail "
+            "strangers."
+        )
+        raise _lacking(changed, "spam_protection", found, "human_check_required", message)
 
 
 def _lacking(changed: Collection[str], column: str, reply: Reply, code: str, message: str) -> ApiError:

@@ -158,13 +158,12 @@ class Organization(models.Model):
         ]
         constraints = [
             models.CheckConstraint(name="organization_plan_is_known", condition=models.Q(plan__in=plans.Plan.values)),
-            models.CheckConstraint(
-                name="organization_rate_limit_is_positive",
-                condition=models.Q(rate_limit__isnull=True) | models.Q(rate_limit__gt=0),
-            ),
-            models.CheckConstraint(
-                name="organization_storage_limit_is_positive",
-                condition=models.Q(storage_limit__isnull=True) | models.Q(storage_limit__gt=0),
+            *(
+                models.CheckConstraint(
+                    name=f"organization_{limit}_is_positive",
+                    condition=models.Q((f"{limit}__isnull", True)) | models.Q((f"{limit}__gt", 0)),
+                )
+                for limit in ("rate_limit", "storage_limit")
             ),
         ]
 
