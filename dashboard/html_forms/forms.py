@@ -4,7 +4,7 @@ from typing import Any, Unpack
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from config.api.serializers import validate
 from dashboard.changes.stamped import StampedForm
@@ -86,25 +86,6 @@ class RecipientsForm(StampedForm):
     def change(self, **_further: Unpack[FormValues]) -> None:
         """Set the recipients, and ask the new ones to confirm."""
         self.asked = save_recipients(self.form, lines(self.cleaned_data["recipients"]), seen=self.seen_version)
-
-
-class ErasureForm(forms.Form):
-    """Asks for the form's name, so that nobody erases a form by mistake."""
-
-    typed = forms.CharField(
-        required=False,
-        label=gettext_lazy("Type the name of the form"),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
-
-    def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.name = name
-
-    def clean_typed(self) -> str:
-        if self.cleaned_data["typed"].strip() != self.name.strip():
-            raise forms.ValidationError(gettext("That is not the name of the form. Nothing was erased."))
-        return str(self.cleaned_data["typed"])
 
 
 def lines(text: str) -> list[str]:

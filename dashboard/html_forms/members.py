@@ -74,12 +74,12 @@ class TypedNameForm(forms.Form):
 
     typed = forms.CharField(required=False, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
-    def __init__(self, *args: Any, expected: str, label: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, expected: str, label: str, refusal: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.expected = expected
+        self.expected, self.refusal = expected, refusal
         self.fields["typed"].label = label
 
     def clean_typed(self) -> str:
         if self.cleaned_data["typed"].strip() != self.expected.strip():
-            raise forms.ValidationError(gettext("That is not correct. Nothing was changed."))
+            raise forms.ValidationError(self.refusal)
         return str(self.cleaned_data["typed"])

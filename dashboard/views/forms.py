@@ -16,7 +16,7 @@ from dashboard.access import MemberRequest, find_form, in_organization, reportin
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.changes.traffic import traffic_of_form
 from dashboard.changes.undo import offer_undo, undone
-from dashboard.html_forms.forms import ErasureForm
+from dashboard.html_forms.members import TypedNameForm
 from dashboard.overview.sparks import with_sparks
 from forms_app.actions import archive_form, publish_form, unpublish_form
 from forms_app.models import Form
@@ -104,7 +104,12 @@ def archive(request: MemberRequest, form_id: str) -> HttpResponse:
 def erase(request: MemberRequest, form_id: str) -> HttpResponse:
     """Ask for the name of the form, then erase it with all its submissions."""
     found = find_form(request, form_id)
-    entered = ErasureForm(request.POST or None, name=found.name)
+    entered = TypedNameForm(
+        request.POST or None,
+        expected=found.name,
+        label=gettext("Type the name of the form"),
+        refusal=gettext("That is not the name of the form. Nothing was erased."),
+    )
     if request.method == "POST" and entered.is_valid():
         try:
             is_gone = erase_form(found, by=request.member.user)

@@ -51,7 +51,12 @@ def second_step(request: MemberRequest) -> HttpResponse:
 def end(request: MemberRequest) -> HttpResponse:
     """Ask for the name of the organization, then delete it with everything in it."""
     own = request.member.organization
-    entered = TypedNameForm(request.POST or None, expected=own.name, label=gettext("Type the name of the organization"))
+    entered = TypedNameForm(
+        request.POST or None,
+        expected=own.name,
+        label=gettext("Type the name of the organization"),
+        refusal=gettext("That is not correct. Nothing was changed."),
+    )
     if request.method == "POST" and entered.is_valid():
         try:
             end_organization(own, by=request.member.user)
