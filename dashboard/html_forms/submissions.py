@@ -10,14 +10,14 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, gettext_lazy, pgettext, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ApiError
 from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.time_zones import own_day
-from dashboard.html_forms.day_input import DayInput
-from dashboard.html_forms.own_form_field import OwnFormField
+from dashboard.html_forms.day_input import DaysForm
+from dashboard.html_forms.filters import FormFilterForm
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.reading.filters import MAX_QUERY, MIN_QUERY
@@ -26,6 +26,7 @@ from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
 NAMES = ("form", "q", "from", "to", "spam", "unread", "undelivered", "held", "unconfirmed")
+MEANT = {"q": "text", "from": "since", "to": "until"}  # members of a Narrowing with other names
 MAX_WORDS = 8
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
 
@@ -100,8 +101,10 @@ class Chip:
     query: str
 
 
-class SubmissionsFilterForm(forms.Form):
-    """Reads a Narrowing. Wrong values get an error and are ignored; the list is shown anyway."""
+class SubmissionsFilterForm(FormFilterForm, DaysForm):
+    """Reads a Narrowing."""
+
+    field_order = NAMES
 
     q = forms.CharField(
         required=False,
@@ -114,18 +117,11 @@ class SubmissionsFilterForm(forms.Form):
         },
         widget=forms.TextInput(attrs={"type": "search", "placeholder": gettext_lazy("Search values, or an ID")}),
     )
-    to = forms.DateField(required=False, label=pgettext_lazy("days", "To"), widget=DayInput())
     spam = forms.ChoiceField(required=False, choices=[(value, value) for value in SPAM], widget=forms.HiddenInput)
     unread = forms.BooleanField(required=False, widget=forms.HiddenInput)
     unconfirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
     undelivered = forms.BooleanField(required=False, label=gettext_lazy("Only undelivered"))
     held = forms.BooleanField(required=False, label=gettext_lazy("Only held"))
-
-    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["from"] = forms.DateField(required=False, label=pgettext("days", "From"), widget=DayInput())
-        self.fields["form"] = OwnFormField.of_all(organization)
-        self.order_fields(["q", "form", "from", "to", "undelivered", "held", "spam", "unread", "unconfirmed"])
 
     def clean_q(self) -> str:
         """Refuse more words than a search looks for."""
@@ -134,29 +130,11 @@ class SubmissionsFilterForm(forms.Form):
             raise forms.ValidationError(gettext("Search for %(most)s words or fewer.") % {"most": MAX_WORDS})
         return text
 
-    def clean(self) -> dict[str, Any]:
-        """Refuse dates in the wrong order, at the first one only."""
-        values = super().clean() or {}
-        if values.get("from") and values.get("to") and values["from"] > values["to"]:
-            self.add_error("from", gettext("This date is after the other one. Swap them."))
-            values.pop("to")
-        return values
-
     def narrowing(self) -> Narrowing:
         self.is_valid()
-        values = self.cleaned_data
-        unread = bool(values.get("unread"))
-        return Narrowing(
-            form=values.get("form"),
-            text=values.get("q") or "",
-            since=values.get("from"),
-            until=values.get("to"),
-            spam=False if unread else SPAM[values.get("spam") or ""],
-            unread=unread,
-            undelivered=bool(values.get("undelivered")),
-            held=bool(values.get("held")),
-            unconfirmed=bool(values.get("unconfirmed")),
-        )
+        values = {MEANT.get(name, name): value for name, value in self.cleaned_data.items() if value}
+        values["spam"] = False if values.get("unread") else SPAM[values.get("spam", "")]
+        return Narrowing(**values)
 
     def query(self, **changed: str) -> str:
         """Return the query string of this list with some parameters changed; "" removes one."""

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
-from dashboard.html_forms.overview import ChartFilterForm
+from dashboard.html_forms.filters import FormFilterForm
 from dashboard.overview.activity import activity_of, share
 from dashboard.overview.first_steps import are_hidden, first_steps, hide
 from keys.access_keys import exposed_keys
@@ -31,8 +31,8 @@ LATEST = 6
 def overview(request: MemberRequest) -> HttpResponse:
     """Show figures and a chart, and what needs attention; to htmx only the chart, of another range or form."""
     organization = request.member.organization
-    filters = ChartFilterForm(request.GET, organization=organization)
-    activity = activity_of(organization, filters.form_chosen, days=request.GET.get("days", ""))
+    filters = FormFilterForm(request.GET, organization=organization)
+    activity = activity_of(organization, filters.chosen("form"), days=request.GET.get("days", ""))
     context: dict[str, Any] = {"activity": activity, "filters": filters}
     if request.htmx:
         return render(request, "dashboard/parts/activity.html", context)

@@ -95,7 +95,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
         "query": query_of(request, *FILTERS),
         "here": query_of(request, *FILTERS, "page"),
         "log_url": reverse("dashboard:deliveries", args=[organization.slug]),
-        "mails_of_newest": MAILS_OF_NEWEST if filters.form_chosen else 0,
+        "mails_of_newest": MAILS_OF_NEWEST if filters.chosen("form") else 0,
     }
     piece = request.headers.get("HX-Request")
     return render(request, "dashboard/parts/log_rows.html" if piece else "dashboard/deliveries.html", context)
