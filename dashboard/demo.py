@@ -1,6 +1,5 @@
 """The demo: an Enterprise organization, a user, an administrative key, a published form. Idempotent."""
 
-import dataclasses
 import os
 import secrets
 from pathlib import Path
@@ -28,28 +27,16 @@ FIELDS = [
 ]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Demo:
-    """The login, the key and the form that `make run` prints."""
+def ensure_demo() -> str:
+    """
+    Create the missing parts of the demo, and return the text about it that `make run` prints.
 
-    email: str
-    password: str
-    key: str
-    form: Form
-
-    @property
-    def curl(self) -> str:
-        """A curl line that submits to the demo form."""
-        return (
-            f"curl -X POST '{settings.PUBLIC_URL}/api/submit?formId={self.form.public_id}'"
-            f" -H 'x-access-key: {self.key}' -H 'Content-Type: application/json'"
-            """ -d '{"name": "Ada", "email": "ada@example.com", "message": "Hello"}'"""
-        )
-
-
-def ensure_demo() -> Demo:
-    """Create the missing parts of the demo and return it. Key and password stay the same at every start."""
-    password, is_new = _kept("demo-password", secrets.token_urlsafe(12))
+    Key and password stay the same at every start.
+    """
+    stored = Path(settings.DATA_DIR, "demo-password")
+    if is_new := not stored.exists():
+        _write(stored, secrets.token_urlsafe(12))
+    password = stored.read_text().strip()
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, password, name="Demo")
     if is_new:
         user.set_password(password)
@@ -61,7 +48,18 @@ def ensure_demo() -> Demo:
     )
     form = Form.objects.filter(organization=organization, name=FORM_NAME, status=Form.Status.PUBLISHED).first()
     form = form or create_form(organization=organization, name=FORM_NAME, fields=FIELDS, status=Form.Status.PUBLISHED)
-    return Demo(email=EMAIL, password=password, key=_ensure_key(organization), form=form)
+    key = _ensure_key(organization)
+    return (
+        f"Dashboard  {settings.PUBLIC_URL}/dashboard/\n"
+        f"Login      {EMAIL}  {password}\n"
+        f"Key        {key}\n"
+        f"Demo page  {settings.PUBLIC_URL}/demo/\n"
+        f"API docs   {settings.PUBLIC_URL}/api/docs\n"
+        "Try it:\n"
+        f"curl -X POST '{settings.PUBLIC_URL}/api/submit?formId={form.public_id}'"
+        f" -H 'x-access-key: {key}' -H 'Content-Type: application/json'"
+        """ -d '{"name": "Ada", "email": "ada@example.com", "message": "Hello"}'"""
+    )
 
 
 def _ensure_key(organization: Organization) -> str:
@@ -77,15 +75,6 @@ def _ensure_key(organization: Organization) -> str:
         _, token = issue_key(organization=organization, name=KEY_NAME, by=None, admin=True)
     _write(path, token)
     return token
-
-
-def _kept(name: str, fresh: str) -> tuple[str, bool]:
-    """Return the content of the file, and whether it was missing and is now written with `fresh`."""
-    path = Path(settings.DATA_DIR, name)
-    if path.exists():
-        return path.read_text().strip(), False
-    _write(path, fresh)
-    return fresh, True
 
 
 def _write(path: Path, text: str) -> None:

@@ -23,8 +23,7 @@ from config.management.commands.events import stream
 from config.supervision.children import Children
 from config.supervision.ports import bequeath, listen
 from config.web_server import settings as gunicorn_settings
-from dashboard.demo import Demo, ensure_demo
-from dashboard.management.commands.demo import describe
+from dashboard.demo import ensure_demo
 
 # Until children that do not end by themselves are killed, twice: those that take requests, then deliverers.
 PATIENCE_SECONDS: dict[int, float] = {
@@ -84,15 +83,15 @@ class Command(BaseCommand):
                 os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - as it was called
             os._exit(0)  # Python would spend a moment on taking modules apart
 
-    def prepare(self, *, migrates: bool) -> Demo | None:
-        """Bring database and files into place; return the demo if it is on."""
+    def prepare(self, *, migrates: bool) -> str:
+        """Bring database and files into place; return the text about the demo, "" if it is off."""
         if migrates:
             call_command("migrate", verbosity=0)
-        return ensure_demo() if settings.DEMO else None
+        return ensure_demo() if settings.DEMO else ""
 
-    def announce(self, demo: Demo | None) -> None:
+    def announce(self, demo: str) -> None:
         """Print the address and the login."""
-        text = describe(demo) if demo else f"Serving {settings.PUBLIC_URL}"
+        text = demo or f"Serving {settings.PUBLIC_URL}"
         if not settings.TRUSTED_PROXY_COUNT and not is_loopback(urlsplit(settings.PUBLIC_URL).hostname or ""):
             text += "\nNo proxy is in front of it (TRUSTED_PROXY_COUNT=0): a few slow clients can stop it."
         self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
