@@ -4,6 +4,7 @@ Labels and help of allauth's forms. Their behavior is allauth's, except where a 
 https://docs.allauth.org/en/latest/account/forms.html
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from allauth.account import forms as account
@@ -21,13 +22,13 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
 
-from config.text import refuse_web_address
 from dashboard.accounts.asking_proof import needs_proof as needs_proof_of_work
 from dashboard.accounts.asking_proof import require_proof_of_work
 from dashboard.accounts.hashing import place_to_hash
 from dashboard.accounts.login_proof import MAIL_CODE, has_proof, mail_code, needs_proof
 from dashboard.accounts.password_strength import refuse_weak
 from dashboard.accounts.second_steps import use_code
+from dashboard.html_forms.sign_up import NameField
 from dashboard.opened_invitation import opened_invitation
 from keys.models import Invitation, User
 
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
 
 PASSWORD_HELP = gettext_lazy("10 characters or more, and hard to guess: four unrelated words, for example.")
 MAX_PERSON_NAME = 200
-CODE_HELP = gettext_lazy("From your authenticator app, or one of your recovery codes.")
+NEW_PASSWORD = {"password1": gettext_lazy("New password"), "password2": gettext_lazy("New password, again")}
 
 
 class Labeled:
     """Sets `labels` and `help_texts` by the name of the field."""
 
-    labels: "dict[str, StrOrPromise]" = {}
-    help_texts: "dict[str, StrOrPromise]" = {}
+    labels: "Mapping[str, StrOrPromise]" = {}
+    help_texts: "Mapping[str, StrOrPromise]" = {}
     fields: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -141,7 +142,7 @@ class JoinForm(forms.Form):
     """The account of an invited person, on the page of the invitation's link. The address is the invited one."""
 
     email = forms.EmailField(label=gettext_lazy("Email"), disabled=True, required=False)
-    name = forms.CharField(
+    name = NameField(
         max_length=MAX_PERSON_NAME,
         label=gettext_lazy("Your name"),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
@@ -152,15 +153,6 @@ class JoinForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.initial["email"] = invitation.email
         self.invitation = invitation
-
-    def clean_name(self) -> str:
-        """Refuse a name that holds a web address."""
-        name = str(self.cleaned_data["name"])
-        try:
-            refuse_web_address(name)
-        except ValueError as error:
-            raise ValidationError(str(error)) from None
-        return name
 
     def clean(self) -> dict[str, Any]:
         """Judge the password, also by the organization's name."""
@@ -176,8 +168,6 @@ class JoinForm(forms.Form):
 
 
 class ResetPasswordForm(AsksForAMail, account.ResetPasswordForm):
-    """Requests a code by mail."""
-
     def clean_email(self) -> str:
         """Create the address record that the code verifies for users created by a command: one code is enough."""
         email: str = super().clean_email()
@@ -186,7 +176,6 @@ class ResetPasswordForm(AsksForAMail, account.ResetPasswordForm):
         return email
 
     def clean(self) -> dict[str, Any]:
-        """Require a proof, where one is needed."""
         values: dict[str, Any] = super().clean() or self.cleaned_data
         self.require_proof()
         return values
@@ -204,29 +193,25 @@ class SetPasswordForm(Labeled, account.SetPasswordForm):
 
 
 class ChangePasswordForm(Labeled, account.ChangePasswordForm):
-    labels = {
-        "oldpassword": gettext_lazy("Current password"),
-        "password1": gettext_lazy("New password"),
-        "password2": gettext_lazy("New password, again"),
-    }
+    labels = {"oldpassword": gettext_lazy("Current password"), **NEW_PASSWORD}
     help_texts = {"password1": PASSWORD_HELP}
 
 
 class ResetPasswordKeyForm(Labeled, account.ResetPasswordKeyForm):
     """The new password, after the mailed code."""
 
-    labels = {"password1": gettext_lazy("New password"), "password2": gettext_lazy("New password, again")}
+    labels = NEW_PASSWORD
     help_texts = {"password1": PASSWORD_HELP}
 
     def save(self) -> None:
-        """Save, when there is a place to hash."""
         with place_to_hash(context.request):
             super().save()
 
 
-class WorksOnce:
+class CodeWorksOnce(Labeled):
     """Refuses a code of an app that is not newer than the last accepted one."""
 
+    help_texts = {"code": gettext_lazy("From your authenticator app, or one of your recovery codes.")}
     authenticator: Authenticator
 
     def clean_code(self) -> str:
@@ -236,21 +221,15 @@ class WorksOnce:
         return code
 
 
-class AuthenticateForm(WorksOnce, Labeled, second_step.AuthenticateForm):
+class AuthenticateForm(CodeWorksOnce, second_step.AuthenticateForm):
     """The second step of login."""
 
-    help_texts = {"code": CODE_HELP}
 
-
-class ReauthenticateCodeForm(WorksOnce, Labeled, second_step.ReauthenticateForm):
+class ReauthenticateCodeForm(CodeWorksOnce, second_step.ReauthenticateForm):
     """A code, requested again before a sensitive change."""
-
-    help_texts = {"code": CODE_HELP}
 
 
 class ActivateTOTPForm(Labeled, DefaultActivateTOTPForm):
-    """The first code of an authenticator app."""
-
     labels = {"code": gettext_lazy("Code from the app")}
 
 

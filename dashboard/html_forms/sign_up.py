@@ -20,10 +20,22 @@ from forms_app.sign_up import MAX_NAME, SlugTaken, create_organization
 from keys.models import User
 
 
+class NameField(forms.CharField):
+    """A name that mails show to strangers, so it must not hold a web address."""
+
+    def clean(self, value: Any) -> str:
+        name = str(super().clean(value))
+        try:
+            refuse_web_address(name)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+        return name
+
+
 class OrganizationSignupForm(forms.Form):
     """Asks for an organization besides the email address and password; an invited user joins one instead."""
 
-    organization = forms.CharField(
+    organization = NameField(
         max_length=MAX_NAME,
         label=gettext_lazy("Organization"),
         help_text=gettext_lazy("Your company, project or site. You can invite others later."),
@@ -37,15 +49,6 @@ class OrganizationSignupForm(forms.Form):
         if self.invitation is not None:
             del self.fields["organization"]
             self.initial["email"] = self.invitation.email
-
-    def clean_organization(self) -> str:
-        """Refuse a name that holds a web address."""
-        name = str(self.cleaned_data["organization"])
-        try:
-            refuse_web_address(name)
-        except ValueError as error:
-            raise forms.ValidationError(str(error)) from None
-        return name
 
     def clean(self) -> dict[str, Any]:
         """Require the invited address: the invitation is for nobody else."""
