@@ -36,14 +36,6 @@ def zone_of(name: str) -> dt.tzinfo:
         return dt.UTC
 
 
-def choose_zone(user: User, name: str) -> None:
-    """Store a user's zone. Raises ValueError for a name that cannot be chosen."""
-    if name not in zone_names():
-        raise ValueError(name)
-    user.time_zone = name
-    user.save(update_fields=["time_zone"])
-
-
 def preset_zone(user: User, name: str) -> None:
     """Store the zone of a user's browser, unless they have one. One that cannot be chosen counts as UTC."""
     name = name if name in zone_names() else UTC

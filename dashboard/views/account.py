@@ -16,7 +16,7 @@ from config.api.errors import ApiError
 from dashboard.access import person
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.accounts.languages import choose_language, language_now
-from dashboard.accounts.time_zones import UTC, choose_zone, in_own_time, preset_zone
+from dashboard.accounts.time_zones import UTC, in_own_time, preset_zone
 from dashboard.html_forms.language import LanguageForm
 from dashboard.html_forms.members import DeleteAccountForm
 from dashboard.html_forms.time_zone import TimeZoneForm
@@ -54,7 +54,8 @@ def time_zone(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=204)
     entered = TimeZoneForm(request.POST or None, initial={"zone": user.time_zone or UTC})
     if request.method == "POST" and entered.is_valid():
-        choose_zone(user, entered.cleaned_data["zone"])
+        user.time_zone = entered.cleaned_data["zone"]
+        user.save(update_fields=["time_zone"])
         messages.success(request, gettext("Saved. Times are shown in your time zone."))
         return redirect("dashboard:account")
     context = {"form": entered}
