@@ -92,12 +92,13 @@ def in_organization(
                 return render(
                     request, "dashboard/not_allowed.html", {"needed": within_sentence(role.label)}, status=403
                 )
-            if lacks_second_step(request.member):
+            organization = request.member.organization
+            if organization.second_step_required and not has_second_step(request.member.user):
                 return send_to_second_step(request)
-            if request.member.organization.is_suspended and request.method not in SAFE and not while_suspended:
+            if organization.is_suspended and request.method not in SAFE and not while_suspended:
                 return render(request, "dashboard/suspended.html", status=403)
             try:
-                with place_for(request, view, request.member.organization.pk):
+                with place_for(request, view, organization.pk):
                     return view(request, *args, **kwargs)
             except NotFound:  # it was deleted after the view had found it
                 raise Http404 from None
@@ -110,11 +111,6 @@ def in_organization(
         return guarded
 
     return decorate
-
-
-def lacks_second_step(member: Member) -> bool:
-    """Return whether the organization demands a second step that this user does not have."""
-    return member.organization.second_step_required and not has_second_step(member.user)
 
 
 def send_to_second_step(request: MemberRequest) -> HttpResponse:

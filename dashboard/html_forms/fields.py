@@ -68,13 +68,8 @@ class FieldRow:
             definition["options"] = options
         if self.kind.takes_files:
             definition |= file_inputs.definition_of(self.accept, self.other_types, self.max_files, self.max_size)
-        if self.name.strip():
-            definition["name"] = self.name.strip()
-        if self.placeholder.strip():
-            definition["placeholder"] = self.placeholder.strip()
-        if self.help.strip():
-            definition["help"] = self.help.strip()
-        return definition
+        texts = {"name": self.name.strip(), "placeholder": self.placeholder.strip(), "help": self.help.strip()}
+        return definition | {name: text for name, text in texts.items() if text}
 
     def drawable(self) -> dict[str, Any]:
         """Return the definition for a preview: limits of files that the API would refuse are left out."""
@@ -189,20 +184,12 @@ def definitions(rows: Sequence[FieldRow]) -> list[dict[str, Any]]:
     """Return the kept fields for `change_form`. Raises ValidationFailed, and adds each error to its row."""
     saved = kept(rows)
     try:
-        fields: list[dict[str, Any]] = validate(FormChanges(data={"fields": [row.definition() for row in saved]}))[
-            "fields"
-        ]
+        changes = validate(FormChanges(data={"fields": [row.definition() for row in saved]}))
     except ValidationFailed as failure:
-        show_details(saved, failure)
+        for detail in failure.details:
+            match detail.field.split("."):  # fields.0.label, fields.2.options.1
+                case _, place, name, *_ if place.isdecimal() and int(place) < len(saved):
+                    message = str(file_inputs.MESSAGES.get(name, detail.message))
+                    saved[int(place)].errors.setdefault(file_inputs.INPUTS.get(name, name), message)
         raise
-    return fields
-
-
-def show_details(rows: Sequence[FieldRow], failure: ValidationFailed) -> None:
-    """Add the details of a failure to their rows."""
-    for detail in failure.details:
-        parts = detail.field.split(".")  # fields.0.label, fields.2.options.1
-        if len(parts) > 2 and parts[1].isdecimal() and int(parts[1]) < len(rows):
-            name = parts[2]
-            message = str(file_inputs.MESSAGES.get(name, detail.message))
-            rows[int(parts[1])].errors.setdefault(file_inputs.INPUTS.get(name, name), message)
+    return list(changes["fields"])

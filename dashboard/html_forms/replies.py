@@ -33,12 +33,7 @@ class RepliesForm(StampedForm):
         help_text=gettext_lazy("Plain text. Web addresses in it become links."),
     )
 
-    names = {
-        **{name: name for name in ("confirmation", "enabled", "subject", "text")},
-        "reply": "enabled",
-        "reply.subject": "subject",
-        "reply.text": "text",
-    }
+    names = {"confirmation": "confirmation", "reply": "enabled", "reply.subject": "subject", "reply.text": "text"}
 
     def stored(self) -> dict[str, Any]:
         return {"confirmation": self.form.confirmation, **dataclasses.asdict(Reply.of(self.form.reply))}

@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from dashboard.changes.stamped import StampedForm
+from dashboard.html_forms.forms import lines
 from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
 
 MAX_WORD = 100  # characters
@@ -66,8 +67,7 @@ class SpamProtectionForm(StampedForm):
 
     def clean_blocked_words(self) -> tuple[str, ...]:
         """Return the lines without empty ones and duplicates."""
-        words = tuple(dict.fromkeys(line.strip() for line in self.cleaned_data["blocked_words"].splitlines()))
-        words = tuple(word for word in words if word)
+        words = tuple(dict.fromkeys(lines(self.cleaned_data["blocked_words"])))
         if len(words) > MAX_WORDS:
             raise forms.ValidationError(gettext("Enter at most %(most)s words or phrases.") % {"most": MAX_WORDS})
         if any(len(word) > MAX_WORD for word in words):

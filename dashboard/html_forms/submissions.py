@@ -93,14 +93,6 @@ class Narrowing:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Chip:
-    """A filter in use, and the query string of the list without it."""
-
-    label: str
-    query: str
-
-
 class SubmissionsFilterForm(FormFilterForm, DaysForm):
     """Reads a Narrowing."""
 
@@ -145,8 +137,12 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
         """Return the parameters in use, for hidden inputs."""
         return [(name, self.data[name]) for name in NAMES if self.data.get(name) and name not in but]
 
-    def chips(self) -> Iterator[Chip]:
-        """Yield the filters in use, of those that the toolbar sets: a form has its own pages, tabs say the rest."""
+    def chips(self) -> Iterator[tuple[str, str]]:
+        """
+        Yield the label of each filter in use, and the query string of the list without it.
+
+        Of those that the toolbar sets: a form has its own pages, tabs say the rest.
+        """
         found = self.narrowing()
         for name, label, is_used in (
             ("q", f"“{found.text}”", found.text),
@@ -156,7 +152,7 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
             ("held", gettext("Held"), found.held),
         ):
             if is_used:
-                yield Chip(label, self.query(**{name: ""}))
+                yield label, self.query(**{name: ""})
 
 
 def parse_ids(texts: list[str], *, most: int) -> list[Any]:

@@ -48,11 +48,10 @@ def _marking(name: str, value: object) -> Callable[[V], V]:
 
 def is_expensive(request: HttpRequest, view: Callable[..., Any]) -> bool:
     """Return whether a request to a view is expensive."""
-    when: When | None = getattr(view, "expensive_when", None)
-    return when is not None and when(request)
+    return hasattr(view, "expensive_when") and view.expensive_when(request)
 
 
 def typed_kind(request: HttpRequest, view: Callable[..., Any]) -> str:
     """Return the kind of a request that is made while somebody types, else an empty string."""
     kind, when = getattr(view, "typed", ("", always))
-    return kind if kind and when(request) else ""
+    return kind if when(request) else ""
