@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from keys.audit import acting
-from keys.models import User
+from keys.models import Organization, User
 
 
 class OperatorCommand(BaseCommand):
@@ -23,6 +23,14 @@ class OperatorCommand(BaseCommand):
         email = options.pop("by", None)
         with acting(find_operator(email) if email else system_user()):
             return super().execute(*args, **options)
+
+
+def find_organization(slug: str) -> Organization:
+    """Return the organization with this slug. Raises CommandError if there is none."""
+    organization = Organization.objects.filter(slug=slug).first()
+    if organization is None:
+        raise CommandError(f"There is no organization with the slug {slug!r}.")
+    return organization
 
 
 def find_operator(email: str) -> User:

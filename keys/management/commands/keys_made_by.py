@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db.models import Q
 
-from config.times import format_time, now
+from config.times import format_time
 from keys.models import AccessKey, AuditEvent
 
 MADE = ("key.created", "key.regenerated")
@@ -34,4 +34,4 @@ def state_of(event: AuditEvent) -> str:
         return "replaced or deleted"
     if key.revoked_at:
         return "revoked"
-    return "expired" if key.expires_on and key.expires_on < now().date() else "active"
+    return "expired" if key.is_expired else "active"

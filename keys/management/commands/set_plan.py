@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from keys.management.find_organization import find_organization
-from keys.management.operator_command import OperatorCommand
+from keys.management.operator_command import OperatorCommand, find_organization
 from keys.organizations import parse_plan, set_plan
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from keys.management.find_organization import find_organization
+from keys.management.operator_command import find_organization
 from keys.models import Organization
 from submissions.counts.usage import KEPT, SHOWN, Usage, usage_of
 from submissions.exporting.csv_lines import csv_line

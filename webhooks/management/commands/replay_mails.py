@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from config.times import Period, parse_period
-from keys.management.find_organization import find_organization
-from keys.management.operator_command import OperatorCommand
+from keys.management.operator_command import OperatorCommand, find_organization
 from keys.models import Organization
 from webhooks.replays import replay_mails
 from webhooks.serializers import MAIL_STATUSES, REPLAYABLE
