@@ -8,7 +8,7 @@ from django.utils.translation import gettext, ngettext
 
 from config.api.errors import Detail, ValidationFailed
 from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, FieldDefinition
-from forms_app.file_fields.limits import types_for_people
+from forms_app.file_fields.entries import types_for_people
 from keys.plans import show_bytes
 from submissions.files.arrived import Arrived, Checked
 from submissions.files.content import RefusedContent, detect, fits

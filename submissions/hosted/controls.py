@@ -6,8 +6,7 @@ from typing import Any
 
 from config.api.errors import Detail
 from forms_app.field_kinds import FieldType, kind_of
-from forms_app.file_fields.entries import accept_attribute, takes_several
-from forms_app.file_fields.limits import limits_for_people
+from forms_app.file_fields.entries import accept_attribute, limits_for_people, takes_several
 
 # Values of `autocomplete` (WCAG 2.2, 1.3.5) by the field's name.
 AUTOCOMPLETE = {

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from forms_app.file_fields.entries import InvalidEntry, entry_of, example_file
-from forms_app.file_fields.limits import limits_for_people
+from forms_app.file_fields.entries import InvalidEntry, entry_of, example_file, limits_for_people
 
 MIB = 1024 * 1024
 
