@@ -72,7 +72,7 @@ def stop_page(request: HttpRequest, token: str) -> HttpResponse:
     context = {
         "address": found.email,
         "form_name": found.form.name,
-        "is_stopped": found.is_stopped,
+        "is_stopped": found.stopped_at is not None,
         "is_resumed": request.POST.get("action") == "resume",
     }
     return render(request, "mails/stop.html", context)

@@ -171,20 +171,8 @@ def short_digest(address: str) -> str:
     return digest(address.lower())[:DIGEST_CHARACTERS]
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """A recipient of a form, by the link in a mail."""
-
-    form: Form
-    email: str
-
-    @property
-    def is_stopped(self) -> bool:
-        return Recipient.objects.filter(form=self.form, email=self.email, stopped_at__isnull=False).exists()
-
-
-def find_subscription(token: str) -> Subscription:
-    """Return the form and address of a stop link. Raises LinkInvalid."""
+def find_subscription(token: str) -> Recipient:
+    """Return the recipient of a stop link, a new one if there is no row yet. Raises LinkInvalid."""
     try:
         form_id, _, wanted = _stops().unsign(token).partition(".")
     except BadSignature:
@@ -192,28 +180,29 @@ def find_subscription(token: str) -> Subscription:
     form = Form.objects.select_related("organization").filter(pk=decode_id(Prefix.FORM, form_id)).first()
     if form is None:
         raise LinkInvalid
-    known = {address.lower() for address in form.notification_recipients}
-    known |= set(Recipient.objects.filter(form=form).values_list("email", flat=True))
-    for email in known:
+    rows = {recipient.email: recipient for recipient in form.recipients.all()}
+    for email in {address.lower() for address in form.notification_recipients} | set(rows):
         if short_digest(email) == wanted:
-            return Subscription(form, email)
+            return rows.get(email) or Recipient(form=form, email=email)
     raise LinkInvalid
 
 
-def stop(subscription: Subscription) -> None:
+def stop(recipient: Recipient) -> None:
     """Send this recipient nothing more about this form. Does nothing if it is stopped already."""
+    recipient.stopped_at = now()
     with transaction.atomic():
-        row, _ = Recipient.objects.get_or_create(form=subscription.form, email=subscription.email)
-        if Recipient.objects.filter(pk=row.pk, stopped_at=None).update(stopped_at=now()):
-            _record(subscription.form, "form.recipient_stopped", subscription.email)
+        row, _ = Recipient.objects.get_or_create(form=recipient.form, email=recipient.email)
+        if Recipient.objects.filter(pk=row.pk, stopped_at=None).update(stopped_at=recipient.stopped_at):
+            _record(recipient.form, "form.recipient_stopped", recipient.email)
 
 
-def resume(subscription: Subscription) -> None:
+def resume(recipient: Recipient) -> None:
     """Undo a stop, by the recipient's own link. It confirms nothing."""
-    own = Recipient.objects.filter(form=subscription.form, email=subscription.email, stopped_at__isnull=False)
+    recipient.stopped_at = None
+    own = Recipient.objects.filter(form=recipient.form, email=recipient.email, stopped_at__isnull=False)
     with transaction.atomic():
         if own.update(stopped_at=None):
-            _record(subscription.form, "form.recipient_resumed", subscription.email)
+            _record(recipient.form, "form.recipient_resumed", recipient.email)
 
 
 def stopped_among(pairs: Collection[tuple[uuid.UUID, str]]) -> set[tuple[uuid.UUID, str]]:
