@@ -8,7 +8,7 @@ class SubmissionsConfig(AppConfig):
     def ready(self) -> None:
         """Register the submission counts of forms, and this app's part of the hourly clean-up."""
         from config.clean_up import register_clean_up
-        from forms_app.submission_count import answer_submission_count
+        from forms_app.models import FormQuerySet
         from submissions.counts.stored_bytes import count_unknown
         from submissions.counts.tally import stored_count_of_form
         from submissions.counts.usage import purge_usage
@@ -20,7 +20,7 @@ class SubmissionsConfig(AppConfig):
         from submissions.lifecycle.unverified import purge_unverified
         from submissions.refusals.recorder import purge_refusals
 
-        answer_submission_count(stored_count_of_form)
+        FormQuerySet.count_submissions = stored_count_of_form
         register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)
         register_clean_up(count_unknown, purge_usage, finish_all_deleting, purge_unverified)
         register_clean_up(purge_unconfirmed)
