@@ -19,11 +19,6 @@ def may_give(by: str, role: str) -> bool:
     return by == Role.OWNER or (by == Role.ADMIN and role != Role.OWNER)
 
 
-def may_change(by: str, membership: Membership) -> bool:
-    """Return whether a member with the role `by` may change or remove another member."""
-    return may_give(by, membership.role)
-
-
 def change_role(membership: Membership, role: Role, *, by: User) -> None:
     """
     Change the role of a member.
@@ -32,7 +27,7 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
     """
     with transaction.atomic():
         membership, actor = _locked(membership, by)
-        if not (may_give(actor.role, role) and may_change(actor.role, membership)):
+        if not (may_give(actor.role, role) and may_give(actor.role, membership.role)):
             raise Forbidden(gettext("Only an owner can add an owner or change an owner's role."))
         if membership.role == Role.OWNER and role != Role.OWNER:
             _refuse_last_owner(membership)
@@ -55,7 +50,7 @@ def remove_member(membership: Membership, *, by: User) -> None:
     """Remove a member from the organization. Raises Forbidden and Conflict as `change_role` does."""
     with transaction.atomic():
         membership, actor = _locked(membership, by)
-        if not may_change(actor.role, membership):
+        if not may_give(actor.role, membership.role):
             raise Forbidden(gettext("Only an owner can remove an owner."))
         _take_out(membership, by=by, action="member.removed")
 

@@ -16,7 +16,7 @@ from dashboard.html_forms.members import InviteForm, roles_for
 from dashboard.invitation_mail import invite_by_mail
 from keys.choices import within_sentence
 from keys.invitations import revoke_invitation
-from keys.members import change_role, leave_organization, may_change, may_give, remove_member
+from keys.members import change_role, leave_organization, may_give, remove_member
 from keys.models import Invitation, Membership, Role
 
 
@@ -43,7 +43,7 @@ def members(request: MemberRequest) -> HttpResponse:
     rows = rows.order_by("created_at", "pk")
     invited = Invitation.objects.filter(organization=member.organization).order_by("email")
     context = {
-        "members": [{"membership": row, "may_change": may_change(member.role, row)} for row in rows],
+        "members": [{"membership": row, "may_change": may_give(member.role, row.role)} for row in rows],
         "invitations": [{"invitation": row, "may_send": may_give(member.role, row.role)} for row in invited],
         "form": entered,
         "roles": [(role, Role(role).label) for role, _ in roles_for(member)],
