@@ -6,7 +6,6 @@ class FormsConfig(AppConfig):
     verbose_name = "Forms"
 
     def ready(self) -> None:
-        """Register this app's part of the hourly clean-up, and the secrets in its JSON columns."""
         from config.clean_up import register_clean_up
         from config.secrets.rotation import register_json_secret
         from forms_app.consent.questions import purge_questions

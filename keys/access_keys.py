@@ -81,9 +81,9 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
     token = tokens.make_token(publishable=key.is_publishable)
     with transaction.atomic():
         key = still_there(AccessKey.objects.select_for_update(), key.pk)
-        if not key.is_usable:
-            if key.revoked_at:
-                raise Conflict(gettext("This key is revoked and cannot be used again. Create a new key instead."))
+        if key.revoked_at:
+            raise Conflict(gettext("This key is revoked and cannot be used again. Create a new key instead."))
+        if key.is_expired:
             raise Conflict(gettext("This key is expired and cannot be used again. Create a new key instead."))
         old = key.hint
         key.set_token(token)

@@ -7,7 +7,6 @@ class KeysConfig(AppConfig):
     verbose_name = gettext_lazy("Organizations, people and keys")
 
     def ready(self) -> None:
-        """Register the system checks, notices about an hour nearly used up, secrets, and a part of the clean-up."""
         from allauth.mfa.models import Authenticator
 
         from config import checks  # noqa: F401 - importing registers

@@ -14,16 +14,12 @@ from keys.plans import Plan
 TERMS = ("plan", "rate_limit", "storage_limit")
 
 
-class UnknownPlan(ValueError):
-    """No plan has this name. The message lists the plans."""
-
-
 def parse_plan(text: str) -> Plan:
-    """Return the plan with this name, in any case. Raises UnknownPlan."""
+    """Return the plan with this name, in any case. Raises ValueError, which lists the plans."""
     try:
         return Plan(text.strip().lower())
     except ValueError:
-        raise UnknownPlan(f"There is no plan {text!r}. Choose one of {', '.join(Plan.labels)}.") from None
+        raise ValueError(f"There is no plan {text!r}. Choose one of {', '.join(Plan.labels)}.") from None
 
 
 def set_plan(

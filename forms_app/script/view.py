@@ -24,15 +24,10 @@ def current_builds() -> dict[str, dict[str, str]]:
 
 
 @functools.cache
-def _content(file_name: str) -> tuple[bytes, str]:
-    """Return a build and its ETag. Raises FileNotFoundError."""
+def _content(file_name: str) -> tuple[bytes, bytes, str]:
+    """Return a build, the same compressed, and its ETag. Raises FileNotFoundError."""
     text = (BUILDS / file_name).read_bytes()
-    return text, etag_of(text)
-
-
-@functools.cache
-def _compressed(file_name: str) -> bytes:
-    return gzip.compress(_content(file_name)[0], 9, mtime=0)
+    return text, gzip.compress(text, 9, mtime=0), etag_of(text)
 
 
 @csrf_exempt  # so that a POST gets 405, not a CSRF error
@@ -42,12 +37,12 @@ def serve_script(request: HttpRequest, name: str) -> HttpResponse:
     stable = current_builds().get(name)
     try:
         file_name = stable["file"] if stable else name
-        text, etag = _content(file_name)
+        text, zipped, etag = _content(file_name)
     except FileNotFoundError:
         raise Http404 from None
     known = is_known(request, etag)
     compressed = not known and takes_gzip(request)
-    response = HttpResponse(status=304) if known else HttpResponse(_compressed(file_name) if compressed else text)
+    response = HttpResponse(status=304) if known else HttpResponse(zipped if compressed else text)
     if compressed:
         response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"

@@ -171,7 +171,7 @@ def fill_reply(
     subject, text = fill_text(reply.subject, value_of), fill_text(reply.text, value_of)
     is_cut = not (may_link or confirmed) and (_has_link(subject) or _has_link(text))
     if is_cut:  # of the filled text: a part of a link may be in the text, and the other one an option of a Select field
-        subject, text = _without_links(subject), _without_links(text)
+        subject, text = (_WORD.sub(lambda word: "" if _is_link(word[0]) else word[0], each) for each in (subject, text))
     return Filled(" ".join(subject.split()), text, is_cut)
 
 
@@ -180,10 +180,6 @@ def shown_value(value: str, *, most: int = MAX_VALUE) -> str:
     kept = value[: 4 * most]  # enough to cut afterwards, and a bound on the work
     lines = [" ".join(word for word in line.split() if not _is_link(word)) for line in kept.splitlines()]
     return cut("\n".join(lines).strip(), most)
-
-
-def _without_links(text: str) -> str:
-    return _WORD.sub(lambda word: "" if _is_link(word[0]) else word[0], text)
 
 
 def _has_link(text: str) -> bool:
