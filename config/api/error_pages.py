@@ -37,7 +37,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """
     if isinstance(exception, RequestDataTooBig) and _is_page(request):
         return render(None, "errors/413.html", status=413)
-    return errors.bad_request()
+    message = "The request is malformed or its Host is unknown here."
+    return errors.error_response(errors.invalid("host", "invalid", message, has_subject=True))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -80,7 +81,7 @@ def internal_error(request: HttpRequest) -> HttpResponse:
         return unavailable(request, error)
     if _is_page(request):
         return render(None, "errors/500.html", {"request_id": errors.current_request_id()}, status=500)
-    return errors.internal_error()
+    return errors.error_response(errors.InternalError())
 
 
 def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:

@@ -130,14 +130,11 @@ class FormNotPublished(ApiError):
 
 class OriginNotAllowed(ApiError):
     status, code = 403, "origin_not_allowed"
-    page = ""  # its origin, if the message names one
 
-    @classmethod
-    def of_page(cls, origin: str) -> "OriginNotAllowed":
-        """Return the error for a page of this origin."""
-        failure = cls(f"This form does not take submissions from {origin}.")
-        failure.page = origin
-        return failure
+    def __init__(self, message: str = "", *, page: str = "") -> None:
+        """`page`: the origin that the message names, if it names one."""
+        super().__init__(f"This form does not take submissions from {page}." if page else message)
+        self.page = page
 
 
 class NotFound(ApiError):
@@ -255,16 +252,4 @@ def error_response(error: BaseException) -> HttpResponse:
 
 
 def not_found() -> HttpResponse:
-    """Return the envelope of a 404."""
     return error_response(NotFound())
-
-
-def bad_request() -> HttpResponse:
-    """Return the envelope for a request that Django rejects, such as an unknown Host."""
-    message = "The request is malformed or its Host is unknown here."
-    return error_response(invalid("host", "invalid", message, has_subject=True))
-
-
-def internal_error() -> HttpResponse:
-    """Return the envelope of a 500, which Django has logged."""
-    return error_response(InternalError())

@@ -49,7 +49,7 @@ def _refuse_origin(request: HttpRequest, form: Form, *, is_secret: bool) -> ApiE
         return None
     if origin in ("", "null"):
         return OriginNotAllowed(HIDDEN)
-    return OriginNotAllowed.of_page(clean_text(origin)[:200])
+    return OriginNotAllowed(page=clean_text(origin)[:200])
 
 
 def own_origins() -> list[str]:
