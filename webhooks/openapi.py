@@ -7,7 +7,6 @@ from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 from rest_framework import serializers
 
 from config.api.fields import TimeField
-from config.api.openapi.resources import EVENTS as TAG
 from webhooks.events import EVENTS, Event
 
 HEADERS = {
@@ -30,7 +29,7 @@ def operation_of(event: Event) -> OpenApiWebhook:
                 "Verify the signature, answer within 15 seconds, and expect that a message comes more than once: its "
                 "`webhook-id` stays the same."
             ),
-            tags=[TAG.name],
+            tags=["Events"],
             request=_message_of(event, f"{name}Event"),
             responses={
                 "2XX": OpenApiResponse(description="Received. Any other status, and a redirect, is tried again."),

@@ -5,7 +5,7 @@ How drf-spectacular reads our viewsets and serializers for the OpenAPI document 
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
@@ -33,7 +33,6 @@ def id_schema(prefix: str, *, may_be_empty: bool = False) -> Schema:
 
 
 def idempotency_key_header() -> OpenApiParameter:
-    """Return the request header `Idempotency-Key`."""
     return OpenApiParameter(
         "Idempotency-Key",
         {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!-~]([ -~]*[!-~])?$"},
@@ -43,7 +42,6 @@ def idempotency_key_header() -> OpenApiParameter:
 
 
 def replayed_header() -> OpenApiParameter:
-    """Return the response header `Idempotent-Replayed`."""
     return OpenApiParameter(
         "Idempotent-Replayed",
         {"type": "string", "const": "true"},
@@ -63,14 +61,10 @@ def ruled(**rules: Any) -> Callable[[S], S]:
     return decorate
 
 
-def described(serializer: Any, properties: Schema) -> Schema:
+def _described(serializer: Any, properties: Schema) -> Schema:
     """Return the properties with the descriptions of the serializer's `texts`."""
-    texts: Mapping[str, str] = getattr(serializer, "texts", {})
-    return {name: {**schema, **_description(texts.get(name, ""))} for name, schema in properties.items()}
-
-
-def _description(text: str) -> Schema:
-    return {"description": text} if text else {}
+    texts = {name: {"description": text} for name, text in getattr(serializer, "texts", {}).items()}
+    return {name: schema | texts.get(name, {}) for name, schema in properties.items()}
 
 
 class StrictSerializerSchema(OpenApiSerializerExtension):
@@ -85,7 +79,7 @@ class StrictSerializerSchema(OpenApiSerializerExtension):
         properties = dict(schema.get("properties", {}))
         for name, rule in rules.get("properties", {}).items():
             properties[name] = {**properties[name], **rule}
-        properties = described(self.target, properties)
+        properties = _described(self.target, properties)
         # From the fields: drf-spectacular makes every field of a PATCH optional, but our serializers decide that.
         required = [name for name, field in self.target.fields.items() if field.required]
         needed = {"required": required} if required else {}
@@ -113,6 +107,10 @@ class IdFieldSchema(OpenApiSerializerFieldExtension):
         return id_schema(self.target.prefix)
 
 
+class PublicIdFieldSchema(IdFieldSchema):
+    target_class = "config.api.fields.PublicIdField"
+
+
 class NonEmptyListSchema(OpenApiSerializerFieldExtension):
     """Adds `minItems` for `allow_empty=False`, which drf-spectacular ignores."""
 
@@ -133,7 +131,7 @@ class RecordSchema(OpenApiSerializerExtension):
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Schema:
         schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
-        properties = described(self.target, schema.get("properties", {}))
+        properties = _described(self.target, schema.get("properties", {}))
         optional = getattr(self.target, "optional_members", ())
         return {**schema, "properties": properties, "required": [name for name in properties if name not in optional]}
 
@@ -145,22 +143,11 @@ class WrittenSchema(serializers.Serializer[Any]):
 
 
 class WrittenSchemaSchema(OpenApiSerializerExtension):
-    """Returns the schema as it is written."""
-
     target_class = "config.api.schema.WrittenSchema"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Schema:
         return dict(self.target.written)
-
-
-class PublicIdFieldSchema(OpenApiSerializerFieldExtension):
-    """The pattern of an id in a record."""
-
-    target_class = "config.api.fields.PublicIdField"
-
-    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
-        return id_schema(self.target.prefix)
 
 
 @cache
@@ -183,10 +170,8 @@ def component_name(serializer: type[serializers.BaseSerializer[Any]]) -> str:
 class DeletedRecord(serializers.Serializer[Any]):
     """The object that was deleted, archived or revoked."""
 
-    texts = {"id": "The id of the path.", "deleted": "Always true."}
-
-    id = serializers.CharField()
-    deleted = serializers.BooleanField()
+    id = serializers.CharField(help_text="The id of the path.")
+    deleted = serializers.BooleanField(help_text="Always true.")
 
 
 class EnvelopeAutoSchema(AutoSchema):
@@ -215,10 +200,8 @@ class EnvelopeAutoSchema(AutoSchema):
 
     def get_override_parameters(self) -> Any:
         """Return the headers of POSTs that may be repeated, for views that name them (docs/contract.md 1.30)."""
-        return [*super().get_override_parameters(), *self._headers_of_posts()]
-
-    def _headers_of_posts(self) -> Iterable[Any]:
-        return getattr(self.view, "headers_of_posts", ()) if self.method == "POST" else ()
+        of_posts = getattr(self.view, "headers_of_posts", ()) if self.method == "POST" else ()
+        return [*super().get_override_parameters(), *of_posts]
 
     def get_operation_id(self) -> str:
         """Return a name such as `publishForm`."""
@@ -228,7 +211,6 @@ class EnvelopeAutoSchema(AutoSchema):
         return resources.operation_id(self.path, self._action, is_list=is_list)
 
     def get_summary(self) -> str:
-        """Return the operation's name as a sentence."""
         return resources.summary_of(self.get_operation_id())
 
     def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
@@ -237,7 +219,7 @@ class EnvelopeAutoSchema(AutoSchema):
         return (own and inspect.getdoc(own)) or resources.inherited_description(self.path, self._action) or ""
 
     def get_tags(self) -> list[str]:
-        return [resources.resource_of(self.path).tag.name]
+        return [resources.resource_of(self.path).tag]
 
     def get_paginated_name(self, serializer_name: str) -> str:
         return f"{serializer_name}List"

@@ -1,6 +1,5 @@
 """`/api/docs`: the API reference. Swagger UI in our look, under a policy; before it, a plain list of the operations."""
 
-import dataclasses
 from functools import cache
 
 from rest_framework.renderers import JSONRenderer, TemplateHTMLRenderer
@@ -13,16 +12,6 @@ from config.api.openapi.view import document
 from config.pages.policies import API_DOCS
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Operation:
-    """A method of a path. `address`: its place on the page, as Swagger UI names it."""
-
-    method: str
-    path: str
-    summary: str
-    address: str
-
-
 class ApiDocs(APIView):
     http_method_names = ["get", "head"]
     authentication_classes = []
@@ -31,7 +20,6 @@ class ApiDocs(APIView):
     schema = None
 
     def get(self, _request: Request) -> Response:
-        """Return the page. It is the same for everybody."""
         context = {"groups": operations_by_tag(), "about": document()["info"]["description"].split("`")}
         return Response(context, template_name="api_docs.html", headers={"Content-Security-Policy": API_DOCS})
 
@@ -44,11 +32,17 @@ class ApiDocs(APIView):
 
 
 @cache
-def operations_by_tag() -> dict[str, list[Operation]]:
-    """Return the operations of the document by tag, in the order of its tags, those of one path together."""
-    groups: dict[str, list[Operation]] = {tag["name"]: [] for tag in document()["tags"]}
+def operations_by_tag() -> dict[str, list[dict[str, str]]]:
+    """
+    Return the operations of the document by tag, in the order of its tags, those of one path together.
+
+    Each is `{method, path, summary, address}`. `address`: its place on the page, as Swagger UI names it.
+    """
+    groups: dict[str, list[dict[str, str]]] = {tag["name"]: [] for tag in document()["tags"]}
     for path, method, operation in operations(document()):
         tag = operation["tags"][0]
         address = f"#/{tag.replace(' ', '_')}/{operation['operationId']}"
-        groups[tag].append(Operation(method.upper(), path, operation["summary"], address))
+        groups[tag].append(
+            {"method": method.upper(), "path": path, "summary": operation["summary"], "address": address}
+        )
     return {tag: found for tag, found in groups.items() if found}

@@ -62,9 +62,7 @@ def finish_schema(result: Schema, **_kwargs: Any) -> Schema:
     components["schemas"] |= error_schemas()
     components["responses"] = error_responses()
     components["headers"] = HEADERS
-    messages = [item["post"] for item in result["webhooks"].values()]
-    used = {tag for operation in [*(each for _, _, each in operations(result)), *messages] for tag in operation["tags"]}
-    result["tags"] = [{"name": tag.name, "description": tag.description} for tag in TAGS if tag.name in used]
+    result["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
     for schema in _objects(components["schemas"]):
         _give_example(schema)
         for member in schema.get("properties", {}).values():

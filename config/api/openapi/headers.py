@@ -88,33 +88,25 @@ def error_references(method: str) -> Schema:
 def error_schemas() -> Schema:
     """Return the schemas of the error envelope."""
     text = {"type": "string", "minLength": 1}
+    message = {**text, "description": "What is wrong and what to do, for people."}
+    details = {"type": "array", "items": {"$ref": "#/components/schemas/ErrorDetail"}, "minItems": 1}
+    required = {
+        "success": {"type": "boolean", "description": "Always false."},
+        "error": {**text, "description": "The kind of error, for programs: `validation_error` and others."},
+        "message": message,
+    }
+    optional = {"details": {**details, "description": "Each invalid value; only with `validation_error`."}}
     detail = {
         "field": {"type": "string", "description": "The name of the field or parameter, such as `fields.0.label`."},
         "code": {**text, "description": "What is wrong, for programs: `required`, `invalid_id` and others."},
-        "message": {**text, "description": "What is wrong and what to do, for people."},
-    }
-    error = {
-        "success": {"type": "boolean", "description": "Always false."},
-        "error": {**text, "description": "The kind of error, for programs: `validation_error` and others."},
-        "message": {**text, "description": "What is wrong and what to do, for people."},
-        "details": {
-            "type": "array",
-            "items": {"$ref": "#/components/schemas/ErrorDetail"},
-            "minItems": 1,
-            "description": "Each invalid value; only with `validation_error`.",
-        },
+        "message": message,
     }
     return {
-        "Error": {
-            "type": "object",
-            "description": "The body of every error.",
-            "properties": error,
-            "required": ["success", "error", "message"],
-        },
-        "ErrorDetail": {
-            "type": "object",
-            "description": "One invalid value.",
-            "properties": detail,
-            "required": [*detail],
-        },
+        "Error": _object("The body of every error.", required, optional),
+        "ErrorDetail": _object("One invalid value.", detail, {}),
     }
+
+
+def _object(description: str, required: Schema, optional: Schema) -> Schema:
+    properties = required | optional
+    return {"type": "object", "description": description, "properties": properties, "required": [*required]}

@@ -5,54 +5,46 @@ Generated clients call their methods, modules and types by these names, so they 
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WORD = re.compile(r"[A-Z]?[a-z]+")
 # Actions of a viewset, and methods of a plain view, as people say them. Other actions are verbs already.
 VERBS = {"retrieve": "get", "read": "get", "partial_update": "update", "destroy": "delete", "post": "create"}
 
 
-@dataclass(frozen=True)
-class Tag:
-    """A group of operations: a class or module of generated clients."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
-class Resource:
+class Resource(NamedTuple):
     """The objects under the first segment of a path, in an operation's name and in a sentence."""
 
-    tag: Tag
+    tag: str
     one: str
     many: str
 
 
-FORMS = Tag("Forms", "Create, change, publish and archive forms.")
-SUBMISSIONS = Tag("Submissions", "Submit a form; read, export, mark and delete submissions.")
-WEBHOOKS = Tag("Webhooks", "Register the endpoints that receive new submissions, and test them.")
-DESTINATIONS = Tag("Destinations", "Send new submissions to chats, sheets and other services.")
-DELIVERIES = Tag("Deliveries", "The log of a webhook: each message with its attempts. Send messages again.")
-KEYS = Tag("Access keys", "List, create, regenerate and revoke keys. Needs an administrative key.")
-ACCOUNT = Tag("Account", "The organization and the key of the caller, and the rest of the hour.")
-ANALYTICS = Tag("Analytics", "Counts of submissions and deliveries by day or hour.")
-# Not "Webhooks": openapi-generator would overwrite the class of those operations.
-EVENTS = Tag("Events", "The messages that your endpoints receive.")
-TAGS = (FORMS, SUBMISSIONS, WEBHOOKS, DESTINATIONS, DELIVERIES, KEYS, ACCOUNT, ANALYTICS, EVENTS)
-
+# Tags are groups of operations: classes or modules of generated clients.
+TAGS = {
+    "Forms": "Create, change, publish and archive forms.",
+    "Submissions": "Submit a form; read, export, mark and delete submissions.",
+    "Webhooks": "Register the endpoints that receive new submissions, and test them.",
+    "Destinations": "Send new submissions to chats, sheets and other services.",
+    "Deliveries": "The log of a webhook: each message with its attempts. Send messages again.",
+    "Access keys": "List, create, regenerate and revoke keys. Needs an administrative key.",
+    "Account": "The organization and the key of the caller, and the rest of the hour.",
+    "Analytics": "Counts of submissions and deliveries by day or hour.",
+    # Not "Webhooks": openapi-generator would overwrite the class of those operations.
+    "Events": "The messages that your endpoints receive.",
+}
 # First segment of the path below /api/ -> its resource. A new segment needs a row.
 RESOURCES = {
-    "forms": Resource(FORMS, "form", "forms"),
-    "submit": Resource(SUBMISSIONS, "submission", "submissions"),
-    "uploads": Resource(SUBMISSIONS, "upload", "uploads"),
-    "submissions": Resource(SUBMISSIONS, "submission", "submissions"),
-    "webhooks": Resource(WEBHOOKS, "webhook", "webhooks"),
-    "destinations": Resource(DESTINATIONS, "destination", "destinations"),
-    "deliveries": Resource(DELIVERIES, "delivery", "deliveries"),
-    "keys": Resource(KEYS, "key", "keys"),
-    "me": Resource(ACCOUNT, "me", "me"),
-    "analytics": Resource(ANALYTICS, "analytics", "analytics"),
+    "forms": Resource("Forms", "form", "forms"),
+    "submit": Resource("Submissions", "submission", "submissions"),
+    "uploads": Resource("Submissions", "upload", "uploads"),
+    "submissions": Resource("Submissions", "submission", "submissions"),
+    "webhooks": Resource("Webhooks", "webhook", "webhooks"),
+    "destinations": Resource("Destinations", "destination", "destinations"),
+    "deliveries": Resource("Deliveries", "delivery", "deliveries"),
+    "keys": Resource("Access keys", "key", "keys"),
+    "me": Resource("Account", "me", "me"),
+    "analytics": Resource("Analytics", "analytics", "analytics"),
 }
 UNCOUNTED = {"analytics"}
 

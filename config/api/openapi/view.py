@@ -37,7 +37,6 @@ class OpenApiDocument(APIView):
     schema = None
 
     def get(self, request: Request) -> HttpResponse:
-        """Return the document."""
         chosen = validate_query(DocumentQuery, request.query_params).get("format")
         offered = {None: JSON_TYPES + YAML_TYPES, "json": JSON_TYPES, "yaml": YAML_TYPES}[chosen]
         media_type = request._request.get_preferred_type(list(offered)) or offered[0]
