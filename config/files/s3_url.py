@@ -12,12 +12,13 @@ import dataclasses
 import re
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-OPTIONS = {"region", "scheme", "addressing"}
-SCHEMES = ("https", "http")
-ADDRESSINGS = ("path", "virtual")
+_OPTIONS = {  # name -> its values, and the sentence about any other
+    "scheme": (r"https?", "The option scheme is neither https nor http."),
+    "addressing": (r"path|virtual", "The option addressing is neither path nor virtual."),
+    "region": (r"[A-Za-z0-9-]{1,64}", "The option region is not the name of a region."),
+}
 # https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html; others allow capitals and underscores.
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,62}")
-_REGION = re.compile(r"[A-Za-z0-9-]{1,64}")
 DEFAULT_REGION = "us-east-1"  # a signature names one; services without regions accept it
 
 
@@ -84,14 +85,10 @@ def _credentials(parts: SplitResult) -> tuple[str, ...]:
 
 
 def _options(parts: SplitResult) -> dict[str, str]:
-    found = parse_qs(parts.query, keep_blank_values=True)
-    if found.keys() - OPTIONS:  # not named: a `?` in a secret begins options, too
+    options = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    if options.keys() - _OPTIONS.keys():  # not named: a `?` in a secret begins options, too
         raise WrongFilesUrl("It has another option than region, scheme and addressing.")
-    options = {name: values[-1] for name, values in found.items()}
-    if options.get("scheme", "https") not in SCHEMES:
-        raise WrongFilesUrl("The option scheme is neither https nor http.")
-    if options.get("addressing", "path") not in ADDRESSINGS:
-        raise WrongFilesUrl("The option addressing is neither path nor virtual.")
-    if "region" in options and not _REGION.fullmatch(options["region"]):
-        raise WrongFilesUrl("The option region is not the name of a region.")
+    for name, (values, problem) in _OPTIONS.items():
+        if name in options and not re.fullmatch(values, options[name]):
+            raise WrongFilesUrl(problem)
     return options

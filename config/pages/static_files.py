@@ -24,9 +24,6 @@ HASH_DIGITS = 12
 HASHED = re.compile(rf"(.+)\.([0-9a-f]{{{HASH_DIGITS}}})(\.[^./]+)")
 
 
-_addresses: dict[tuple[str, str, str], str] = {}  # by base, name and hash: a page has some thirty
-
-
 @functools.cache
 def hash_of(name: str) -> str | None:
     """Return the hash of a file's content when it was first asked for, or None if there is no such file."""
@@ -35,7 +32,6 @@ def hash_of(name: str) -> str | None:
 
 
 def digest(content: bytes) -> str:
-    """Return the part of a name that changes with the content."""
     return hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
 
 
@@ -43,16 +39,11 @@ class StaticFiles(StaticFilesStorage):
     """Gives files their address in pages; while DEBUG is on, that of the file as it is."""
 
     def url(self, name: str | None) -> str:
-        """Return the address of a file, with its hash."""
-        found = None if settings.DEBUG or not name else hash_of(name)
-        if not name or not found:
-            plain: str = super().url(name)
-            return plain
-        key = (str(self.base_url), name, found)
-        if key not in _addresses:
-            stem, dot, ending = name.rpartition(".")
-            _addresses[key] = super().url(f"{stem}.{found}{dot}{ending}" if dot else name)
-        return _addresses[key]
+        stem, dot, ending = (name or "").rpartition(".")
+        if name and dot and not settings.DEBUG and (found := hash_of(name)):
+            name = f"{stem}.{found}.{ending}"
+        address: str = super().url(name)
+        return address
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
