@@ -60,7 +60,6 @@ class Outage:
             time.sleep(self._poll)
 
     def _ends(self) -> bool:
-        """End the outage if it is over."""
         seen = self._last
         if time.monotonic() - seen < self._quiet or not self._is_working():
             return False
@@ -129,7 +128,6 @@ def why_not_storing() -> Any:
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether an error is that of a full disk."""
     return sqlstate(error) == FULL or "disk is full" in str(error)
 
 

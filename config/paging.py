@@ -18,12 +18,10 @@ class NumberedPage(ABC):
 
     @property
     def has_previous(self) -> bool:
-        """Return whether there is a newer page."""
         return self.number > 1
 
     @property
     def has_next(self) -> bool:
-        """Return whether there is an older page."""
         return self.number < self.last_number
 
     @property
@@ -33,7 +31,6 @@ class NumberedPage(ABC):
 
     @property
     def next(self) -> int:
-        """The older page."""
         return self.number + 1
 
 

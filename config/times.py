@@ -41,7 +41,6 @@ def parse_date(text: str) -> dt.date | None:
 
 
 def day_start(day: dt.date) -> dt.datetime:
-    """Return midnight at the start of a UTC day."""
     return dt.datetime.combine(day, dt.time.min, dt.UTC)
 
 
@@ -54,7 +53,6 @@ class Period:
 
     @classmethod
     def of_day(cls, day: dt.date) -> "Period":
-        """Return a whole UTC day."""
         return cls(day_start(day), END if day == dt.date.max else day_start(day + dt.timedelta(days=1)))
 
 

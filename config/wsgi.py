@@ -26,7 +26,6 @@ SILENT_SECONDS = 0.25
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer a request."""
     body = environ["wsgi.input"]
     drop_long_media_types(environ)
     say_length(environ)

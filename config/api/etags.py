@@ -7,7 +7,6 @@ from django.utils.http import parse_etags
 
 
 def etag_of(content: bytes) -> str:
-    """Return the strong ETag of these bytes."""
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 

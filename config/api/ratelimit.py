@@ -223,7 +223,6 @@ def refuse_bursts(request: HttpRequest, limits: Iterable[tuple[str, str, str]]) 
 
 
 def add_headers(response: HttpResponseBase, usage: Usage | None) -> None:
-    """Add the headers of the limit to a response."""
     if usage is not None:
         for name, value in usage.headers().items():
             response.headers[name] = value

@@ -105,7 +105,6 @@ class KeyedView(APIView):
 
     @property
     def organization_id(self) -> uuid.UUID:
-        """The caller's organization."""
         return cast(Caller, self.request.auth).organization_id
 
     def read(
@@ -244,8 +243,4 @@ class UnknownPath(KeyedView):
                 super().initial(request, *args, **kwargs)
             except InvalidAccessKey:
                 self.usage = None
-        raise NotFound
-
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Never reached: `initial` raises."""
         raise NotFound

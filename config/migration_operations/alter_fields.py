@@ -24,7 +24,6 @@ class AlterFields(Operation):
         self.fields = list(fields)
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """Put the new fields into the state."""
         for name, field in self.fields:
             state.alter_field(app_label, self.model_name.lower(), name, field, preserve_default=True)
 
@@ -44,7 +43,6 @@ class AlterFields(Operation):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Alter them back: the states are exchanged."""
         self.database_forwards(app_label, schema_editor, from_state, to_state)
 
     def describe(self) -> str:

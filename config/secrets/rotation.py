@@ -69,7 +69,6 @@ def register_once_plain(model: type[models.Model], *columns: str) -> None:
 
 
 def places() -> list[Place]:
-    """Return every place that stores a secret."""
     columns = [
         Place(model, field.name)
         for model in apps.get_models()

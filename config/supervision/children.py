@@ -77,7 +77,6 @@ class Children:
             self._dead += [self._collect(sentinel) for sentinel in ready if isinstance(sentinel, int)]
 
     def has_signal(self) -> bool:
-        """Return whether a signal waits."""
         return bool(wait([self._signals], 0))
 
     def hear(self, descriptor: int, patience_seconds: float) -> bool:

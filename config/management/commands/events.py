@@ -20,11 +20,9 @@ class Command(BaseCommand):
     help = "Serve the live stream of the dashboard on EVENTS_PORT."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options; EVENTS_PORT comes from the environment."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until stopped."""
         with listen(options["host"], settings.EVENTS_PORT) as listener:
             stream(listener)
 

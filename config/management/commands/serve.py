@@ -44,7 +44,6 @@ class Command(BaseCommand):
     help = "Serve web and live stream, deliver webhooks and mails, on one machine. Applies migrations first."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options; PORT and WEB_CONCURRENCY come from the environment."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
         parser.add_argument("--no-deliver", action="store_true", help="Celery workers deliver instead")
         parser.add_argument(
@@ -53,7 +52,6 @@ class Command(BaseCommand):
         parser.add_argument("--no-migrate", action="store_true", help="the migrations are already applied")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until stopped."""
         os.umask(0o077)  # the database and its log are for this user only
         host = options["host"]
         if settings.DEMO and not is_loopback(host):
@@ -90,7 +88,6 @@ class Command(BaseCommand):
         return ensure_demo() if settings.DEMO else ""
 
     def announce(self, demo: str) -> None:
-        """Print the address and the login."""
         text = demo or f"Serving {settings.PUBLIC_URL}"
         if not settings.TRUSTED_PROXY_COUNT and not is_loopback(urlsplit(settings.PUBLIC_URL).hostname or ""):
             text += "\nNo proxy is in front of it (TRUSTED_PROXY_COUNT=0): a few slow clients can stop it."
@@ -118,7 +115,6 @@ class Web(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         super().__init__()
 
     def load_config(self) -> None:
-        """Take over the settings."""
         own = {
             "bind": f"fd://{self._listener.fileno()}",
             "logconfig_dict": settings.LOGGING,
@@ -132,7 +128,6 @@ class Web(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
                 self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """Return the WSGI application."""
         return import_string("config.wsgi.application")  # by its name, because it knows every app
 
 
