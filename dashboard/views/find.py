@@ -7,19 +7,18 @@ Everything found belongs to the organization in the address, and the member may 
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import suppress
 
 from django import forms
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_safe
 
-from config.api.errors import ApiError
-from config.api.find_owned import path_id
 from config.ids import Prefix
-from dashboard.access import Member, MemberRequest, in_organization
+from dashboard.access import Member, MemberRequest, find_own, in_organization
 from dashboard.accounts.time_zones import exact
 from dashboard.design.menu import pages_for
 from dashboard.limits.costs import expensive, is_typed_search, searches, while_typing
@@ -65,61 +64,39 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     def page(name: str, *ids: str) -> str:
         return reverse(f"dashboard:{name}", args=[slug, *ids])
 
-    yield (
-        gettext("Submissions"),
-        [
-            Found(
-                gettext("Submission of %(moment)s") % {"moment": exact(one.created_at, "minute")},
-                page("submission", one.public_id),
-                "inbox",
-                one.form.name,
-            )
-            for one in submission_with_id(member, text)
-        ],
-    )
+    for one in submission_with_id(member, text):
+        label = gettext("Submission of %(moment)s") % {"moment": exact(one.created_at, "minute")}
+        yield gettext("Submissions"), [Found(label, page("submission", one.public_id), "inbox", one.form.name)]
     words = text.lower().split()
-    yield (
-        gettext("Pages"),
-        [
-            Found(str(one.label), page(one.name), one.icon)
-            for one in pages_for(may_manage=member.may_manage)
-            if all(word in f"{one.label} {one.words}".lower() for word in words)
-        ],
-    )
-    yield (
-        gettext("Forms"),
-        [
-            Found(form.name, page("form", form.public_id), "list-checks", form.get_status_display())
-            for form in Form.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
-        ],
-    )
+    pages = [
+        Found(str(one.label), page(one.name), one.icon)
+        for one in pages_for(may_manage=member.may_manage)
+        if all(word in f"{one.label} {one.words}".lower() for word in words)
+    ]
+    yield gettext("Pages"), pages
+    own_forms = [
+        Found(form.name, page("form", form.public_id), "list-checks", form.get_status_display())
+        for form in Form.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
+    ]
+    yield gettext("Forms"), own_forms
     if not text:
         return
-    yield (
-        gettext("Destinations"),
-        [
-            Found(str(one), page("destination", one.public_id), "webhook" if one.is_webhook else "send", one.scope)
-            for one in Receiver.objects.filter(Q(name__icontains=text) | Q(url__icontains=text), **of)
-            .select_related("form")
-            .order_by("-id")[:MAX_OF_A_KIND]
-        ],
-    )
+    receivers = Receiver.objects.filter(Q(name__icontains=text) | Q(url__icontains=text), **of).select_related("form")
+    destinations = [
+        Found(str(one), page("destination", one.public_id), "webhook" if one.is_webhook else "send", one.scope)
+        for one in receivers.order_by("-id")[:MAX_OF_A_KIND]
+    ]
+    yield gettext("Destinations"), destinations
     if member.may_manage:
-        yield (
-            gettext("Access keys"),
-            [
-                Found(key.name, page("keys"), "key-round", key.hint)
-                for key in AccessKey.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
-            ],
-        )
+        keys = AccessKey.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
+        yield gettext("Access keys"), [Found(key.name, page("keys"), "key-round", key.hint) for key in keys]
 
 
 def submission_with_id(member: Member, text: str) -> list[Submission]:
-    try:
-        pk = path_id(Prefix.SUBMISSION, text.strip())
-    except ApiError:
-        return []
-    return list(Submission.objects.select_related("form").filter(pk=pk, form__organization=member.organization))
+    rows = Submission.objects.select_related("form")
+    with suppress(Http404):
+        return [find_own(rows, Prefix.SUBMISSION, text.strip(), form__organization=member.organization)]
+    return []
 
 
 urlpatterns = [path("find", find, name="find")]
