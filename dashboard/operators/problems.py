@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from config.health import STORING, Problem
 from config.times import now
-from dashboard.operators.figures import Queue, living, queue
+from dashboard.operators.figures import living, queue
 from webhooks.enqueue import MAIL
 from webhooks.models import Attempt, DelivererSlots, ErrorClass
 
@@ -51,11 +51,8 @@ def problems_of_roles() -> Iterator[Problem]:
         return
     if DelivererSlots.Role.DELIVER not in roles and DelivererSlots.Role.BEAT not in roles:
         yield Problem("no_beat", NO_BEAT)
-    else:
-        yield from _problems_of_backlog(queue())
-
-
-def _problems_of_backlog(waiting: Queue) -> Iterator[Problem]:
+        return
+    waiting = queue()
     if waiting.undispatched.is_late:
         yield Problem("not_dispatched", NOT_DISPATCHED)
     if waiting.due.is_late:

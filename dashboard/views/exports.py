@@ -146,9 +146,8 @@ def _progress_key(request: HttpRequest, run: str) -> str:
 def progress(request: MemberRequest, run: str) -> HttpResponse:
     """Show the progress of an export, as the fragment that the page polls until the export is done."""
     written, is_whole = cache.get(_progress_key(request, run), (None, False))
-    total = request.GET.get("total", "0")
-    context = {"rows": written, "finished": is_whole, "run": run}
-    context["total"] = whole_number(total)
+    total = whole_number(request.GET.get("total", "0"))
+    context = {"rows": written, "finished": is_whole, "run": run, "total": total}
     return render(request, "dashboard/parts/export_progress.html", context)
 
 

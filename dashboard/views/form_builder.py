@@ -44,8 +44,10 @@ def _save(request: MemberRequest, form: Form, rows: list[FieldRow], *, publishin
             if publishing:
                 publish_form(form)
     except ValidationFailed as failure:
-        placed = any(row.errors for row in rows)
-        problem = _unmet(publishing) if placed else failure.message
+        problem = failure.message
+        if any(row.errors for row in rows):
+            unpublished = gettext("Not published yet: correct the marked fields below.")
+            problem = unpublished if publishing else gettext("Not saved yet: correct the marked fields below.")
         return _show(request, form, rows, problem=problem, status=400, is_changed=True)
     except StaleForm as failure:
         form.refresh_from_db(fields=["updated_at"])
@@ -57,12 +59,6 @@ def _save(request: MemberRequest, form: Form, rows: list[FieldRow], *, publishin
         return redirect("dashboard:form", request.member.organization.slug, form.public_id)
     messages.success(request, gettext("Saved. The form's page and the snippets show the new fields now."))
     return redirect("dashboard:form-build", request.member.organization.slug, form.public_id)
-
-
-def _unmet(publishing: bool) -> str:
-    if publishing:
-        return gettext("Not published yet: correct the marked fields below.")
-    return gettext("Not saved yet: correct the marked fields below.")
 
 
 def _show(

@@ -1,6 +1,7 @@
 """Replies of a form: the mail that answers a submission, the confirmation before it, and the list of ended mails."""
 
 import dataclasses
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -64,7 +65,11 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
         messages.success(request, gettext("Saved. It applies from the next submission on."))
         return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
     if is_readable and is_preview:
-        _check_typed(entered, form)
+        try:  # what is wrong with the texts is shown as saving would
+            entered.values()
+            refuse_texts(entered.reply(), [field["name"] for field in form.fields])
+        except ValidationFailed as failure:
+            entered.show(failure)
     context = {
         "form": form,
         "entered": entered,
@@ -78,15 +83,6 @@ def replies(request: MemberRequest, form_id: str) -> HttpResponse:
         **_preview(form, typed, confirms=confirms),
     }
     return render(request, "dashboard/form_replies.html", context, status=entered.status if entered.errors else 200)
-
-
-def _check_typed(entered: RepliesForm, form: Form) -> None:
-    """Show what is wrong with the typed texts, as saving would."""
-    try:
-        entered.values()
-        refuse_texts(entered.reply(), [field["name"] for field in form.fields])
-    except ValidationFailed as failure:
-        entered.show(failure)
 
 
 def _placeholder(field: dict[str, Any]) -> dict[str, Any]:
@@ -103,10 +99,8 @@ def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:
     address = address_of(submission) or EXAMPLE_ADDRESS
     shown: Filled | None = None
     if typed.text or typed.subject:
-        try:
+        with suppress(TemplateRefused):
             shown = fill(form, submission, confirmed=address if confirms else "", reply=typed)
-        except TemplateRefused:
-            shown = None
     with translation.override(form.language):
         lines = confirmation_lines(name_for_submitters(form.name), shown_organization_name(form), address)
     return {"shown": shown, "address": address, "is_example": newest is None, "question": lines}

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from config.api.errors import ApiError
+from config.paging import whole_number
 from dashboard.access import person
 from dashboard.html_forms.account import JoinForm
 from dashboard.opened_invitation import forget_invitation, remember_invitation
@@ -32,8 +33,7 @@ def invitations(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         context = {"invitations": invitations_to(user), "has_organization": user.memberships.exists()}
         return render(request, "dashboard/invitations.html", context)
-    number = request.POST.get("invitation", "")
-    found = invitations_to(user).filter(pk=int(number)).first() if number.isdecimal() and len(number) < 19 else None
+    found = invitations_to(user).filter(pk=whole_number(request.POST.get("invitation", ""))).first()
     if found is None:
         messages.warning(request, gettext("This invitation was taken back or has expired."))
         return redirect("dashboard:home")

@@ -121,7 +121,7 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
         newest = parse_ids(request.POST.getlist("newest"), most=1)
     except ApiError:
         ids, newest = [], []
-    do = request.POST.get("do", "")
+    do, own = request.POST.get("do", ""), Submission.objects.filter(organization=request.member.organization)
     # A row can be unticked after "select all": then the tick of "all" is out of sight, and must not count.
     is_whole_page = len(ids) >= whole_number(request.POST.get("rows", "")) and request.POST.get("all") == "on"
     if newest and (is_whole_page or "seen" in request.POST):
@@ -130,9 +130,9 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
         messages.warning(request, gettext("Select submissions first, then choose an action."))
         return redirect(back)
     if do == "export":
-        return export_chosen(request, _own(request).filter(pk__in=ids))
+        return export_chosen(request, own.filter(pk__in=ids))
     if do == "delete":
-        rows = load_files(_own(request).filter(pk__in=ids).select_related("form").order_by("-id"))
+        rows = load_files(own.filter(pk__in=ids).select_related("form").order_by("-id"))
         files = sum(len(row.files) for row in rows)
         asked = {"table": Table.of(rows, None), "count": len(rows), "files": files}
         return _ask_to_delete(request, filters, asked, back)
@@ -163,7 +163,9 @@ def _act_on_all(
             step = take_step(scope, run, before=uuid.UUID(int=min(newest.int + is_first, 2**128 - 1)))
     except RateLimited as refusal:
         return busy(request, refusal)
-    seen, changed = step.seen + _posted(request, "seen"), step.changed + _posted(request, "changed")
+    # The counts of the steps before come from the page, and are only shown.
+    seen, changed, total = (whole_number(request.POST.get(name, "")) for name in ("seen", "changed", "total"))
+    seen, changed = step.seen + seen, step.changed + changed
     if step.before is None:
         _report(request, do, changed)
         return redirect(back)
@@ -174,19 +176,10 @@ def _act_on_all(
         "kept": filters.kept(),
         "seen": seen,
         "changed": changed,
-        "total": max(_posted(request, "total"), seen),
+        "total": max(total, seen),
         "newest": encode_id(Prefix.SUBMISSION, step.before),
     }
     return render(request, "dashboard/submissions_progress.html", context)
-
-
-def _posted(request: MemberRequest, name: str) -> int:
-    """Return a count of the steps before. It comes from the page, and is only shown."""
-    return whole_number(request.POST.get(name, ""))
-
-
-def _own(request: MemberRequest) -> Any:
-    return Submission.objects.filter(organization=request.member.organization)
 
 
 def _ask_to_delete(
