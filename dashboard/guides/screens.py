@@ -30,11 +30,9 @@ PARTS = {
 def part_about(screen: str) -> str:
     """Return the anchor of the part of docs/dashboard.md about a screen, "" for none."""
     pages = pages_for(may_manage=True)
-    own = next((page.guide for page in pages if page.name == screen), None)
-    if own is not None:
-        return own
+    parts = PARTS | {page.name: page.guide for page in pages}
     around = (page.guide for page in pages if is_among(screen, page.current_on))
-    return PARTS[screen] if screen in PARTS else next(around, "")
+    return parts[screen] if screen in parts else next(around, "")
 
 
 def address_for(screen: str) -> str:
