@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from forms_app.models import Form
 from tests.services.application import Application
 from tests.support.browser import place
-from tests.support.chromium.accessibility import COLOR_RULES, violations
+from tests.support.chromium.accessibility import violations_in_both_schemes
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.chromium.screens import ENTRANCES, Furnished
 
@@ -19,57 +19,6 @@ OUT_OF_SIGHT = """() => [...document.querySelectorAll("main *")]
   .filter((one) => !one.matches("pre, .tabs, .visually-hidden, .chart *") && one.checkVisibility())
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto")
   .map((one) => one.className)"""
-
-
-def look(page: Page, name: str, path: str) -> list[str]:
-    page.goto(path)
-    page.wait_for_function("document.documentElement.classList.contains('scripted') || !document.querySelector('nav')")
-    found = [f"{name}: {one}" for one in violations(page)]
-    # The style sheet and the chart follow immediately; reduced motion leaves no color on its way to another.
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    found += [f"{name} in the dark: {one}" for one in violations(page, COLOR_RULES)]
-    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
-    return found
-
-
-def test_screens__of_an_owner__are_accessible_and_quiet(
-    browser: Browser, service: Application, furnished: Furnished
-) -> None:
-    owner = furnished.tenant.owner
-    with at_the_dashboard(browser, service.base_url, owner, color_scheme="light") as (page, complaints):
-        found = [one for name, path in furnished.paths() for one in look(page, name, path)]
-        assert found == []
-        assert [one for one in complaints if not any(part in one for part in EXPECTED)] == []
-
-
-def test_screens__of_somebody_outside__are_accessible_and_quiet(
-    browser: Browser, service: Application, furnished: Furnished
-) -> None:
-    invitation = ("invitation", f"/dashboard/invitations/{furnished.invitation_token}")
-    with at_the_dashboard(browser, service.base_url, color_scheme="light") as (page, complaints):
-        assert [one for name, path in [*ENTRANCES, invitation] for one in look(page, name, path)] == []
-        assert complaints == []
-
-
-@pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_screens__on_a_phone__never_scroll_sideways_and_have_a_low_bar_and_nothing_out_of_sight(
-    browser: Browser, service: Application, furnished: Furnished, language: str
-) -> None:
-    owner = furnished.tenant.owner
-    with at_the_dashboard(browser, service.base_url, owner, viewport=NARROW, locale=language) as (page, _):
-        wide, high, out_of_sight = [], [], []
-        for name, path in furnished.paths():
-            page.set_viewport_size(NARROW)
-            page.goto(path)
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                wide.append(name)
-            page.set_viewport_size(PHONE)  # only style sheets tell widths apart: no second load
-            width, top, hidden = page.evaluate(f"() => [innerWidth, {TOP_OF_MAIN}, ({OUT_OF_SIGHT})()]")
-            assert width == PHONE["width"]
-            high += [(name, top)] if top > MAX_BAR and name != "not-found" else []
-            out_of_sight += [(name, hidden)] if hidden else []
-        assert (wide, high, out_of_sight) == ([], [], [])
-
 
 INVALID = """() => {
   const found = [];
@@ -85,17 +34,73 @@ INVALID = """() => {
 }"""  # rules of the HTML checker, and of axe's best practices, that `violations` leaves out
 
 
-def test_screens__have_valid_times_headings_placeholders_and_landmarks(
+def look(page: Page, name: str, path: str) -> list[str]:
+    page.goto(path)
+    page.wait_for_function("document.documentElement.classList.contains('scripted') || !document.querySelector('nav')")
+    return [f"{name}: {one}" for one in violations_in_both_schemes(page)]
+
+
+def phone_of(page: Page, name: str) -> list[str]:
+    """Return what a phone would show badly. Only style sheets tell widths apart: no second load."""
+    page.set_viewport_size(NARROW)
+    found = [f"{name} scrolls"] if page.evaluate("document.documentElement.scrollWidth > innerWidth") else []
+    page.set_viewport_size(PHONE)
+    width, top, hidden = page.evaluate(f"() => [innerWidth, {TOP_OF_MAIN}, ({OUT_OF_SIGHT})()]")
+    assert width == PHONE["width"]
+    found += [f"{name} has a bar of {top} px"] if top > MAX_BAR and name != "not-found" else []
+    return found + [f"{name} hides {one}" for one in hidden]
+
+
+def test_screens__of_an_owner__are_accessible_quiet_valid_and_fit_a_phone(
+    browser: Browser, service: Application, furnished: Furnished
+) -> None:
+    """One test, since loading each screen again takes seconds."""
+    owner, desk = furnished.tenant.owner, ViewportSize(width=1280, height=720)
+    with at_the_dashboard(browser, service.base_url, owner, color_scheme="light", viewport=desk, locale="en") as (
+        page,
+        complaints,
+    ):
+        found = []
+        for name, path in furnished.paths():
+            found += [*look(page, name, path), *(f"{name}: {one}" for one in page.evaluate(INVALID))]
+            found += phone_of(page, name)
+            page.set_viewport_size(desk)
+        assert found == []
+        assert [one for one in complaints if not any(part in one for part in EXPECTED)] == []
+
+
+def test_screens__of_somebody_outside__are_accessible_and_quiet(
+    browser: Browser, service: Application, furnished: Furnished
+) -> None:
+    invitation = ("invitation", f"/dashboard/invitations/{furnished.invitation_token}")
+    with at_the_dashboard(browser, service.base_url, color_scheme="light") as (page, complaints):
+        assert [one for name, path in [*ENTRANCES, invitation] for one in look(page, name, path)] == []
+        assert complaints == []
+
+
+@pytest.mark.parametrize("language", ["de", "ar"])  # English is tried above
+def test_screens__on_a_phone__never_scroll_sideways_and_have_a_low_bar_and_nothing_out_of_sight(
+    browser: Browser, service: Application, furnished: Furnished, language: str
+) -> None:
+    owner = furnished.tenant.owner
+    with at_the_dashboard(browser, service.base_url, owner, viewport=NARROW, locale=language) as (page, _):
+        found = []
+        for name, path in furnished.paths():
+            page.goto(path)
+            found += phone_of(page, name)
+        assert found == []
+
+
+def test_pages_with_a_date__have_valid_times_headings_placeholders_and_landmarks(
     browser: Browser, service: Application, furnished: Furnished
 ) -> None:
     day = {"name": "day", "label": "Day", "type": "Date", "required": False, "placeholder": "soon"}
     asked = furnished.tenant.form(fields=[day])
-    more = [("hosted", f"/f/{asked}"), ("build-day", place(furnished.tenant, f"forms/{asked}/build"))]
     with at_the_dashboard(browser, service.base_url, furnished.tenant.owner) as (page, _):
         found = []
-        for name, path in [*furnished.paths(), *more]:
+        for path in (f"/f/{asked}", place(furnished.tenant, f"forms/{asked}/build")):
             page.goto(path)
-            found += [f"{name}: {one}" for one in page.evaluate(INVALID)]
+            found += [f"{path}: {one}" for one in page.evaluate(INVALID)]
         assert found == []
         expect(page.get_by_role("group", name="Preview")).to_have_attribute("tabindex", "0")
 

@@ -2,14 +2,13 @@
 
 import secrets
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.services.application import Application
 from tests.services.receivers import MailReceiver
 from tests.support.answers.sending import link_of
 from tests.support.browser import person_of, place
-from tests.support.chromium.accessibility import violations
+from tests.support.chromium.accessibility import violations, violations_in_both_schemes
 from tests.support.chromium.dashboard_page import at_the_dashboard, press
 from tests.support.mail_links import text_part
 from tests.support.tenants import Tenant
@@ -59,20 +58,19 @@ def confirm(page: Page, service: Application, path: str) -> list[str]:
     """Press the button of a mail's page; return what axe finds on it, before and after."""
     reader = page.context.new_page()
     reader.goto(f"{service.base_url}{path}")
-    found = violations(reader)
+    found = violations_in_both_schemes(reader)
     reader.get_by_role("button", name="Confirm", exact=True).click()
     expect(reader.get_by_role("heading", name="Confirmed")).to_be_visible()
-    found += violations(reader)
+    found += violations_in_both_schemes(reader)
     reader.close()
     return found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_newsletter__with_confirmation__is_set_up_by_its_texts(
-    browser: Browser, service: Application, tenant: Tenant, smtp: MailReceiver, scheme: str
+    browser: Browser, service: Application, tenant: Tenant, smtp: MailReceiver
 ) -> None:
     address = f"ada.{secrets.token_hex(6)}@example.net"
-    with at_the_dashboard(browser, service.base_url, person_of(tenant), color_scheme=scheme) as (page, complaints):
+    with at_the_dashboard(browser, service.base_url, person_of(tenant), color_scheme="light") as (page, complaints):
         form_page = start_form(page, tenant, "News", "Newsletter")
         page.get_by_label("Ask submitters to confirm their address").check()
         page.get_by_label("Answer each submission by mail").check()
@@ -80,7 +78,7 @@ def test_newsletter__with_confirmation__is_set_up_by_its_texts(
         page.get_by_label("Text", exact=True).fill("You read us at {{ data.email }}.")
         press(page, "Save")
         saved(page)
-        found = violations(page)
+        found = violations_in_both_schemes(page)
         send(page, form_page, Email=address)
         (question,) = smtp.wait_for(address)
         page.locator("#main").get_by_role("link", name="Submissions", exact=True).click()

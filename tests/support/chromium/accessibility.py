@@ -25,3 +25,13 @@ def violations(page: Page, rules: Sequence[str] = ALL_RULES) -> list[str]:
         # Through the debugger's protocol, which the page's own policy does not bind.
         page.evaluate((TOOLS / "node_modules" / "axe-core" / "axe.min.js").read_text())
     return [f"{rule}: {nodes}" for rule, nodes in page.evaluate(RUN, list(rules))]
+
+
+def violations_in_both_schemes(page: Page) -> list[str]:
+    """Return what axe finds in the light scheme, which the page must have, and what the dark one adds."""
+    found = violations(page)
+    # The style sheet and the chart follow immediately; reduced motion leaves no color on its way to another.
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    found += [f"in the dark: {one}" for one in violations(page, COLOR_RULES)]
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    return found
