@@ -57,6 +57,7 @@ class KeyedView(APIView):
     usage: ratelimit.Usage | None = None
     raw_body = b""  # set by `read`
     etag_actions: ClassVar[tuple[str, ...]] = ()  # whose answers have an ETag
+    is_made_small: ClassVar[bool] = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Run the checks that need no body. DRF would throttle last, so that 401 and 403 would not count."""
@@ -89,7 +90,7 @@ class KeyedView(APIView):
             self.usage = ratelimit.count_address(request._request)
         ratelimit.add_headers(response, self.usage)
         response.headers.setdefault("Cache-Control", NO_STORE)
-        if request.method in ("GET", "HEAD") and response.status_code == 200:
+        if self.is_made_small and request.method in ("GET", "HEAD") and response.status_code == 200:
             # Not for a POST: one that makes a key or a webhook shows its secret next to names that were sent.
             self._make_small(request._request, response)
         return response

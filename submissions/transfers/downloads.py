@@ -17,24 +17,14 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.utils.translation import gettext_noop
 from django.views.decorators.csrf import csrf_exempt
+from rest_framework.request import Request
 
-from config.api import ratelimit
-from config.api.errors import (
-    ApiError,
-    InvalidAccessKey,
-    MethodNotAllowed,
-    NotFound,
-    Suspended,
-    as_api_error,
-    error_response,
-    logged_once,
-)
+from config.api.errors import ApiError, MethodNotAllowed, NotFound, as_api_error, error_response, logged_once
+from config.api.views import KeyedView
 from config.ids import InvalidId, Prefix, decode_id
-from config.times import now
-from keys.authentication import META_NAME, USE_NOTED_EVERY, find_key, note_use_safely
+from keys.authentication import META_NAME
 from keys.models import Membership, Permission, User
 from keys.organizations import has_second_step
-from keys.permissions import check_permission
 from submissions.files import storage
 from submissions.files.names import content_disposition
 from submissions.models import StoredFile
@@ -59,7 +49,6 @@ class FileWithheld(ApiError):
 @csrf_exempt  # other methods answer 405 and are not asked for a token
 def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
     """Send a file, or redirect to it. Errors are in the envelope; a browser without a login is sent to log in."""
-    usage = None
     try:
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed("Read a file with GET.", headers={"Allow": "GET, HEAD"})
@@ -67,67 +56,42 @@ def send_file(request: HttpRequest, file_id: str) -> HttpResponseBase:
             row = _find(file_id)
             _require_signature(request, row)
             return _bytes(request, row)
-        if META_NAME in request.META:
-            row, usage = _for_key(request, file_id)
-        elif isinstance(request.user, User):
-            row = _for_member(request.user, file_id)
-        elif "text/html" in request.META.get("HTTP_ACCEPT", ""):
-            return redirect_to_login(request.get_full_path())
-        else:
-            usage = ratelimit.count_address(request)
-            raise usage.refusal() if usage.is_over else InvalidAccessKey()
-        _require_released(row)
-        response = _redirect(row) or _bytes(request, row)
+        if META_NAME not in request.META:
+            if isinstance(request.user, User):
+                return _released(request, _for_member(request.user, file_id))
+            if "text/html" in request.META.get("HTTP_ACCEPT", ""):
+                return redirect_to_login(request.get_full_path())
     except Exception as error:  # the same mapping as DRF's handler, for the same reasons
-        if isinstance(error, _Refused):
-            usage = error.usage
-        failure = as_api_error(error.failure if isinstance(error, _Refused) else error)
-        response = logged_once(error_response(failure), failure)
-    ratelimit.add_headers(response, usage)
-    return response
+        failure = as_api_error(error)
+        return logged_once(error_response(failure), failure)
+    return FileForKey.as_view()(request, file_id=file_id)
 
 
-class _Refused(Exception):
-    """A refusal of a request that was counted."""
+class FileForKey(KeyedView):
+    """A file for a key that reads submissions; the refusal of a caller without a key."""
 
-    def __init__(self, failure: ApiError, usage: ratelimit.Usage) -> None:
-        super().__init__(failure.message)
-        self.failure, self.usage = failure, usage
+    resource = "submissions"
+    action = "read"
+    permission_for = {"read": Permission.SUBMISSIONS_READ}
+    is_made_small = False  # browsers save the bytes as they are stored
 
-
-def _for_key(request: HttpRequest, file_id: str) -> tuple[StoredFile, ratelimit.Usage]:
-    """Return a file for a key that reads submissions, in the order of checks of `/api/`. Raises _Refused."""
-    key = find_key(request.META[META_NAME])
-    if key is None or key.is_suspended or key.is_publishable:
-        usage = ratelimit.count_address(request)
-    else:
-        usage = ratelimit.count_organization(key.organization_id, key.hourly_limit)
-    try:
-        if key is not None and key.is_suspended:
-            raise Suspended
-        if usage.is_over:
-            raise usage.refusal()
-        if key is None:
-            raise InvalidAccessKey
-        check_permission(key, resource="submissions", needed=Permission.SUBMISSIONS_READ)
+    def get(self, request: Request, file_id: str) -> HttpResponseBase:
         row = _find(file_id)
-        if row.organization_id != key.organization_id:
+        if row.organization_id != self.organization_id:
             raise NotFound
-    except ApiError as failure:
-        raise _Refused(failure, usage) from None
-    finally:
-        ratelimit.note_marks(usage)
-    if key.last_used_at is None or now() - key.last_used_at >= USE_NOTED_EVERY:
-        note_use_safely(key.pk)
-    return row, usage
+        return _released(request._request, row)
+
+
+def _released(request: HttpRequest, row: StoredFile) -> HttpResponseBase:
+    _require_released(row)
+    return _redirect(row) or _bytes(request, row)
 
 
 def _for_member(user: User, file_id: str) -> StoredFile:
     """Return a file of one of a user's organizations. Raises NotFound."""
     row = _find(file_id)
-    membership = (
-        Membership.objects.select_related("organization").filter(user=user, organization=row.organization_id).first()
-    )
+    memberships = Membership.objects.select_related("organization")
+    membership = memberships.filter(user=user, organization=row.organization_id).first()
     if membership is None or (membership.organization.second_step_required and not has_second_step(user)):
         raise NotFound
     return row
@@ -185,39 +149,34 @@ def _bytes(request: HttpRequest, row: StoredFile) -> HttpResponseBase:
         content = storage.open_file(row.pk)
     except FileNotFoundError:
         raise NotFound from None
-    first, last, status = 0, row.size - 1, 200
-    wanted = request.META.get("HTTP_RANGE", "") if request.method == "GET" else ""
-    found = _part(wanted, row.size)
-    if found == ():
+    headers = _guards(row)
+    part = _part(request.META.get("HTTP_RANGE", "") if request.method == "GET" else "", row.size)
+    if part == ():
         content.close()
-        response: HttpResponseBase = HttpResponse(status=416)
-        response.headers["Content-Range"] = f"bytes */{row.size}"
-        return _guarded(response, row)
-    if found:
-        first, last, status = *found, 206
+        return HttpResponse(status=416, headers=headers | {"Content-Range": f"bytes */{row.size}"})
+    first, last = part or (0, row.size - 1)
+    if part:
+        headers["Content-Range"] = f"bytes {first}-{last}/{row.size}"
+    headers |= {"Content-Length": str(last - first + 1), "Accept-Ranges": "bytes"}
     if request.method == "HEAD":
         content.close()
-        response = HttpResponse()
-    else:
-        content.seek(first)
-        response = StreamingHttpResponse(_Chunks(content, last - first + 1), status=status)
-    if status == 206:
-        response.headers["Content-Range"] = f"bytes {first}-{last}/{row.size}"
-    response.headers["Content-Length"] = str(last - first + 1)
-    response.headers["Accept-Ranges"] = "bytes"
-    return _guarded(response, row)
+        return HttpResponse(headers=headers)
+    content.seek(first)
+    return StreamingHttpResponse(_Chunks(content, last - first + 1), status=206 if part else 200, headers=headers)
 
 
-def _guarded(response: HttpResponseBase, row: StoredFile) -> HttpResponseBase:
+def _guards(row: StoredFile) -> dict[str, str]:
+    """Return the headers that keep a browser from showing or running a file."""
     is_safe = _MEDIA_TYPE.fullmatch(row.content_type) and not _RUNNABLE.match(row.content_type)
-    response.headers["Content-Type"] = row.content_type if is_safe else "application/octet-stream"
-    response.headers["Content-Disposition"] = content_disposition(row.name)
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Content-Security-Policy"] = POLICY
-    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-    response.headers["Referrer-Policy"] = "no-referrer"
-    response.headers["Cache-Control"] = CACHED
-    return response
+    return {
+        "Content-Type": row.content_type if is_safe else "application/octet-stream",
+        "Content-Disposition": content_disposition(row.name),
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": POLICY,
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": CACHED,
+    }
 
 
 def _part(wanted: str, size: int) -> tuple[int, int] | tuple[()] | None:

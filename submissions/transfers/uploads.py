@@ -81,11 +81,11 @@ class UploadRecord(serializers.Serializer[Any]):
         "type": "The media type of its content.",
         "sha256": "The SHA-256 of its content, in hexadecimal.",
     }
-    id = serializers.CharField()
+    id = serializers.CharField(source="public_id")
     field = serializers.CharField()
     name = serializers.CharField()
     size = serializers.IntegerField()
-    type = serializers.CharField()
+    type = serializers.CharField(source="content_type")
     sha256 = serializers.CharField()
 
 
@@ -107,18 +107,6 @@ class UploadBody(WrittenSchema):
         },
         "required": [FORM, FIELD, FILE],
         "additionalProperties": False,
-    }
-
-
-def upload_record(row: StoredFile) -> dict[str, Any]:
-    """Return `{id, field, name, size, type, sha256}`."""
-    return {
-        "id": row.public_id,
-        "field": row.field,
-        "name": row.name,
-        "size": row.size,
-        "type": row.content_type,
-        "sha256": row.sha256,
     }
 
 
@@ -145,7 +133,7 @@ class HostedUpload(View):
             answered = _counted(request, failure, form)
             put_for_visitors(answered, form.fields if form else [])
             return logged_once(error_response(answered), failure)
-        body = {"success": True, "data": upload_record(row), "message": KEPT}
+        body = {"success": True, "data": UploadRecord(row).data, "message": KEPT}
         response = JsonResponse(body, status=201)
         response.headers["Cache-Control"] = NO_STORE
         return response
@@ -245,7 +233,7 @@ class UploadView(Repeatable):
 
 def _created(row: StoredFile) -> Response:
     """Return the 201; its Location answers once a submission has the file."""
-    return success(upload_record(row), KEPT, status=201, headers={"Location": f"/files/{row.public_id}"})
+    return success(UploadRecord(row).data, KEPT, status=201, headers={"Location": f"/files/{row.public_id}"})
 
 
 @contextmanager
