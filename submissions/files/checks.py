@@ -11,8 +11,8 @@ from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, Field
 from forms_app.file_fields.entries import types_for_people
 from keys.plans import show_bytes
 from submissions.files.arrived import Arrived, Checked
-from submissions.files.content import RefusedContent, detect, fits
-from submissions.files.file_types import usual_extension
+from submissions.files.content import detect, fits
+from submissions.files.file_types import RefusedContent, usual_extension
 from submissions.files.names import NOTHING_LEFT
 
 TOO_LARGE, TOO_MANY, EMPTY = "too_large", "too_many", "empty_file"

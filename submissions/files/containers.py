@@ -10,14 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from submissions.files.file_types import (
-    EXTENSIONS,
-    OFFICE,
-    OLE,
-    OLE_STREAMS,
-    ZIP,
-    DangerousError,
-)
+from submissions.files.file_types import EXTENSIONS, OFFICE, OLE, OLE_STREAMS, ZIP, RefusedContent
 
 MAX_ENTRIES = 65_535
 MAX_DIRECTORY = 8 * 1024 * 1024  # bytes
@@ -56,17 +49,17 @@ class _Directory:
 
 
 def zip_type(file: IO[bytes], size: int) -> str:
-    """Return the media type of a ZIP by the names of its members. Raises DangerousError."""
+    """Return the media type of a ZIP by the names of its members. Raises RefusedContent."""
     directory = _zip_directory(file, size)
     if directory is None:
-        raise DangerousError("damaged")
+        raise RefusedContent("damaged")
     names, mimetype = set[str](), ""
     for name, method, length, offset in _members(directory):
         names.add(name)
         if name == "mimetype" and method == 0 and length <= _MIMETYPE_SIZE:
             mimetype = _stored(file, offset + directory.shift, length)
     if names & _PROGRAM_MEMBERS or any(name.startswith("payload/") and ".app/" in name for name in names):
-        raise DangerousError("program")
+        raise RefusedContent("program")
     if "[content_types].xml" in names:
         return _office_type(names)
     is_document = mimetype.startswith(_DOCUMENTS) and mimetype in EXTENSIONS
@@ -74,7 +67,7 @@ def zip_type(file: IO[bytes], size: int) -> str:
 
 
 def ends_with_zip(file: IO[bytes], size: int) -> bool:
-    """Return whether a file is also a ZIP, which programs read from its end. Raises DangerousError."""
+    """Return whether a file is also a ZIP, which programs read from its end. Raises RefusedContent."""
     return _zip_directory(file, size) is not None
 
 
@@ -118,7 +111,7 @@ def _directory_before(file: IO[bytes], end: int, record: bytes) -> _Directory | 
     if not begins and (entries or length):
         return None
     if entries > MAX_ENTRIES or length > MAX_DIRECTORY:
-        raise DangerousError("damaged")
+        raise RefusedContent("damaged")
     file.seek(start)
     return _Directory(start, entries, file.read(length), start - offset)
 
@@ -137,11 +130,11 @@ def _end64(file: IO[bytes], end: int) -> tuple[int, int, int, int] | None:
 
 
 def _members(directory: _Directory) -> Iterator[tuple[str, int, int, int]]:
-    """Yield (name in lower case, method, packed size, offset) of each member. Raises DangerousError."""
+    """Yield (name in lower case, method, packed size, offset) of each member. Raises RefusedContent."""
     place, data = 0, directory.data
     for _ in range(directory.entries):
         if data[place : place + 4] != b"PK\x01\x02" or len(data) < place + _ENTRY.size:
-            raise DangerousError("damaged")
+            raise RefusedContent("damaged")
         fields = _ENTRY.unpack_from(data, place)
         method, length, name_size, offset = fields[4], fields[8], fields[10], fields[16]
         first = place + _ENTRY.size
@@ -162,13 +155,13 @@ def _stored(file: IO[bytes], offset: int, length: int) -> str:
 
 
 def ole_type(file: IO[bytes]) -> str:
-    """Return the media type of an OLE file (Office before 2007, Outlook) by its streams. Raises DangerousError."""
+    """Return the media type of an OLE file (Office before 2007, Outlook) by its streams. Raises RefusedContent."""
     entries = list(_ole_entries(file))
     if not entries:
-        raise DangerousError("damaged")
+        raise RefusedContent("damaged")
     names = {name for name, _ in entries}
     if entries[0][1][1:] == _INSTALLER or any(name.startswith(_INSTALLER_TABLE) for name in names):
-        raise DangerousError("program")
+        raise RefusedContent("program")
     return next((media_type for name, media_type in OLE_STREAMS.items() if name in names), OLE)
 
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from django.utils.translation import gettext, gettext_noop
-
 from forms_app.file_fields.refused import HTML_NAMES, PROGRAM_NAMES, SCRIPT_NAMES
 from submissions.files.containers import ends_with_zip, ole_type, zip_type
 from submissions.files.file_types import (
@@ -27,20 +25,17 @@ from submissions.files.file_types import (
     TEXT_NAMES,
     TEXT_TYPES,
     UNKNOWN,
-    DangerousError,
     Reason,
+    RefusedContent,
 )
 from submissions.files.names import clean_file_name, extension_of
 from submissions.files.text_content import SNIFFED, decoded, refuse_markers, text_type
 
 HEAD = 64 * 1024  # bytes that are read: the text before the first element of an XML file may be long
-MESSAGES: dict[Reason, str] = {
-    "html": gettext_noop("HTML and SVG files are not accepted. Send the file in another format, for instance PDF."),
-    "script": gettext_noop("Scripts and shortcuts to programs are not accepted."),
-    "program": gettext_noop("Programs, installers and disk images are not accepted."),
-    "second_file": gettext_noop("The file holds a second file of another type. Save it again, then send the new file."),
-    "macros": gettext_noop("The document has macros, and its name does not say so. Save it without macros."),
-    "damaged": gettext_noop("The file is damaged, or has too many parts. Save it again, then send the new file."),
+_REFUSED_NAMES: dict[Reason, frozenset[str]] = {
+    "html": HTML_NAMES,
+    "script": SCRIPT_NAMES,
+    "program": PROGRAM_NAMES,
 }
 _SINGLE = ("image/", "audio/", "video/", "font/", "text/", "application/xml", PDF, "application/rtf")
 _TEXTUAL = ("application/rtf", "application/postscript")
@@ -62,16 +57,6 @@ class Content:
     extensions: frozenset[str]
 
 
-class RefusedContent(Exception):
-    """A file of a kind that is never accepted. The message is for the sender."""
-
-    code = "file_type_not_allowed"
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(gettext(MESSAGES[reason]))
-        self.reason = reason
-
-
 def detect(file: IO[bytes], name: str) -> Content:
     """
     Return the type of a seekable file; it is left at its beginning.
@@ -80,8 +65,6 @@ def detect(file: IO[bytes], name: str) -> Content:
     """
     try:
         return _detected(file, extension_of(clean_file_name(name)))
-    except DangerousError as error:
-        raise RefusedContent(error.reason) from None
     finally:
         file.seek(0)
 
@@ -120,7 +103,9 @@ def _contradicts(content: Content, extension: str) -> bool:
 
 
 def _detected(file: IO[bytes], extension: str) -> Content:
-    _refuse_name(extension)
+    for reason, names in _REFUSED_NAMES.items():
+        if extension in names:
+            raise RefusedContent(reason)
     size = file.seek(0, 2)
     file.seek(0)
     head = file.read(HEAD)
@@ -138,7 +123,7 @@ def _detected(file: IO[bytes], extension: str) -> Content:
 def _refuse_zip_at_end(file: IO[bytes], size: int, media_type: str) -> None:
     """Refuse a picture or a document that is also a ZIP, and a program with any bytes in front of it."""
     if media_type.startswith(_SINGLE) and ends_with_zip(file, size):
-        raise DangerousError("second_file")
+        raise RefusedContent("second_file")
     if media_type == UNKNOWN and ends_with_zip(file, size):
         zip_type(file, size)
 
@@ -146,28 +131,19 @@ def _refuse_zip_at_end(file: IO[bytes], size: int, media_type: str) -> None:
 def _content(media_type: str, extension: str) -> Content:
     extensions = frozenset(EXTENSIONS.get(media_type, ()))
     if "macroEnabled" in media_type and extension not in extensions:
-        raise DangerousError("macros")
+        raise RefusedContent("macros")
     if media_type == TEXT and extension in TEXT_TYPES:
         return Content(TEXT_TYPES[extension], frozenset({extension}))
     return Content(media_type, extensions)
 
 
-def _refuse_name(extension: str) -> None:
-    if extension in HTML_NAMES:
-        raise DangerousError("html")
-    if extension in SCRIPT_NAMES:
-        raise DangerousError("script")
-    if extension in PROGRAM_NAMES:
-        raise DangerousError("program")
-
-
 def _refuse_programs(head: bytes, *, is_binary: bool) -> None:
     if any(head.startswith(signature, offset) for offset, signature in PROGRAMS):
-        raise DangerousError("program")
+        raise RefusedContent("program")
     if is_binary and head.startswith((b"MZ", b"ZM", *FLASH)):  # as words, they begin a text
-        raise DangerousError("program")
+        raise RefusedContent("program")
     if head.startswith(b"#!") and not head.startswith(b"#!AMR"):  # a program may follow the script
-        raise DangerousError("script")
+        raise RefusedContent("script")
 
 
 def _container_type(file: IO[bytes], head: bytes, size: int) -> str | None:
@@ -184,7 +160,7 @@ def _signed_type(head: bytes, *, is_binary: bool) -> str | None:
     place = _AFTER_SIGNATURE.get(found)
     following = head[place : place + 4] if place else b""
     if following.startswith(b"/*") or (following.startswith(b"=") and not set(following) - _PRINTABLE):
-        raise DangerousError("script")  # sizes of this kind do not occur
+        raise RefusedContent("script")  # sizes of this kind do not occur
     return found
 
 
@@ -214,7 +190,7 @@ def _checked_pdf(head: bytes, media_type: str | None) -> str | None:
     if place < 0:
         return media_type
     if media_type is not None:
-        raise DangerousError("second_file")
+        raise RefusedContent("second_file")
     before = decoded(head[:place])
     if before:
         text_type(before, is_whole=True)  # refuses a script

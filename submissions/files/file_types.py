@@ -1,24 +1,32 @@
 """
-Tables of file types: signatures and extensions. Names that are refused are in `forms_app.file_fields.refused`.
+Tables of file types: signatures, extensions, and refusals. Refused names are in `forms_app.file_fields.refused`.
 
 Sources: the registrations of the types, and https://www.garykessler.net/library/file_sigs.html.
 """
 
 from typing import Literal
 
+from django.utils.translation import gettext, gettext_noop
+
 Reason = Literal["html", "script", "program", "second_file", "macros", "damaged"]
 
 
-class DangerousError(Exception):
-    """A file is of a kind that is refused. `reason`: which one."""
+MESSAGES: dict[Reason, str] = {
+    "html": gettext_noop("HTML and SVG files are not accepted. Send the file in another format, for instance PDF."),
+    "script": gettext_noop("Scripts and shortcuts to programs are not accepted."),
+    "program": gettext_noop("Programs, installers and disk images are not accepted."),
+    "second_file": gettext_noop("The file holds a second file of another type. Save it again, then send the new file."),
+    "macros": gettext_noop("The document has macros, and its name does not say so. Save it without macros."),
+    "damaged": gettext_noop("The file is damaged, or has too many parts. Save it again, then send the new file."),
+}
+
+
+class RefusedContent(Exception):
+    """A file of a kind that is never accepted. The message is for the sender."""
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(reason)
+        super().__init__(gettext(MESSAGES[reason]))
         self.reason = reason
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(f".{word}" for word in text.split())
 
 
 def _ordered(text: str) -> tuple[str, ...]:
@@ -28,12 +36,8 @@ def _ordered(text: str) -> tuple[str, ...]:
 # (offset, bytes) of programs, installers, disk images and compiled code. MZ and scripts have rules besides.
 PROGRAMS = (
     (0, b"\x7fELF"),
-    (0, b"\xfe\xed\xfa\xce"),  # Mach-O
-    (0, b"\xfe\xed\xfa\xcf"),
-    (0, b"\xce\xfa\xed\xfe"),
-    (0, b"\xcf\xfa\xed\xfe"),
-    (0, b"\xca\xfe\xba\xbe"),  # Java class, Mach-O for several processors
-    (0, b"\xca\xfe\xba\xbf"),
+    (0, (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")),  # Mach-O
+    (0, (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf")),  # Java class, Mach-O for several processors
     (0, b"\xca\xfe\xd0\x0d"),  # packed JAR
     (0, b"\0asm"),
     (0, b"dex\n"),
@@ -67,31 +71,22 @@ UNKNOWN = "application/octet-stream"
 SIGNATURES = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF87a", "image/gif"),
-    (0, b"GIF89a", "image/gif"),
-    (0, b"II*\0", "image/tiff"),
-    (0, b"MM\0*", "image/tiff"),
+    (0, (b"GIF87a", b"GIF89a"), "image/gif"),
+    (0, (b"II*\0", b"MM\0*"), "image/tiff"),
     (0, b"8BPS\0", "image/vnd.adobe.photoshop"),
     (0, b"\0\0\0\x0cJXL \r\n\x87\n", "image/jxl"),
     (0, b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
     (0, b"\0\0\x01\0", "image/vnd.microsoft.icon"),
     (0, b"{\\rtf", "application/rtf"),
-    (0, b"%!PS", "application/postscript"),
-    (0, b"\xc5\xd0\xd3\xc6", "application/postscript"),
-    (0, b"ID3", "audio/mpeg"),
-    (0, b"\xff\xfb", "audio/mpeg"),
-    (0, b"\xff\xf3", "audio/mpeg"),
-    (0, b"\xff\xf2", "audio/mpeg"),
-    (0, b"\xff\xfa", "audio/mpeg"),
-    (0, b"\xff\xf1", "audio/aac"),
-    (0, b"\xff\xf9", "audio/aac"),
+    (0, (b"%!PS", b"\xc5\xd0\xd3\xc6"), "application/postscript"),
+    (0, (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa"), "audio/mpeg"),
+    (0, (b"\xff\xf1", b"\xff\xf9"), "audio/aac"),
     (0, b"fLaC", "audio/flac"),
     (0, b"MThd", "audio/midi"),
     (0, b"#!AMR", "audio/amr"),
     (0, b"OggS", "audio/ogg"),
     (0, b"\x1aE\xdf\xa3", "video/webm"),
-    (0, b"\0\0\x01\xba", "video/mpeg"),
-    (0, b"\0\0\x01\xb3", "video/mpeg"),
+    (0, (b"\0\0\x01\xba", b"\0\0\x01\xb3"), "video/mpeg"),
     (0, b"0&\xb2u\x8ef\xcf\x11", "video/x-ms-asf"),
     (0, b"\x1f\x8b", "application/gzip"),
     (0, b"BZh", "application/x-bzip2"),

@@ -41,11 +41,11 @@ class FilesAway(ServiceUnavailable):
 
 
 @contextlib.contextmanager
-def away_on_failure(doing: str) -> Iterator[None]:
-    """Raise FilesAway for any OSError of the block but a missing file, and log it. `doing`: for the line in the log."""
+def away_on_failure(doing: str, *, but: tuple[type[OSError], ...] = (FileNotFoundError,)) -> Iterator[None]:
+    """Raise FilesAway for any OSError of the block `but` these, and log it. `doing`: for the line in the log."""
     try:
         yield
-    except FileNotFoundError:
+    except but:
         raise
     except OSError as error:
         logger.error("files: %s: %s", doing, error)
@@ -73,7 +73,7 @@ def keep(file_id: uuid.UUID, source: IO[bytes], *, size: int) -> None:
     Raises FilesAway; then its bytes may be there partly, and are removed with its row.
     """
     storage, name = _storage(), _name_of(file_id)
-    with _kept_or_away(name):
+    with away_on_failure(f"{name} cannot be stored", but=()):  # the directory of files may vanish meanwhile
         if isinstance(storage, LocalFiles):
             storage.keep(name, source, size=size)
         else:
@@ -142,13 +142,3 @@ def _storage() -> Storage:
 def _name_of(file_id: uuid.UUID) -> str:
     """Return `<2 digits>/<32 digits>`: the last ones of a UUID of version 7 are random, so directories fill evenly."""
     return f"{file_id.hex[-2:]}/{file_id.hex}"
-
-
-@contextlib.contextmanager
-def _kept_or_away(name: str) -> Iterator[None]:
-    try:
-        with away_on_failure(f"{name} cannot be stored"):
-            yield
-    except FileNotFoundError as error:  # the directory of files vanished meanwhile
-        logger.error("files: %s cannot be stored: %s", name, error)
-        raise FilesAway from error

@@ -2,7 +2,7 @@
 
 import re
 
-from submissions.files.file_types import TEXT, XML, DangerousError
+from submissions.files.file_types import TEXT, XML, RefusedContent
 
 SNIFFED = 1024  # characters, in which readers of other types look for a marker; browsers stop there or before
 _BINARY = frozenset(map(chr, range(32))) - frozenset("\t\n\r\f\b\x1b")  # control characters that text does not have
@@ -92,20 +92,20 @@ def _encoding_without_mark(head: bytes) -> str:
 def refuse_markers(text: str) -> None:
     """Refuse a file of any type with a marker of HTML, SVG or PHP in its first 1,024 characters."""
     if _MARKER.search(text[:SNIFFED].lower()):
-        raise DangerousError("html")
+        raise RefusedContent("html")
 
 
 def text_type(text: str, *, is_whole: bool) -> str:
-    """Return `application/xml` or `text/plain` for the beginning of a text. Raises DangerousError."""
+    """Return `application/xml` or `text/plain` for the beginning of a text. Raises RefusedContent."""
     start = text.lstrip("\ufeff \t\r\n\f").lower()
     if not start and not is_whole:  # blanks only, as far as it was read
-        raise DangerousError("html")
+        raise RefusedContent("html")
     if start.startswith(_SCRIPT_STARTS) or any(part in start[:SNIFFED] for part in _SCRIPT_PARTS):
-        raise DangerousError("script")
+        raise RefusedContent("script")
     if not start.startswith("<"):
         return TEXT
     if _XML_MARKER.search(start) or _MARKER.search(start[:SNIFFED]) or _root(start) in _HTML_ELEMENTS:
-        raise DangerousError("html")
+        raise RefusedContent("html")
     return XML if start.startswith("<?xml") else TEXT
 
 

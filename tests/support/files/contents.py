@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from submissions.files.content import RefusedContent, detect, fits
-from submissions.files.file_types import OOXML
+from submissions.files.content import detect, fits
+from submissions.files.file_types import OOXML, RefusedContent
 
 DOCX = f"{OOXML}wordprocessingml.document"
 XLSX = f"{OOXML}spreadsheetml.sheet"
@@ -80,7 +80,6 @@ def reason_of(data: bytes, name: str = "upload") -> str:
     with pytest.raises(RefusedContent) as refused:
         detect(file, name)
     assert file.tell() == 0
-    assert refused.value.code == "file_type_not_allowed"
     assert str(refused.value).endswith(".")
     return refused.value.reason
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forms_app.file_fields.refused import HTML_NAMES, PROGRAM_NAMES, SCRIPT_NAMES
-from submissions.files.content import HEAD, RefusedContent, detect, fits
-from submissions.files.file_types import CLAIMED, EXTENSIONS, OOXML
+from submissions.files.content import HEAD, detect, fits
+from submissions.files.file_types import CLAIMED, EXTENSIONS, OOXML, RefusedContent
 from tests.support.files.contents import (
     DOCX,
     EXE,
