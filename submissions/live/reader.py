@@ -6,15 +6,13 @@ a few at a time. Polls overlap by `hub.READ_AGAIN`: most rows of one were read b
 """
 
 import uuid
-from collections.abc import Iterable, Iterator
-
-from django.db.models.functions import Length
+from collections.abc import Iterator, Sequence
 
 from submissions.live.tokens import submission_event
 from submissions.models import Submission
 
 MOST_READ = 1_000  # rows per poll
-MOST_IN_MEMORY = 2**20  # characters of values at the same time; one submission is always read
+ROWS_A_BATCH = 8  # whose values, of up to 256 KiB each, are in memory at the same time
 
 Message = tuple[uuid.UUID, uuid.UUID, uuid.UUID, bytes]  # submission, organization, form, bytes to send
 Shown = tuple[uuid.UUID, str, str]  # submission, why it is held, name of the form: a change is another message
@@ -37,24 +35,10 @@ class Reader:
         return list(self._known.values())
 
 
-def _made(rows: Iterable[Submission]) -> Iterator[tuple[Shown, Message]]:
-    for some in _batches({row.pk: row for row in rows}):
+def _made(rows: Sequence[Submission]) -> Iterator[tuple[Shown, Message]]:
+    for start in range(0, len(rows), ROWS_A_BATCH):
+        some = {row.pk: row for row in rows[start : start + ROWS_A_BATCH]}
         for pk, values in Submission.objects.filter(pk__in=some).values_list("pk", "data"):
             row = some[pk]
             message = submission_event(row, row.form.name, values)
             yield (pk, row.held, row.form.name), (pk, row.organization_id, row.form_id, message)
-
-
-def _batches(rows: dict[uuid.UUID, Submission]) -> Iterator[dict[uuid.UUID, Submission]]:
-    """Yield rows in parts with MOST_IN_MEMORY characters."""
-    lengths = Submission.objects.filter(pk__in=rows).values_list("pk", Length("data")) if rows else ()
-    part: dict[uuid.UUID, Submission] = {}
-    total = 0
-    for pk, length in lengths:
-        if part and total + length > MOST_IN_MEMORY:
-            yield part
-            part, total = {}, 0
-        part[pk] = rows[pk]
-        total += length
-    if part:
-        yield part

@@ -21,16 +21,12 @@ async def still_may_watch(watch: Watch) -> bool:
     """Return whether a token's rights still hold. Raises DatabaseError while the database is unavailable."""
     if not watch.session_key:
         return True
-    return await asyncio.get_running_loop().run_in_executor(_thread, _read, watch)
+    return await asyncio.get_running_loop().run_in_executor(_thread, _holds, watch)
 
 
-def _read(watch: Watch) -> bool:
-    close_old_connections()  # so that one is tested which a restart may have broken long ago
-    return holds(watch)
-
-
-def holds(watch: Watch) -> bool:
+def _holds(watch: Watch) -> bool:
     """Return whether the session is that of the token's person, who is a member of its organization."""
+    close_old_connections()  # so that one is tested which a restart may have broken long ago
     request = HttpRequest()
     request.session = _sessions.SessionStore(watch.session_key)
     person = get_user(request)  # none after logout, a changed password, or a deactivation
