@@ -14,8 +14,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from django.db import connections
-from django.db.backends.utils import CursorWrapper
+from django.db import connections, transaction
 from django.db.models import BooleanField, F, Func, TextField, Value
 from django.db.models.functions import StrIndex
 
@@ -187,18 +186,10 @@ def _trigrams(text: str) -> set[str]:
 
 @contextmanager
 def _planning(alias: str, **settings: str) -> Iterator[None]:
-    """Plan the statements inside with these settings of PostgreSQL."""
-    with connections[alias].cursor() as cursor:
-        reading = ", ".join(["current_setting(%s)"] * len(settings))
-        before = _set(cursor, settings, reading=f"{reading}, ")[: len(settings)]
-        yield
-        _set(cursor, dict(zip(settings, before, strict=True)))
-
-
-def _set(cursor: CursorWrapper, settings: dict[str, str], *, reading: str = "") -> tuple[str, ...]:
-    """Set them until the transaction ends, which an error inside does too. Return the row; `reading` comes first."""
+    """Plan the statements inside, which only read, with these settings of PostgreSQL."""
+    before = transaction.savepoint(using=alias)
     calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
-    names = list(settings) if reading else []
-    cursor.execute(f"SELECT {reading}{calls}", [*names, *(part for pair in settings.items() for part in pair)])
-    row: tuple[str, ...] = cursor.fetchone()
-    return row
+    with connections[alias].cursor() as cursor:
+        cursor.execute(f"SELECT {calls}", [part for pair in settings.items() for part in pair])
+    yield
+    transaction.savepoint_rollback(before, using=alias)  # to the settings of before
