@@ -81,7 +81,7 @@ def stop_page(request: HttpRequest, token: str) -> HttpResponse:
 @page_of_a_link
 def spam_page(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for the one click that marks a submission as spam; the POST marks it."""
-    submission = find_marking(token).submission
+    submission = find_marking(token)
     form = submission.form
     if request.method == "POST" and not submission.spam:
         submission = mark_spam(submission)

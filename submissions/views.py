@@ -25,9 +25,8 @@ from keys.models import Permission
 from submissions.exporting.columns import COLUMNS_SCHEMA
 from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import ExportQuery, stream_export
-from submissions.lifecycle.bulk import change_many
 from submissions.lifecycle.held import release_by_hand
-from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
+from submissions.lifecycle.spam_marks import change_many, delete_submissions, mark_not_spam, mark_spam
 from submissions.models import Submission
 from submissions.reading.cursor import MalformedCursor, decode_cursor, read_on
 from submissions.reading.filters import SubmissionFilters

@@ -25,7 +25,8 @@ from forms_app.texts.replies import confirmation_lines, name_for_submitters
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.hosted import pages
-from submissions.lifecycle.confirmation import Question, confirm, find_question
+from submissions.lifecycle.confirmation import confirm, find_question
+from submissions.models import Consent
 
 
 @csrf_exempt
@@ -38,7 +39,7 @@ def confirm_page(request: HttpRequest, token: str) -> HttpResponse:
     form = question.submission.form
     if form.is_unavailable:
         return _private(pages.unavailable(request, form))
-    is_confirmed = question.is_confirmed
+    is_confirmed = question.confirmed_at is not None
     if request.method == "POST" and not is_confirmed:
         is_confirmed = confirm(question, address=client_address(request))
         if not is_confirmed:  # deleted or marked as spam meanwhile
@@ -46,11 +47,11 @@ def confirm_page(request: HttpRequest, token: str) -> HttpResponse:
     return _private(_show(request, question, is_confirmed=is_confirmed))
 
 
-def _show(request: HttpRequest, question: Question, *, is_confirmed: bool) -> HttpResponse:
+def _show(request: HttpRequest, question: Consent, *, is_confirmed: bool) -> HttpResponse:
     form = question.submission.form
     with translation.override(form.language):
         organization_name = shown_name(form.organization)
-        lines = confirmation_lines(name_for_submitters(form.name), organization_name, question.consent.email)
+        lines = confirmation_lines(name_for_submitters(form.name), organization_name, question.email)
         heading = gettext("Confirm what you sent to %(organization)s") % {"organization": organization_name}
     context: dict[str, Any] = {
         "heading": heading,

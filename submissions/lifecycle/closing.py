@@ -26,8 +26,7 @@ def end_organization(organization: Organization, *, by: User) -> None:
 
     Raises Conflict for more submissions than can be erased within a request.
     """
-    refuse_suspended(organization)
-    refuse_large(organization)
+    refuse_to_end(organization)
     delete_organization(organization, by=by)
 
 
@@ -56,17 +55,13 @@ def finish_all_deleting() -> int:
     return len(asked)
 
 
-def refuse_suspended(organization: Organization) -> None:
-    """Raise Conflict if an organization is suspended: nothing of it is deleted then."""
+def refuse_to_end(organization: Organization) -> None:
+    """Raise Conflict if an organization is suspended, or has too many submissions to be erased within a request."""
     if organization.is_suspended:
         raise Conflict(
             gettext("%(name)s is suspended and cannot be deleted now. Contact the operator of this service.")
             % {"name": organization.name}
         )
-
-
-def refuse_large(organization: Organization) -> None:
-    """Raise Conflict if an organization has more submissions than can be erased within a request."""
     held = Submission.objects.filter(organization=organization).order_by()[: ERASED_IN_REQUEST + 1].count()
     if held > ERASED_IN_REQUEST:
         raise Conflict(
@@ -99,8 +94,7 @@ def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
     """
     own = _ending_with(user, with_organizations)
     for organization in own:
-        refuse_suspended(organization)
-        refuse_large(organization)
+        refuse_to_end(organization)
     for organization in own:
         end_organization(organization, by=user)
     with transaction.atomic():

@@ -4,7 +4,6 @@ Confirming a submission by the mailed link, and deleting those that nobody confi
 The token is random, stored as a hash, and works for 14 days for this one submission.
 """
 
-import dataclasses
 import hashlib
 import secrets
 import uuid
@@ -26,19 +25,6 @@ ROWS_A_BATCH = 500
 MAX_TOKEN = 100  # characters
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
-    """A submission that a link asks about, with its form and organization loaded, and the record of the question."""
-
-    submission: Submission
-    consent: Consent
-
-    @property
-    def is_confirmed(self) -> bool:
-        """Whether the submitter has confirmed it."""
-        return self.consent.confirmed_at is not None
-
-
 def new_token() -> tuple[str, str]:
     """Return a token and its digest."""
     token = secrets.token_urlsafe(32)
@@ -50,26 +36,27 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def find_question(token: str) -> Question | None:
-    """Return the question of a link; None for one that is out of date, or whose submission no longer waits for it."""
+def find_question(token: str) -> Consent | None:
+    """
+    Return the question of a link, with its submission, form and organization loaded.
+
+    None for one that is out of date, or whose submission no longer waits for it.
+    """
     if len(token) > MAX_TOKEN:
         return None
     asked = Consent.objects.filter(digest=digest_of(token), held_at__gt=now() - KEPT_UNCONFIRMED)
-    consent = asked.select_related("submission__form__organization").first()
-    if consent is None:
-        return None
-    found = Question(consent.submission, consent)
-    return found if found.is_confirmed or found.submission.awaits_confirmation else None
+    found = asked.select_related("submission__form__organization").first()
+    return found if found and (found.confirmed_at or found.submission.awaits_confirmation) else None
 
 
-def confirm(question: Question, *, address: str) -> bool:
+def confirm(question: Consent, *, address: str) -> bool:
     """
     Confirm a submission and deliver it; return whether it is confirmed now. `address`: the IP address of the request.
 
     A second call changes nothing, nor does one for a submission that was deleted, released or marked as spam meanwhile.
     """
     with transaction.atomic():
-        rows = Submission.objects.filter(pk=question.submission.pk).only(*COLUMNS)
+        rows = Submission.objects.filter(pk=question.pk).only(*COLUMNS)
         row = rows.select_for_update().first()
         if row is None:
             return False

@@ -5,8 +5,6 @@ The token is signed and says the submission and a digest of the address, like th
 while the address is mailed about the form: removing a recipient takes the right with it.
 """
 
-from dataclasses import dataclass
-
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 
@@ -24,25 +22,14 @@ def spam_url(submission_id: str, address: str) -> str:
     return f"{settings.PUBLIC_URL}/mails/spam/{_links().sign(f'{submission_id}.{short_digest(address)}')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Marking:
-    """A submission, and the recipient whose link it is."""
-
-    submission: Submission
-    email: str
-
-
-def find_marking(token: str) -> Marking:
-    """Return the submission and recipient of a link. Raises LinkInvalid, also for one who is no longer mailed."""
+def find_marking(token: str) -> Submission:
+    """Return the submission of a link. Raises LinkInvalid, also for a recipient who is no longer mailed."""
     try:
         submission_id, _, wanted = _links().unsign(token).partition(".")
         pk = decode_id(Prefix.SUBMISSION, submission_id)
     except (BadSignature, InvalidId):
         raise LinkInvalid from None
     found = Submission.objects.select_related("form__organization").filter(pk=pk).first()
-    if found is None:
-        raise LinkInvalid
-    for email in mailable([found.form]).get(found.form_id, []):
-        if short_digest(email) == wanted:
-            return Marking(found, email)
+    if found and any(short_digest(email) == wanted for email in mailable([found.form]).get(found.form_id, [])):
+        return found
     raise LinkInvalid

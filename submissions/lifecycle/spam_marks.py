@@ -1,10 +1,16 @@
-"""Mark as spam or not spam, and delete; each changes the tallies in the same transaction."""
+"""
+Mark as read, as spam or not spam, and delete. All but the first change the tallies in the same transaction.
+
+Marks are for every member of an organization: the inbox is shared (docs/design.md).
+"""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from django.db import transaction
 
+from config.api.find_owned import require_all_owned
 from config.nudge import DELIVER, nudge
 from config.times import now
 from submissions.counts.positions import take_back
@@ -15,11 +21,18 @@ from submissions.files.attaching import remove_files_of
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
+from submissions.serializers import BulkAction
 
 _before_deleting: list[Callable[[Sequence[uuid.UUID]], object]] = []
 MARKED_BY_HAND = "marked as spam"
 CHANGED = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as", "position"]
 KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
+
+
+def mark_read(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, is_read: bool = True) -> int:
+    """Mark an organization's submissions as read or unread; return how many changed."""
+    wanted = Submission.objects.filter(pk__in=ids, organization=organization_id, is_read=not is_read)
+    return wanted.update(is_read=is_read)
 
 
 def mark_spam(submission: Submission) -> Submission:
@@ -107,3 +120,24 @@ def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -
         if is_recorded:
             record_submissions(rows, "submissions.deleted")
     return len(rows)
+
+
+ACTS: dict[str, Callable[..., int]] = {
+    BulkAction.DELETE: delete_many,
+    BulkAction.SPAM: partial(mark_many, spam=True),
+    BulkAction.NOT_SPAM: partial(mark_many, spam=False),
+}
+
+
+def change_many(ids: Collection[uuid.UUID], *, action: str, organization_id: uuid.UUID) -> int:
+    """
+    Apply an action to submissions with distinct ids, all or none (docs/contract.md 5.60); return how many changed.
+
+    Raises NotFound if one does not exist, Unauthorized if one is another organization's.
+    """
+    with transaction.atomic():
+        locked = Submission.objects.select_for_update().order_by("pk")
+        require_all_owned(locked, ids, organization_id)
+        changed = ACTS[action](ids, organization_id=organization_id)
+    nudge(DELIVER)  # the one of `mark_many` may be read before this transaction ends
+    return changed

@@ -26,8 +26,7 @@ from dashboard.views.exports import export_chosen
 from submissions.exporting.files_zip import count_files
 from submissions.files.records import load_files
 from submissions.lifecycle.held import release_many
-from submissions.lifecycle.read_marks import mark_read
-from submissions.lifecycle.spam_marks import delete_many, mark_many
+from submissions.lifecycle.spam_marks import delete_many, mark_many, mark_read
 from submissions.models import Submission
 from submissions.reading.listing import count_bounded
 from submissions.reading.shares import searching

@@ -13,7 +13,7 @@ from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import SubmissionsFilterForm
 from dashboard.inbox.values import reply_address, values_of
 from dashboard.views.submissions.files import shown_files
-from submissions.lifecycle.read_marks import mark_read
+from submissions.lifecycle.spam_marks import mark_read
 from submissions.models import Consent, Submission
 
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that load a page before it is opened
