@@ -4,7 +4,6 @@ import io
 import uuid
 from collections.abc import Iterator
 from functools import partial
-from typing import IO
 
 from django.conf import settings
 from django.db.models import Count, QuerySet, Sum
@@ -74,7 +73,7 @@ def zip_entries(rows: Rows, note: str) -> Iterator[Entry]:
                 yield f"{folder}/{name}", submission.created_at, file.size, partial(open_file, file.pk)
     if withheld:
         text = "\r\n".join([note, "", *withheld, ""]).encode()
-        yield WITHHELD, now(), len(text), partial(_in_memory, text)
+        yield WITHHELD, now(), len(text), partial(io.BytesIO, text)
 
 
 def _having_files(rows: Rows) -> Iterator[Submission]:
@@ -94,7 +93,3 @@ def _having_files(rows: Rows) -> Iterator[Submission]:
         if len(batch) < SUBMISSIONS_A_FETCH:
             return
         last = batch[-1].pk
-
-
-def _in_memory(text: bytes) -> IO[bytes]:
-    return io.BytesIO(text)

@@ -7,11 +7,11 @@ from django.core.management.base import CommandError, CommandParser
 from django.http import QueryDict
 
 from config.api.errors import ApiError
+from config.api.serializers import flatten
 from forms_app.models import Form
 from keys.management.operator_command import OperatorCommand
-from submissions.exporting.columns import InvalidColumns, parse_columns
 from submissions.exporting.formats import EXPORTS, snapshot_parts
-from submissions.exporting.stream import ONLY_CSV
+from submissions.exporting.stream import ExportQuery
 from submissions.reading.filters import SubmissionFilters
 
 FILTERS = ("from", "to", "spam", "q")
@@ -29,7 +29,9 @@ class Command(OperatorCommand):
             parser.add_argument(f"--{name}", dest=f"filter_{name}")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        columns = self.columns(options["columns"], options["format"])
+        chosen = ExportQuery(data={name: options[name] for name in ("format", "columns") if options[name] is not None})
+        if not chosen.is_valid():
+            raise CommandError(next(flatten(chosen.errors)).message)
         query = QueryDict(mutable=True)
         query["formId"] = options["form_id"]
         query.update({name: options[f"filter_{name}"] for name in FILTERS if options[f"filter_{name}"]})
@@ -43,17 +45,6 @@ class Command(OperatorCommand):
             rows = filters.scope(form.organization_id).rows().order_by("id")
         except ApiError as error:
             raise CommandError(error.message) from None
-        for chunk, _ in snapshot_parts(rows, options["format"], form, columns):
+        for chunk, _ in snapshot_parts(rows, options["format"], form, chosen.validated_data["columns"]):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
-
-    def columns(self, text: str | None, chosen: str) -> list[str]:
-        """Return the chosen columns, [] for all."""
-        if text is None:
-            return []
-        if chosen != "csv":
-            raise CommandError(ONLY_CSV)
-        try:
-            return parse_columns(text)
-        except InvalidColumns as error:
-            raise CommandError(error.args[0]) from None
