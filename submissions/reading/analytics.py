@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet, Sum
-from django.db.models.functions import Trunc
+from django.db.models import Q
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -24,12 +23,11 @@ from config.ids import Prefix
 from config.times import END, MILLISECOND, Period, day_start, format_time, now
 from forms_app.models import Form
 from keys.models import Permission
-from submissions.models import Submission, Tally
+from submissions.reading.days import COUNTED, counted
 
 DEFAULT_RANGE = dt.timedelta(days=29)  # before the last day
 MAX_POINTS = {"day": 3660, "hour": 24 * 92}  # ten years of days, three months of hours
 STEPS = {"day": dt.timedelta(days=1), "hour": dt.timedelta(hours=1)}
-COLUMNS = ("received", "spam", "delivered", "failed")
 
 
 class AnalyticsQuery(QuerySerializer):
@@ -150,20 +148,10 @@ def summarize(
     scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
     points: dict[dt.datetime, Counter[str]] = defaultdict(Counter)
     with snapshot(settings.ANALYTICS) as alias:
-        tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lt=end)
-        for row in _grouped(tallies, "hour", interval).annotate(**{f"n_{c}": Sum(c) for c in COLUMNS}):
-            points[row["start"]].update({column: row[f"n_{column}"] for column in COLUMNS})
-        waiting = Submission.objects.using(alias).uncounted().filter(scope).since(start).before(end)
-        counts = {"n_received": Count("pk"), "n_spam": Count("pk", filter=Q(spam=True))}
-        for row in _grouped(waiting, "created_at", interval).annotate(**counts):
-            points[row["start"]].update(received=row["n_received"], spam=row["n_spam"])
+        for _, moment, counts in counted(scope, start, end, by=(), every=interval, alias=alias):
+            points[moment].update(counts)
     totals: Counter[str] = sum(points.values(), Counter())
-    return {"totals": {column: totals[column] for column in COLUMNS}, "series": _series(points, start, end, interval)}
-
-
-def _grouped(rows: QuerySet[Any], column: str, interval: str) -> QuerySet[Any, Any]:
-    grouped: QuerySet[Any, Any] = rows.order_by().annotate(start=Trunc(column, interval, tzinfo=dt.UTC)).values("start")
-    return grouped
+    return {"totals": {column: totals[column] for column in COUNTED}, "series": _series(points, start, end, interval)}
 
 
 def _series(

@@ -9,16 +9,18 @@ import dataclasses
 import datetime as dt
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Trunc
 
 from config.database import snapshot
-from config.times import now
+from config.times import END, now
 from submissions.models import Submission, Tally
 
-_Hour = tuple[uuid.UUID | None, dt.datetime, int, int]  # form, start, received, spam
+COUNTED = ("received", "spam", "delivered", "failed")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,49 +42,54 @@ def count_days(
 ) -> list[DayCount]:
     """Return the last days of an organization or of one form, oldest first, today included; each day has one."""
     scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
-    spans = _days_until_today(days, zone)
-    return _fold(_hours(scope, _start_of(spans[0], zone)), spans, zone)[None]
+    return _count(scope, days, zone, by=())[None]
 
 
 def count_days_of_forms(
     form_ids: Collection[uuid.UUID], *, days: int, zone: dt.tzinfo = dt.UTC
 ) -> dict[uuid.UUID | None, list[DayCount]]:
     """Return the same for each of these forms, with two queries in all."""
-    spans = _days_until_today(days, zone)
-    hours = _hours(Q(form_id__in=form_ids), _start_of(spans[0], zone), by_form=True) if form_ids else iter(())
-    return _fold(hours, spans, zone)
+    return _count(Q(form_id__in=form_ids), days, zone, by=["form_id"])
 
 
-def _days_until_today(days: int, zone: dt.tzinfo) -> list[dt.date]:
-    today = now().astimezone(zone).date()
-    return [today - dt.timedelta(days=number) for number in reversed(range(days))]
+def counted(
+    scope: Q, start: dt.datetime, end: dt.datetime, *, by: Sequence[str], every: str, alias: str
+) -> Iterator[tuple[list[Any], dt.datetime, Counter[str]]]:
+    """
+    Yield the values of `by`, the start of an hour or day (`every`, UTC), and the counts of COUNTED in it, from `start`
+    to before `end`. The tallies come first, then the rows that no tally counts yet.
+    """
+    tallies = Tally.objects.using(alias).filter(scope, hour__gte=start, hour__lt=end)
+    waiting = Submission.objects.using(alias).uncounted().filter(scope).since(start).before(end)
+    hour = F("hour") if every == "hour" else Trunc("hour", every, tzinfo=dt.UTC)
+    moment = Trunc("created_at", every, tzinfo=dt.UTC)
+    found = [
+        *_grouped(tallies, by, hour).annotate(*map(Sum, COUNTED)),
+        *_grouped(waiting, by, moment).annotate(n=Count("pk"), n_spam=Count("pk", filter=Q(spam=True))),
+    ]
+    for row in found:
+        group, (begins, *numbers) = list(row[: len(by)]), row[len(by) :]
+        yield group, begins, Counter(dict(zip(COUNTED, numbers, strict=False)))
 
 
-def _start_of(day: dt.date, zone: dt.tzinfo) -> dt.datetime:
-    return dt.datetime.combine(day, dt.time.min, zone)
+def _grouped(rows: QuerySet[Any], by: Sequence[str], start: Combinable) -> QuerySet[Any, Any]:
+    grouped: QuerySet[Any, Any] = rows.order_by().annotate(start=start).values_list(*by, "start")
+    return grouped
 
 
-def _hours(scope: Q, start: dt.datetime, *, by_form: bool = False) -> Iterator[_Hour]:
-    by = ("form_id",) if by_form else ()
-    with snapshot() as alias:
-        tallies = Tally.objects.using(alias).filter(scope, hour__gte=start).order_by()
-        counted = list(tallies.values_list(*by, "hour").annotate(Sum("received"), Sum("spam")))
-        waiting = Submission.objects.using(alias).uncounted().filter(scope).since(start).order_by()
-        hourly = waiting.annotate(hour=Trunc("created_at", "hour", tzinfo=dt.UTC)).values_list(*by, "hour")
-        counted += list(hourly.annotate(n=Count("pk"), n_spam=Count("pk", filter=Q(spam=True))))
-    for *form, hour, received, spam in counted:
-        yield form[0] if form else None, hour, received, spam
-
-
-def _fold(hours: Iterator[_Hour], days: list[dt.date], zone: dt.tzinfo) -> dict[uuid.UUID | None, list[DayCount]]:
+def _count(scope: Q, days: int, zone: dt.tzinfo, *, by: Sequence[str]) -> defaultdict[uuid.UUID | None, list[DayCount]]:
     """Return the days of each form; a form without any submission has zeros, too."""
+    today = now().astimezone(zone).date()
+    spans = [today - dt.timedelta(days=number) for number in reversed(range(days))]
+    start = dt.datetime.combine(spans[0], dt.time.min, zone)
     found: dict[uuid.UUID | None, Counter[tuple[dt.date, str]]] = defaultdict(Counter)
-    for form, hour, received, spam in hours:
-        day = hour.astimezone(zone).date()
-        found[form].update({(day, "received"): received, (day, "spam"): spam})
+    with snapshot() as alias:
+        for form, hour, counts in counted(scope, start, END, by=by, every="hour", alias=alias):
+            day = hour.astimezone(zone).date()
+            found[form[0] if form else None].update({(day, name): number for name, number in counts.items()})
     made = {
-        form: [DayCount(day, counts[day, "received"], counts[day, "spam"]) for day in days]
+        form: [DayCount(day, counts[day, "received"], counts[day, "spam"]) for day in spans]
         for form, counts in found.items()
     }
-    empty = [DayCount(day) for day in days]
+    empty = [DayCount(day) for day in spans]
     return defaultdict(lambda: empty, made)

@@ -30,13 +30,7 @@ HELD_CHOICES = [
 MIN_QUERY = 3  # characters; fewer would match nearly everything and no index could help
 MAX_QUERY = 200  # characters
 
-
 SPAM_SCHEMA = {"type": "string", "enum": list(SPAM), "description": "Not spam (the default), spam, or both."}
-
-
-@extend_schema_field(SPAM_SCHEMA)
-class SpamFilter(django_filters.ChoiceFilter):
-    """`spam`."""
 
 
 HELD_SCHEMA = {
@@ -44,16 +38,7 @@ HELD_SCHEMA = {
     "enum": list(HELD),
     "description": "Held for quota, not held, or all. Without it all but those that are held for confirmation.",
 }
-
-
-@extend_schema_field(HELD_SCHEMA)
-class HeldFilter(django_filters.ChoiceFilter):
-    """`held`."""
-
-
-@extend_schema_field({"type": "string", "minLength": MIN_QUERY, "maxLength": MAX_QUERY, "pattern": NO_NUL})
-class TextFilter(django_filters.CharFilter):
-    """`q`."""
+TEXT_SCHEMA = {"type": "string", "minLength": MIN_QUERY, "maxLength": MAX_QUERY, "pattern": NO_NUL}
 
 
 class SubmissionFilters(django_filters.FilterSet):
@@ -64,9 +49,11 @@ class SubmissionFilters(django_filters.FilterSet):
     """
 
     formId = IdFilter(prefix=Prefix.FORM, field_name="form_id")
-    spam = SpamFilter(choices=SPAM_CHOICES, empty_label=None)
-    held = HeldFilter(choices=HELD_CHOICES, empty_label=None)
-    q = TextFilter(min_length=MIN_QUERY, max_length=MAX_QUERY, strip=False)
+    spam = extend_schema_field(SPAM_SCHEMA)(django_filters.ChoiceFilter(choices=SPAM_CHOICES, empty_label=None))
+    held = extend_schema_field(HELD_SCHEMA)(django_filters.ChoiceFilter(choices=HELD_CHOICES, empty_label=None))
+    q = extend_schema_field(TEXT_SCHEMA)(
+        django_filters.CharFilter(min_length=MIN_QUERY, max_length=MAX_QUERY, strip=False)
+    )
 
     class Meta:
         model = Submission

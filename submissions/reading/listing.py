@@ -19,7 +19,7 @@ from config.paging import NumberedPage
 from submissions.counts import tally
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmissionQuerySet
-from submissions.reading.search import count_matches, find_newest
+from submissions.reading.search import containing, count_matches, find_newest
 
 MOST_COUNTED = 10_000  # rows; beyond, a list narrowed by dates says "more than"
 HEAVY_COLUMNS = ("search_text", "controls")  # as large as the data, and never shown
@@ -108,10 +108,7 @@ class Scope:
 
     def rows(self) -> SubmissionQuerySet:
         """Return everything in scope, unordered, as exports read it."""
-        rows = self.without_text()
-        for text in self.texts:
-            rows = rows.containing(text)
-        return rows
+        return containing(self.without_text(), self.texts)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,22 +136,24 @@ def find_page(scope: Scope, *, number: int, size: int) -> Page:
     """Return a page of a list, newest first, all from one moment; a page past the end has no rows."""
     start = (number - 1) * size
     with snapshot() as alias:
-        if scope.text:
-            found = _newest(scope, scope.without_text().using(alias), MOST_FOUND + 1)
-            ids, total, is_exact = found[:MOST_FOUND][start : start + size], len(found), len(found) <= MOST_FOUND
-            total = min(total, MOST_FOUND)
+        rows = scope.without_text().using(alias)
+        total, is_exact, found = _count(scope, rows)
+        if found is not None:
+            ids = found[start : start + size]
         else:
-            rows = scope.without_text().using(alias)
-            total, is_exact = _count(scope, rows)
             ids = read_ids(rows, start, size, total=total if is_exact else None)
         return Page(rows_of(ids, alias), number, size, total, is_exact)
 
 
-def _count(scope: Scope, rows: SubmissionQuerySet) -> tuple[int, bool]:
+def _count(scope: Scope, rows: SubmissionQuerySet) -> tuple[int, bool, list[uuid.UUID] | None]:
+    """Return how many rows there are, whether that is exact, and of a search the ids of those that are counted."""
+    if scope.text:
+        found = _newest(scope, rows, MOST_FOUND + 1)
+        return min(len(found), MOST_FOUND), len(found) <= MOST_FOUND, found[:MOST_FOUND]
     if scope.is_whole:
-        return count_exactly(scope, rows.db), True
+        return _tallied(scope, rows.db), True, None
     counted = rows.order_by()[: MOST_COUNTED + 1].count()
-    return min(counted, MOST_COUNTED), counted <= MOST_COUNTED
+    return min(counted, MOST_COUNTED), counted <= MOST_COUNTED, None
 
 
 def count_unread(scope: Scope, most: int) -> int:
@@ -170,11 +169,8 @@ def has_unconfirmed(scope: Scope) -> bool:
 def count_bounded(scope: Scope) -> tuple[int, bool]:
     """Return how many rows there are, and whether that is exact: a bound that many lists have is not counted past."""
     with snapshot() as alias:
-        rows = scope.without_text().using(alias)
-        if not scope.text:
-            return _count(scope, rows)
-        found = len(_newest(scope, rows, MOST_FOUND + 1))
-        return min(found, MOST_FOUND), found <= MOST_FOUND
+        total, is_exact, _ = _count(scope, scope.without_text().using(alias))
+        return total, is_exact
 
 
 def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
@@ -186,22 +182,19 @@ def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
         return list(rows.order_by("-id").values_list("id", flat=True)[:size])
 
 
-def count_exactly(scope: Scope, alias: str) -> int:
-    """Return how many rows there are: from the tallies, at the same cost for ten million, if these know it."""
+def count_and_find(scope: Scope, alias: str) -> tuple[int, list[uuid.UUID] | None]:
+    """Return how many rows there are, and of a search with few matches their ids too, for `read_exactly`."""
+    rows = scope.without_text().using(alias)
     if scope.text:
-        return count_and_find(scope, alias)[0]
-    if not scope.is_whole:
-        return scope.without_text().using(alias).count()
+        return count_matches(rows, scope.texts, organization=scope.organization_id)
+    return _tallied(scope, alias) if scope.is_whole else rows.count(), None
+
+
+def _tallied(scope: Scope, alias: str) -> int:
+    """Return the total from the tallies, at the same cost for ten million rows."""
     if scope.form_id:
         return tally.total_of_form(scope.form_id, spam=scope.spam, using=alias)
     return tally.total_of_organization(scope.organization_id, spam=scope.spam, using=alias)
-
-
-def count_and_find(scope: Scope, alias: str) -> tuple[int, list[uuid.UUID] | None]:
-    """Return how many rows there are, and of a search with few matches their ids too, for `read_exactly`."""
-    if not scope.text:
-        return count_exactly(scope, alias), None
-    return count_matches(scope.without_text().using(alias), scope.texts, organization=scope.organization_id)
 
 
 def read_exactly(

@@ -87,7 +87,7 @@ def find_newest(
     """
     newest = rows.order_by("-id")
     if connections[rows.db].vendor != "postgresql":
-        return _ids(_containing(newest, texts), most)
+        return _ids(containing(newest, texts), most)
     found: list[uuid.UUID] = []
     for depth in (FIRST, NEWEST, NEWEST_AT_MOST):
         edge = newest.values_list("id", flat=True)[depth : depth + 1].first()
@@ -110,7 +110,7 @@ def count_matches(
     It visits all of them, so the cost of a common text grows with the rows.
     """
     if connections[rows.db].vendor != "postgresql":
-        return _containing(rows, texts).count(), None
+        return containing(rows, texts).count(), None
     with _holding(texts, rows.order_by(), organization) as parts:
         ids = _ids_of_parts(parts, FEW + 1)
         if len(ids) <= FEW:
@@ -128,7 +128,8 @@ def _ids_of_parts(parts: Sequence[SubmissionQuerySet], most: int) -> list[uuid.U
     return list(first.union(*others, all=True) if others else first)
 
 
-def _containing(rows: SubmissionQuerySet, texts: Sequence[str]) -> SubmissionQuerySet:
+def containing(rows: SubmissionQuerySet, texts: Sequence[str]) -> SubmissionQuerySet:
+    """Return those that hold every text."""
     for text in texts:
         rows = rows.containing(text)
     return rows
