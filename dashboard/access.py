@@ -15,7 +15,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django_htmx.middleware import HtmxDetails
 
@@ -114,7 +114,6 @@ def in_organization(
 
 
 def send_to_second_step(request: MemberRequest) -> HttpResponse:
-    """Redirect to the page that sets up a second step."""
     name = request.member.organization.name
     messages.warning(
         request,
@@ -163,10 +162,7 @@ def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organizati
         pk = path_id(prefix, public_id)
     except ApiError:
         raise Http404 from None
-    found = queryset.filter(pk=pk, **of_organization).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(queryset, pk=pk, **of_organization)
 
 
 def find_form(request: MemberRequest, form_id: str) -> Form:

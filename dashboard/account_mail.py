@@ -42,13 +42,10 @@ def queue_account_mail(rendered: EmailMessage, template_prefix: str, to: str, co
     if seconds is not None and count_burst(HttpRequest(), "asked-mails", mailbox_of(to), MOST_ASKED).is_over:
         logger.info("a mail about an account is not sent: its mailbox got too many today")
         return
+    subject, body = str(rendered.subject), str(rendered.body)
     enqueue_mail(
         ACCOUNT_CODE if "code" in context else ACCOUNT_MAIL,
-        RenderedMail(
-            str(rendered.subject),
-            str(rendered.body),
-            html_of(str(rendered.subject), str(rendered.body), code=str(context.get("code", ""))),
-        ),
+        RenderedMail(subject, body, html_of(subject, body, code=str(context.get("code", "")))),
         to,
         account_id=None if user is None else user.pk,
         expires_at=None if seconds is None else now() + dt.timedelta(seconds=seconds),

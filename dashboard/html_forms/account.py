@@ -40,12 +40,11 @@ MAX_PERSON_NAME = 200
 NEW_PASSWORD = {"password1": gettext_lazy("New password"), "password2": gettext_lazy("New password, again")}
 
 
-class Labeled:
+class Labeled(forms.Form):
     """Sets `labels` and `help_texts` by the name of the field."""
 
     labels: "Mapping[str, StrOrPromise]" = {}
     help_texts: "Mapping[str, StrOrPromise]" = {}
-    fields: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -76,11 +75,10 @@ class LoginForm(Labeled, account.LoginForm):
         if self.needs_proof:
             self._require_proof(email)
         try:
-            values: dict[str, Any] = super().clean()
+            return super().clean() or {}
         except ValidationError:
             self.needs_proof = needs_proof(self.request, email)
             raise
-        return values
 
     def _require_proof(self, email: str) -> None:
         if MAIL_CODE in self.data:
@@ -97,12 +95,8 @@ class LoginForm(Labeled, account.LoginForm):
             )
 
 
-class AsksForAMail:
+class AsksForAMail(forms.Form):
     """Asks for a proof of work, besides the values, after a few requests from the same address."""
-
-    needs_proof: bool
-    data: Any
-    errors: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -57,7 +57,6 @@ class FieldRow:
 
     @property
     def inputs(self) -> RowForm:
-        """The row's inputs, for the template."""
         return RowForm(self.key, dataclasses.asdict(self), self.errors)
 
     def definition(self) -> dict[str, Any]:
@@ -100,11 +99,9 @@ def rows_entered(posted: QueryDict) -> list[FieldRow]:
     for key in dict.fromkeys(posted.getlist("row")[:MAX_ROWS]):
         # A checkbox is there if it is ticked; the hidden input of a removed field says it.
         required = posted.get(f"required-{key}", "False") != "False"
-        row = FieldRow(key=key[:40], required=required, is_removed=key in removed)
-        for name in TEXTS:
-            setattr(row, name, posted.get(f"{name}-{key}", ""))
-        row.accept = [name for name in posted.getlist(f"accept-{key}") if name in file_inputs.PRESETS]
-        rows.append(row)
+        texts: dict[str, Any] = {name: posted.get(f"{name}-{key}", "") for name in TEXTS}
+        accept = [name for name in posted.getlist(f"accept-{key}") if name in file_inputs.PRESETS]
+        rows.append(FieldRow(key[:40], required=required, accept=accept, is_removed=key in removed, **texts))
     return rows
 
 
