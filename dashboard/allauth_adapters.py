@@ -90,11 +90,9 @@ class AccountAdapter(DefaultAccountAdapter):
         return opened_invitation_page(request) or str(super().get_login_redirect_url(request))
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
-        """Return the page of an opened invitation after sign-up."""
         return opened_invitation_page(request) or str(super().get_signup_redirect_url(request))
 
     def get_email_verification_redirect_url(self, email_address: Any) -> str:
-        """Return the page of an opened invitation after the code that verifies an address."""
         return opened_invitation_page(self.request) or str(super().get_email_verification_redirect_url(email_address))
 
     def send_mail(self, template_prefix: str, email: str, values: dict[str, Any]) -> None:
@@ -116,7 +114,6 @@ class MFAAdapter(DefaultMFAAdapter):
     error_messages = DefaultMFAAdapter.error_messages | {"incorrect_code": gettext_lazy("That code is not correct.")}
 
     def encrypt(self, text: str) -> str:
-        """Return the secret of a second step as it is stored."""
         return encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
@@ -124,7 +121,6 @@ class MFAAdapter(DefaultMFAAdapter):
         return decrypt(encrypted_text)
 
     def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # allauth's name
-        """Return the default name of a new passkey."""
         count = Authenticator.objects.filter(user=user, type=type).count()
         return gettext("Passkey %(number)s") % {"number": count + 1} if count else gettext("Passkey")
 
@@ -137,7 +133,6 @@ class UserSessionsAdapter(DefaultUserSessionsAdapter):
     """Records in the audit trail that a person ended other sessions."""
 
     def end_sessions(self, sessions: Sequence[UserSession]) -> None:
-        """End sessions of the request's user."""
         super().end_sessions(sessions)
         if sessions:
             note_ended_sessions(context.request.user, [session.user_agent for session in sessions])

@@ -10,12 +10,10 @@ SESSION_KEY = "invitation"  # holds the token of the link
 
 
 def remember_invitation(request: HttpRequest, token: str) -> None:
-    """Remember the link across sign-up and login."""
     request.session[SESSION_KEY] = token
 
 
 def forget_invitation(request: HttpRequest) -> None:
-    """Forget the link once the invitation is accepted."""
     request.session.pop(SESSION_KEY, None)
 
 

@@ -24,7 +24,6 @@ View = Callable[Concatenate[R, P], HttpResponseBase]
 
 
 def note_login(request: HttpRequest) -> None:
-    """Store when this session's user logged in."""
     request.session[LOGGED_IN_AT] = time.time()
 
 

@@ -25,7 +25,6 @@ class LanguageMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer in the reader's language."""
         if not request.path.startswith(LOCALIZED):  # such as the API, forms.js, a file: none depends on a reader
             return self.get_response(request)
         chosen = language_of(request.user)
@@ -51,5 +50,4 @@ def choose_language(user: User, language: str) -> None:
 
 
 def language_now() -> str:
-    """Return the language in which this runs."""
     return translation.get_language() or settings.LANGUAGE_CODE

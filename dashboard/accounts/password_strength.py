@@ -49,7 +49,6 @@ class StrengthValidator:
         refuse_weak(password, words_of(user) if user is not None else [])
 
     def get_help_text(self) -> str:
-        """Return what a new password must be."""
         return f"{gettext('Your password must be hard to guess.')} {ADVICE}"
 
 

@@ -43,8 +43,6 @@ def preset_zone(user: User, name: str) -> None:
 
 
 def in_own_time(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Run a view in the time zone of the request's user."""
-
     @wraps(view)
     def timed(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with timezone.override(zone_of(getattr(request.user, "time_zone", ""))):
@@ -54,7 +52,6 @@ def in_own_time(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
 
 
 def current_zone() -> str:
-    """Return the name of the zone in which this request shows times."""
     return timezone.get_current_timezone_name()
 
 

@@ -119,5 +119,4 @@ def is_among(name: str, patterns: Iterable[str]) -> bool:
 
 
 def pages_for(*, may_manage: bool) -> list[MenuPage]:
-    """Return the pages that a member may open."""
     return [page for page in PAGES if may_manage or not page.for_managers]

@@ -37,7 +37,6 @@ class AuditFilterForm(forms.Form):
             self.fields[name] = day
 
     def narrow(self) -> QuerySet[AuditEvent]:
-        """Return the events that pass."""
         self.is_valid()
         given = self.cleaned_data
         return narrow(
@@ -53,5 +52,4 @@ class AuditFilterForm(forms.Form):
         return [(name, self.data[name]) for name in self.fields if self.data.get(name)]
 
     def query(self) -> str:
-        """Return the filters in use, urlencoded."""
         return urlencode(self.chosen())

@@ -58,7 +58,6 @@ class LogFilterForm(FilterForm):
     )
 
     def narrow(self, rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        """Return the deliveries in the chosen state."""
         chosen = self.chosen("status")
         if chosen == UNDELIVERED_CHOICE:
             return rows.filter(UNDELIVERED)

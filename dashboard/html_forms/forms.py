@@ -14,8 +14,6 @@ from webhooks.mails.recipients import save_recipients
 
 
 class SettingsForm(StampedForm):
-    """Name, allowed origins, texts for visitors, and retention."""
-
     name = forms.CharField(max_length=200, label=gettext_lazy("Name"))
     allowed_origins = forms.CharField(
         required=False,
@@ -65,8 +63,6 @@ class SettingsForm(StampedForm):
 
 
 class RecipientsForm(StampedForm):
-    """The recipients of a mail for each submission."""
-
     recipients = forms.CharField(
         required=False,
         label=gettext_lazy("Mail each submission to"),

@@ -23,8 +23,6 @@ def roles_for(inviter: Member) -> list[tuple[str, str]]:
 
 
 class InviteForm(forms.Form):
-    """The email address and role of an invitation."""
-
     email = forms.EmailField(
         max_length=254,
         label=gettext_lazy("Email"),

@@ -23,7 +23,6 @@ class RefusalsFilterForm(FormFilterForm):
         )
 
     def narrow(self, rows: QuerySet[Refusal]) -> QuerySet[Refusal]:
-        """Return the refusals of the chosen form and key."""
         form, key = self.chosen("form"), self.chosen("key")
         rows = rows.filter(form=form) if form else rows
         return rows.filter(access_key=key) if key else rows

@@ -77,6 +77,4 @@ class RowForm(forms.Form):
 
 
 class NewFieldForm(forms.Form):
-    """The type of a field to add."""
-
     type = forms.ChoiceField(label=gettext_lazy("New field"), choices=TYPES)

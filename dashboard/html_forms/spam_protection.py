@@ -66,7 +66,6 @@ class SpamProtectionForm(StampedForm):
         return {**values, "blocked_words": "\n".join(values["blocked_words"]), "captcha_secret": ""}
 
     def clean_blocked_words(self) -> tuple[str, ...]:
-        """Return the lines without empty ones and duplicates."""
         words = tuple(dict.fromkeys(lines(self.cleaned_data["blocked_words"])))
         if len(words) > MAX_WORDS:
             raise forms.ValidationError(gettext("Enter at most %(most)s words or phrases.") % {"most": MAX_WORDS})

@@ -116,7 +116,6 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
     held = forms.BooleanField(required=False, label=gettext_lazy("Only held"))
 
     def clean_q(self) -> str:
-        """Refuse more words than a search looks for."""
         text: str = self.cleaned_data["q"]
         if len(_WORD.findall(text)) > MAX_WORDS:
             raise forms.ValidationError(gettext("Search for %(most)s words or fewer.") % {"most": MAX_WORDS})

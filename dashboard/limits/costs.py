@@ -47,7 +47,6 @@ def _marking(name: str, value: object) -> Callable[[V], V]:
 
 
 def is_expensive(request: HttpRequest, view: Callable[..., Any]) -> bool:
-    """Return whether a request to a view is expensive."""
     return hasattr(view, "expensive_when") and view.expensive_when(request)
 
 

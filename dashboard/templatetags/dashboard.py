@@ -100,7 +100,6 @@ def stamp(moment: dt.datetime) -> str:
 
 @register.inclusion_tag("dashboard/parts/state.html")
 def state(value: str, label: str = "") -> dict[str, str]:
-    """Show a state as a colored word."""
     look, word = STATES.get(value, ("", value.capitalize()))
     return {"look": look, "label": str(label or word)}
 
@@ -148,7 +147,6 @@ def surroundings(context: dict[str, Any]) -> dict[str, Any]:
 
 @register.inclusion_tag("dashboard/parts/nav_links.html", takes_context=True)
 def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
-    """Show the links of a section of the menu."""
     member: Member = context["member"]
     links = []
     for page in pages_for(may_manage=member.may_manage):
@@ -162,14 +160,12 @@ def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
 
 @register.inclusion_tag("dashboard/parts/tab.html", takes_context=True)
 def form_tab(context: dict[str, Any], name: str, label: str) -> dict[str, Any]:
-    """Show a tab of the pages of one form."""
     address = reverse(f"dashboard:{name}", args=[context["member"].organization.slug, context["form"].public_id])
     return {**_link(context, (name,), address), "label": label}
 
 
 @register.inclusion_tag("dashboard/parts/guide_link.html", takes_context=True)
 def guide_link(context: dict[str, Any]) -> dict[str, str]:
-    """Show a link to the part of the guides about this screen."""
     match = context["request"].resolver_match
     return {"address": address_for(match.url_name or "" if match else "")}
 
