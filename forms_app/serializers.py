@@ -162,13 +162,16 @@ class FieldDefinitionSerializer(StrictSerializer):
         return attrs
 
 
-def web_address_or_blank(url: str | None) -> str:
-    """Return an http or https URL; "" for none. Raises ValidationError."""
-    if url and not is_web_address(url):
-        raise serializers.ValidationError(
-            gettext("Must be a URL that begins with http:// or https://."), code="invalid_url"
-        )
-    return url or ""
+class WebAddressField(TextField):
+    """An http or https URL; its value is "" for none."""
+
+    default_error_messages = {"invalid_url": gettext_lazy("Must be a URL that begins with http:// or https://.")}
+
+    def run_validation(self, data: Any = serializers.empty) -> str:
+        url = super().run_validation(data)
+        if url and not is_web_address(url):
+            self.fail("invalid_url")
+        return url or ""
 
 
 REPLY_TEXTS = {
@@ -229,7 +232,9 @@ class FormChanges(NamesFields, StrictSerializer):
     allowedOrigins = serializers.ListField(
         child=TextField(max_length=300), source="allowed_origins", required=False, max_length=MAX_ORIGINS
     )
-    redirectUrl = TextField(max_length=2048, source="redirect_url", required=False, allow_blank=True, allow_null=True)
+    redirectUrl = WebAddressField(
+        max_length=2048, source="redirect_url", required=False, allow_blank=True, allow_null=True
+    )
     successMessage = TextField(
         max_length=1000, source="success_message", required=False, allow_blank=True, allow_null=True
     )
@@ -245,7 +250,7 @@ class FormChanges(NamesFields, StrictSerializer):
             raise serializers.ValidationError(
                 gettext("Two fields have the name %(name)s.") % {"name": duplicate}, code="duplicate"
             )
-        return fill_in_names([dict(field) for field in fields])
+        return fill_in_names(fields)
 
     def validate_allowedOrigins(self, origins: list[str]) -> list[str]:
         """Return the origins in the spelling of browsers, without duplicates."""
@@ -254,14 +259,8 @@ class FormChanges(NamesFields, StrictSerializer):
         except InvalidOrigin as error:
             raise serializers.ValidationError(str(error), code="invalid_origin") from None
 
-    def validate_redirectUrl(self, url: str | None) -> str:
-        return web_address_or_blank(url)
-
     def validate_successMessage(self, message: str | None) -> str:
         return message or ""
-
-    def validate_reply(self, reply: dict[str, Any] | None) -> dict[str, Any] | None:
-        return None if reply is None else dict(reply)
 
 
 class PageChanges(StrictSerializer):
@@ -269,15 +268,12 @@ class PageChanges(StrictSerializer):
 
     description = TextField(max_length=MAX_DESCRIPTION, allow_blank=True)
     button_label = NameField(max_length=MAX_BUTTON_LABEL, allow_blank=True)
-    return_url = TextField(max_length=MAX_RETURN_URL, allow_blank=True)
+    return_url = WebAddressField(max_length=MAX_RETURN_URL, allow_blank=True)
     language = serializers.ChoiceField(choices=settings.LANGUAGES, required=False)
 
     def validate_description(self, text: str) -> str:
         """Return the text with plain line breaks, which browsers send as two characters."""
         return text.replace("\r\n", "\n")
-
-    def validate_return_url(self, url: str) -> str:
-        return web_address_or_blank(url)
 
 
 class NewForm(FormChanges):
