@@ -17,22 +17,12 @@ _NAME = re.compile(r"[0-9a-f]{32}-(?P<width>\d{1,3})x(?P<height>\d{1,3})(?:-(?P<
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShownLogo:
-    """`path`: of its address. `width`, `height`: in CSS pixels. `tone`: see LogoImage."""
-
-    path: str
-    width: int
-    height: int
-    tone: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Brand:
     """`own_accent`: "" for the default one."""
 
     name: str
     own_accent: str
-    logo: ShownLogo | None
+    logo: dict[str, str | int] | None
 
     @property
     def accent(self) -> str:
@@ -66,11 +56,12 @@ def brand_of(organization: Organization) -> Brand:
     return Brand(organization.name, organization.accent, _shown(organization.logo_name))
 
 
-def _shown(name: str) -> ShownLogo | None:
+def _shown(name: str) -> dict[str, str | int] | None:
+    """Return `{path, width, height, tone}`, the size in CSS pixels; None without a logo. `tone`: see LogoImage."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
     width, height = int(found["width"]), int(found["height"])
     scale = min(1.0, SHOWN_WIDTH / width, SHOWN_HEIGHT / height)
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return ShownLogo(f"/f/brand/{name}.png", *size, found["tone"] or "")
+    size = {"width": max(1, round(width * scale)), "height": max(1, round(height * scale))}
+    return {"path": f"/f/brand/{name}.png", **size, "tone": found["tone"] or ""}
