@@ -45,12 +45,11 @@ _FRAMEWORK_FIELDS = frozenset(
         *("form_build_id", "form_token"),  # Drupal
     }
 )
-_FRAMEWORK_PREFIX = "_wpcf7"  # Contact Form 7
 
 
 def is_framework_field(name: str) -> bool:
     """Return whether a name is a framework's own: dropped on pages, unless the form declares it."""
-    return name in _FRAMEWORK_FIELDS or name.startswith(_FRAMEWORK_PREFIX)
+    return name in _FRAMEWORK_FIELDS or name.startswith("_wpcf7")  # Contact Form 7
 
 
 class FieldDefinition(TypedDict):

@@ -42,8 +42,6 @@ class FormFilters(django_filters.FilterSet):
 
 
 class FormViewSet(Repeatable, KeyedViewSet):
-    """Forms of the caller's organization."""
-
     id_prefix = Prefix.FORM
     queryset = Form.objects.with_submission_count().order_by("-id")
     record_serializer_class = FormRecord

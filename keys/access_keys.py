@@ -54,7 +54,8 @@ def issue_key(
         expires_on=expires_on,
     )
     refuse_stronger(key, by)
-    if isinstance(by, User) and is_scoped(key) and not organization.terms.scoped_keys:
+    is_scoped = expires_on is not None or not (is_publishable or set(key.permissions) == set(ALL_PERMISSIONS))
+    if isinstance(by, User) and is_scoped and not organization.terms.scoped_keys:
         raise PlanRequired(gettext("Keys with fewer permissions or an expiry date require the Enterprise plan."))
     token = tokens.make_token(publishable=is_publishable)
     key.set_token(token)
@@ -64,11 +65,6 @@ def issue_key(
         record_event(organization=organization, by=by, action="key.created", subject=str(key), changes=found)
         _tell_owners(key, by, gettext_noop("New access key: %(key)s"))
     return key, token
-
-
-def is_scoped(key: AccessKey) -> bool:
-    """Return whether a key is scoped: an expiry date, or not all permissions (docs/contract.md 3)."""
-    return key.expires_on is not None or not (key.is_publishable or set(key.permissions) == set(ALL_PERMISSIONS))
 
 
 def regenerate_key(key: AccessKey, *, by: Actor) -> str:

@@ -137,8 +137,6 @@ class NamedForm(ModelForm):
 
 
 class OrganizationForm(NamedForm):
-    """Name, plan and custom rate limit of an organization."""
-
     class Meta:
         model = Organization
         fields = ("name", "plan", "rate_limit", "storage_limit", "suspended_reason")

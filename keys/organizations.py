@@ -48,11 +48,6 @@ def set_plan(
         record_event(organization=organization, by=by, action="plan.changed", subject=plan.label, changes=found)
 
 
-def find_or_create_person(email: str) -> User:
-    """Return the user with this address. Creates an unknown one, who can set a password by mail."""
-    return User.objects.filter(email=email.lower()).first() or User.objects.create_user(email)
-
-
 def rename_organization(organization: Organization, name: str, *, by: Actor) -> None:
     """
     Rename an organization. Its slug does not change, so that links to it keep working.

@@ -19,8 +19,6 @@ from keys.serializers import AccessKeyRecord, AccessKeyRecordWithKey, MeRecord, 
 
 
 class AccessKeyViewSet(Repeatable, KeyedViewSet):
-    """Access keys of the caller's organization."""
-
     id_prefix = Prefix.ACCESS_KEY
     queryset = AccessKey.objects.select_related("organization").order_by("-id")
     record_serializer_class = AccessKeyRecord
@@ -62,8 +60,6 @@ class AccessKeyViewSet(Repeatable, KeyedViewSet):
 
 
 class MeView(KeyedView):
-    """The caller itself."""
-
     permission_classes = [IsSecretKey]
 
     @extend_schema(

@@ -15,7 +15,7 @@ from config.database import lock_name
 from config.times import now
 from forms_app.consent.addresses import mailbox_digest
 from forms_app.models import RecipientQuestion
-from keys.models import AuditEvent, Membership, Organization, Role
+from keys.models import AuditEvent, Membership, Role
 
 DELETED = "organization.deleted"  # in the audit trail
 DAY = dt.timedelta(days=1)
@@ -30,11 +30,6 @@ class OrganizationAskedTooMany(Conflict):
 def mailbox_key(address: str) -> str:
     """Return what questions to a mailbox are counted by, however its address is written."""
     return mailbox_digest("recipients", address)
-
-
-def lock_questions_of(organization_id: uuid.UUID) -> None:
-    """Let an organization ask one after the other. Forms are locked before organizations, and mailboxes last."""
-    Organization.objects.select_for_update(no_key=True).get(pk=organization_id)
 
 
 def count_question(organization_id: uuid.UUID, address: str) -> None:

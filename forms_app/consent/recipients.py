@@ -20,10 +20,11 @@ from django.utils.translation import gettext, gettext_lazy
 from config.api.errors import Conflict
 from config.ids import Prefix, decode_id
 from config.times import now
-from forms_app.consent.questions import count_question, lock_questions_of, mailbox_key
+from forms_app.consent.questions import count_question, mailbox_key
 from forms_app.models import Form, Recipient
 from keys.audit import record_event
 from keys.members import verified_members
+from keys.models import Organization
 from keys.tokens import digest
 
 GOOD_FOR = dt.timedelta(days=7)  # of a confirmation's link
@@ -117,8 +118,9 @@ def new_question(form: Form, address: str) -> str:
     """
     if address not in form.notification_recipients:
         raise Conflict(gettext("Save the address first."))
-    Form.objects.select_for_update(no_key=True).get(pk=form.pk)  # one after the other, so that the limits hold
-    lock_questions_of(form.organization_id)
+    # One after the other, so that the limits hold: forms are locked before organizations, and mailboxes last.
+    Form.objects.select_for_update(no_key=True).get(pk=form.pk)
+    Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)
     consent, _ = Recipient.objects.get_or_create(form=form, email=address.lower())
     _refuse_question(consent)
     count_question(form.organization_id, address)
@@ -175,11 +177,9 @@ def find_subscription(token: str) -> Recipient:
     """Return the recipient of a stop link, a new one if there is no row yet. Raises LinkInvalid."""
     try:
         form_id, _, wanted = _stops().unsign(token).partition(".")
-    except BadSignature:
+        form = Form.objects.select_related("organization").get(pk=decode_id(Prefix.FORM, form_id))
+    except (BadSignature, Form.DoesNotExist):
         raise LinkInvalid from None
-    form = Form.objects.select_related("organization").filter(pk=decode_id(Prefix.FORM, form_id)).first()
-    if form is None:
-        raise LinkInvalid
     rows = {recipient.email: recipient for recipient in form.recipients.all()}
     for email in {address.lower() for address in form.notification_recipients} | set(rows):
         if short_digest(email) == wanted:

@@ -25,8 +25,6 @@ class UserQuerySet(models.QuerySet["User"]):
 
 
 class UserManager(BaseUserManager["User"]):
-    """Finds users by email address, in any case."""
-
     def get_queryset(self) -> UserQuerySet:
         return UserQuerySet(self.model, using=self._db)
 
@@ -308,7 +306,6 @@ class AccessKey(models.Model):
         return self.revoked_at is None and not self.is_expired
 
     def set_token(self, token: str) -> None:
-        """Set the columns that derive from a token."""
         self.secret_made_at = now()
         self.digest = tokens.digest(token)
         self.hint = tokens.hint(token)

@@ -34,9 +34,6 @@ class Command(OperatorCommand):
 def find_form(form_id: str) -> Form:
     """Return the form with this id. Raises CommandError if there is none."""
     try:
-        found = Form.objects.select_related("organization").filter(pk=decode_id(Prefix.FORM, form_id)).first()
-    except InvalidId:
-        found = None
-    if found is None:
-        raise CommandError(f"There is no form with the id {form_id!r}.")
-    return found
+        return Form.objects.select_related("organization").get(pk=decode_id(Prefix.FORM, form_id))
+    except (InvalidId, Form.DoesNotExist):
+        raise CommandError(f"There is no form with the id {form_id!r}.") from None

@@ -9,7 +9,8 @@ from django.db import transaction
 
 from forms_app.sign_up import create_organization
 from keys.management.operator_command import OperatorCommand
-from keys.organizations import find_or_create_person, parse_plan
+from keys.models import User
+from keys.organizations import parse_plan
 
 
 class Command(OperatorCommand):
@@ -25,7 +26,8 @@ class Command(OperatorCommand):
             validate_email(options["owner"])
             plan = parse_plan(options["plan"])
             with transaction.atomic():  # if the name is taken, no account is created
-                owner = find_or_create_person(options["owner"])
+                known = User.objects.filter(email=options["owner"].lower()).first()
+                owner = known or User.objects.create_user(options["owner"])
                 organization = create_organization(name=options["name"], plan=plan, owner=owner)
         except ValidationError:
             raise CommandError(f"{options['owner']!r} is not an email address.") from None
