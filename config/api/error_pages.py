@@ -7,13 +7,12 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import get_language, get_language_from_request, gettext, gettext_noop
 from django.views.csrf import csrf_failure as djangos_csrf_failure
 
 from config.api import errors
 from config.database import is_away
 from config.pages.addresses import PAGES
-from config.pages.visitors_language import visitors_language
 
 BUSY = gettext_noop("The service is busy. Wait a moment, then send it again.")  # for people
 POLICY = (
@@ -58,7 +57,7 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
     """Return the 404 of an unknown address: to a browser a page, without links."""
     if not _is_browser(request):
         return errors.not_found()
-    with translation.override(visitors_language(request)):
+    with translation.override(get_language_from_request(request)):
         response = render(None, "errors/nothing.html", status=404)
     patch_vary_headers(response, ["Accept-Language"])
     return response
@@ -90,7 +89,7 @@ def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:
     if not (_is_page(request) or _is_browser(request)) or "application/json" in request.META.get("HTTP_ACCEPT", ""):
         return errors.error_response(failure)
     template, language = ("errors/503.html", get_language()) if _is_page(request) else ("errors/busy.html", None)
-    with translation.override(language or visitors_language(request)):
+    with translation.override(language or get_language_from_request(request)):
         sent = _sent(request)
         typed = {name: values for name, values in sent if not name.startswith("_")}
         context = {"message": gettext(BUSY), "sent": sent, "typed": typed, "path": request.get_full_path()}

@@ -11,12 +11,11 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
-from django.utils.translation import gettext
+from django.utils.translation import get_language_from_request, gettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from config.client_address import client_address
-from config.pages.visitors_language import visitors_language
 from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from forms_app.consent.opt_outs import Link, find_link, opt_in, opt_out
 from forms_app.consent.recipients import LinkInvalid
@@ -96,7 +95,7 @@ def shown_name(organization: Organization) -> str:
 
 
 def _gone(request: HttpRequest) -> HttpResponse:
-    language = visitors_language(request)
+    language = get_language_from_request(request)
     return _private(pages.of_mail(request, "hosted/link_gone.html", {}, language=language, status=404))
 
 

@@ -12,10 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import gettext
+from django.utils.translation import get_language_from_request, gettext
 
 from config.api.errors import ApiError, Detail
-from config.pages.visitors_language import visitors_language
 from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_framework_field
 from forms_app.file_fields.entries import has_files
 from forms_app.models import Form
@@ -47,7 +46,7 @@ def in_language(
 
     @wraps(show)
     def speaking(request: HttpRequest, form: Shown, /, *args: Given.args, **kwargs: Given.kwargs) -> HttpResponse:
-        language = form.language if isinstance(form, Form) else visitors_language(request)
+        language = form.language if isinstance(form, Form) else get_language_from_request(request)
         with translation.override(language):
             response = show(request, form, *args, **kwargs)
         response.headers["Content-Language"] = language
