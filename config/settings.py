@@ -347,7 +347,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PERMISSION_CLASSES": ["keys.permissions.HasAccessKeyPermission"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.negotiation.IgnoreAccept",
-    "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": [],  # views read bodies by `config.api.parsing`
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.EnvelopeAutoSchema",
     "EXCEPTION_HANDLER": "config.api.errors.handle_exception",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",

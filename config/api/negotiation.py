@@ -9,8 +9,5 @@ from rest_framework.request import Request
 class IgnoreAccept(BaseContentNegotiation):
     """Answers in the view's first format whatever `Accept` says, so that there is no 406."""
 
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
         return renderers[0], renderers[0].media_type

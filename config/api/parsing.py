@@ -8,13 +8,12 @@ import json
 import math
 import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import BytesIO, RawIOBase
 from typing import IO, Any, NoReturn
 
 from django.conf import settings
 from django.http import HttpRequest
-from rest_framework.parsers import BaseParser
 
 from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType, invalid
 from config.text import clean_text
@@ -208,18 +207,6 @@ def _read_any_body(request: HttpRequest) -> bytes:
     if len(request.body) < int(length):  # the client has gone, and gunicorn says nothing
         raise invalid("", "malformed", "The body is shorter than its Content-Length.", has_subject=True)
     return request.body
-
-
-class StrictJSONParser(BaseParser):
-    """DRF's parser of request bodies."""
-
-    media_type = JSON_MEDIA_TYPE
-
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Return the object in `stream`. Raises InvalidJson."""
-        return parse_object(stream.read(settings.MAX_BODY_BYTES + 1))
 
 
 def read_json(
