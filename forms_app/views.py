@@ -44,7 +44,7 @@ class FormFilters(django_filters.FilterSet):
 class FormViewSet(Repeatable, KeyedViewSet):
     id_prefix = Prefix.FORM
     queryset = Form.objects.with_submission_count().order_by("-id")
-    record_serializer_class = FormRecord
+    serializer_class = FormRecord
     filterset_class = FormFilters
     resource = "forms"
     permission_for = {

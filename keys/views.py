@@ -21,7 +21,7 @@ from keys.serializers import AccessKeyRecord, AccessKeyRecordWithKey, MeRecord, 
 class AccessKeyViewSet(Repeatable, KeyedViewSet):
     id_prefix = Prefix.ACCESS_KEY
     queryset = AccessKey.objects.select_related("organization").order_by("-id")
-    record_serializer_class = AccessKeyRecord
+    serializer_class = AccessKeyRecord
     resource = ADMIN
     permission_for = dict.fromkeys(("list", "retrieve", "create", "destroy", "regenerate"), ADMIN)
 

@@ -59,7 +59,7 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
 
     id_prefix = Prefix.SUBMISSION
     queryset = Submission.objects.defer(*HEAVY_COLUMNS).order_by("-id")
-    record_serializer_class = SubmissionRecord
+    serializer_class = SubmissionRecord
     pagination_class = SubmissionPagination
     filterset_class = SubmissionFilters
     extra_query = ExportQuery

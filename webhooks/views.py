@@ -69,7 +69,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         .prefetch_related(newest_attempts())
         .order_by("-id")
     )
-    record_serializer_class = DeliveryRecord
+    serializer_class = DeliveryRecord
     filterset_class = DeliveryFilters
     resource = "webhooks"
     list_actions = ("of_webhook", "of_destination")

@@ -10,13 +10,12 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.serializers import QueryNumberField, QuerySerializer, validate
+from config.api.serializers import QueryNumberField, QuerySerializer
 from config.database import snapshot
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100
 FARTHEST_PAGE = 10**9  # beyond any table, and small enough that its OFFSET fits 64 bits
-PARAMETERS = ("page", "limit")
 
 NUMBERS_SCHEMA: dict[str, Any] = {
     "page": {"type": "integer", "description": "The number of this page, from 1."},
@@ -38,8 +37,7 @@ class Pagination(BasePagination):
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the page's rows. Raises ValidationFailed for a page or limit out of range."""
-        given = {name: request.query_params[name] for name in PARAMETERS if name in request.query_params}
-        query = validate(PageQuery(data=given))
+        query = view.query(PageQuery)
         self.page, self.limit = query["page"], query["limit"]
         start = (min(self.page, FARTHEST_PAGE) - 1) * self.limit
         with snapshot() as alias:

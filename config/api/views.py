@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, cast
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
-from rest_framework import exceptions, serializers
+from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -132,6 +132,7 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     A viewset over one kind of objects that belong to organizations.
 
     `queryset` has those of every organization: `get_queryset` narrows lists, `find_owned` checks single objects.
+    `serializer_class` is that of responses; `read` validates bodies.
     """
 
     id_prefix: ClassVar[str]
@@ -139,7 +140,6 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
     lookup_field = "id"
     pagination_class = Pagination
     filter_backends = [StrictFilterBackend]
-    record_serializer_class: type[serializers.BaseSerializer[Any]]
     filterset: Any = None  # set by StrictFilterBackend
     list_actions: ClassVar[tuple[str, ...]] = ("list",)
     etag_actions = ("retrieve",)
@@ -162,13 +162,6 @@ class KeyedViewSet(KeyedView, GenericViewSet[Any]):
         except ValidationFailed as error:
             return list(error.details)
         return []
-
-    def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
-        """Return the serializer of responses; `read` validates bodies."""
-        return self.record_serializer_class
-
-    def get_serializer_context(self) -> dict[str, Any]:
-        return {"request": self.request, "view": self}
 
     def get_queryset(self) -> QuerySet[Any]:
         """Return the caller's objects, by `organization_lookup`."""

@@ -111,7 +111,7 @@ class WebhookViewSet(ReceiverViewSet):
 
     noun, id_prefix = "Webhook", Prefix.WEBHOOK
     queryset = Receiver.objects.webhooks().select_related("form").order_by("-id")
-    record_serializer_class = WebhookRecord
+    serializer_class = WebhookRecord
     filterset_class = WebhookFilters
 
     @extend_schema(request=NewWebhook, responses={201: enveloped(WebhookRecordWithSecret)})
@@ -154,7 +154,7 @@ class DestinationViewSet(ReceiverViewSet):
 
     noun, id_prefix = "Destination", Prefix.DESTINATION
     queryset = Receiver.objects.destinations().select_related("form").order_by("-id")
-    record_serializer_class = DestinationRecord
+    serializer_class = DestinationRecord
     filterset_class = DestinationFilters
 
     @extend_schema(request=NewDestination, responses={201: enveloped(DestinationRecord)})
