@@ -121,7 +121,7 @@ class Problems:
         self._finders: list[Finder] = []
         self._found: dict[Finder, list[Problem]] = {}
         self._lock = threading.Lock()
-        self._search: threading.Thread | None = None
+        self._search = threading.Thread()
         self._next = 0.0
 
     def register(self, *finders: Finder) -> None:
@@ -131,13 +131,11 @@ class Problems:
     def now(self) -> list[Problem]:
         """Return the problems; those of a finder that takes longer than WAIT_SECONDS as they were before."""
         with self._lock:
-            is_searching = self._search is not None and self._search.is_alive()
-            if not is_searching and time.monotonic() >= self._next:
+            if not self._search.is_alive() and time.monotonic() >= self._next:
                 self._next = time.monotonic() + CHECK_SECONDS
                 self._search = threading.Thread(target=self._find, name="problems", daemon=True)
                 self._search.start()
-        if self._search is not None:
-            self._search.join(WAIT_SECONDS)
+        self._search.join(WAIT_SECONDS)
         return [problem for finder in self._finders for problem in self._found.get(finder, ())]
 
     def _find(self) -> None:

@@ -28,8 +28,7 @@ class TimeField(serializers.Field[dt.datetime, Any, str, Any]):
     """Shows a datetime as ISO 8601, UTC, milliseconds, `Z`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(read_only=True, **{name: value for name, value in kwargs.items() if name != "allow_null"})
-        self.allow_null = bool(kwargs.get("allow_null"))
+        super().__init__(read_only=True, **kwargs)
 
     def to_representation(self, value: dt.datetime) -> str:
         return format_time(value) or ""

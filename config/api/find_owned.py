@@ -18,9 +18,7 @@ def find_owned(queryset: QuerySet[Any], pk: uuid.UUID, organization_id: uuid.UUI
 
     Raises NotFound, or Unauthorized for an object of another organization.
     """
-    found = queryset.filter(pk=pk).first()
-    if found is None:
-        raise NotFound
+    found = still_there(queryset, pk)
     if found.organization_id != organization_id:
         raise Unauthorized
     return found

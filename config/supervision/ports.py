@@ -3,14 +3,13 @@
 import os
 import resource
 import socket
-import threading
+import time
 
 from django.core.management.base import CommandError
 
 INHERITED = "FIELDPOST_LISTENERS"  # descriptors of `serve`, for its next code: "8000=5 8001=6"
 BACKLOG = 4096  # connections that wait to be accepted, as far as the system allows
-PORT_TRIES = 8
-PORT_TRY_SECONDS = 0.25
+PATIENCE_SECONDS, PAUSE_SECONDS = 2.0, 0.25
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -22,18 +21,17 @@ def listen(host: str, port: int) -> socket.socket:
     inherited = dict(pair.split("=") for pair in os.environ.get(INHERITED, "").split())
     if str(port) in inherited:
         return socket.socket(fileno=int(inherited[str(port)]))
-    pause = threading.Event()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     dual = host == "::" and socket.has_dualstack_ipv6()
-    for tries_left in reversed(range(PORT_TRIES)):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
         try:
             return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual)
         except OSError as error:
-            if not tries_left:
+            if time.monotonic() >= until:
                 message = f"Cannot listen on {host}:{port}: {error}. Choose another port, such as PORT=8080."
                 raise CommandError(message) from None
-        pause.wait(PORT_TRY_SECONDS)
-    raise AssertionError("the last try returns or raises")
+        time.sleep(PAUSE_SECONDS)
 
 
 def bequeath(*listeners: socket.socket) -> None:

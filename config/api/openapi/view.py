@@ -1,7 +1,6 @@
 """`GET /api/schema`: the OpenAPI document as JSON or YAML, for everyone."""
 
 import json
-import threading
 from functools import cache
 from typing import Any
 
@@ -19,7 +18,6 @@ FORMATS = ("json", "yaml")
 # RFC 9512's, its older names are answered as such.
 JSON_TYPES = ("application/vnd.oai.openapi+json", "application/json")
 YAML_TYPES = ("application/yaml", "application/vnd.oai.openapi", "application/x-yaml", "text/yaml", "text/x-yaml")
-_building = threading.Lock()
 
 
 class DocumentQuery(QuerySerializer):
@@ -44,14 +42,9 @@ class OpenApiDocument(APIView):
         return HttpResponse(content, content_type=media_type, headers={"Vary": "Accept"})
 
 
+@cache
 def rendered(name: str) -> bytes:
     """Return the document in a format. It is built once in each process, which takes half a second."""
-    with _building:
-        return _rendered(name)
-
-
-@cache
-def _rendered(name: str) -> bytes:
     if name == "json":
         return json.dumps(document(), ensure_ascii=False, default=str).encode()
     written: bytes = OpenApiYamlRenderer().render(document())
