@@ -88,7 +88,7 @@ def receiver(request: MemberRequest, receiver_id: str) -> HttpResponse:
         "page": page,
         "query": deliveries.query_of(request, "status"),
         "here": deliveries.query_of(request, "status", "page"),
-        "log_url": reverse("dashboard:destination", args=[request.member.organization.slug, found.public_id]),
+        "log_url": page_of(request, found),
         "is_of_receiver": True,
         "results": recent_results(found),
     }
@@ -136,7 +136,7 @@ def _offer_replay(request: MemberRequest, found: Receiver) -> None:
     missed = replay(found, since=None, until=None, statuses=[Delivery.Status.CANCELED.value], dry_run=True)[0]
     if not missed:
         return
-    page = reverse("dashboard:destination-replay", args=[request.member.organization.slug, found.public_id])
+    page = page_of(request, found, "destination-replay")
     text = ngettext(
         'Canceled deliveries are not sent automatically: {count} is in the log. <a href="{url}">Replay them</a>',
         'Canceled deliveries are not sent automatically: {count} are in the log. <a href="{url}">Replay them</a>',
@@ -156,7 +156,7 @@ def disable(request: MemberRequest, receiver_id: str) -> HttpResponse:
         messages.error(request, error.message)
         return to_receiver(request, found)
     text = " ".join([gettext("The destination is disabled. New submissions are not sent to it."), waiting]).strip()
-    address = reverse("dashboard:destination-activate", args=[request.member.organization.slug, found.public_id])
+    address = page_of(request, found, "destination-activate")
     offer_undo(request, text, address=address, later=gettext("Activate"), kept=dump_json(kept))
     return to_receiver(request, found)
 
@@ -181,7 +181,8 @@ def rotate(request: MemberRequest, receiver_id: str) -> HttpResponse:
     until = found.previous_secret_until
     seen = until.isoformat() if until else ""
     if request.method != "POST":
-        context = {"receiver": found, "seen": seen, "both_sign": until is not None and until > now()}
+        both_sign = until is not None and until > now()
+        context = {"receiver": found, "seen": seen, "both_sign": both_sign, "back": page_of(request, found)}
         return render(request, "dashboard/destination_rotate.html", context)
     if request.POST.get("seen", seen) != seen:  # a reload of the answer must not drop the secret that is still in use
         messages.warning(
@@ -195,8 +196,8 @@ def rotate(request: MemberRequest, receiver_id: str) -> HttpResponse:
 def delete(request: MemberRequest, receiver_id: str) -> HttpResponse:
     found = find_receiver(request, receiver_id)
     if request.method != "POST":
-        log, waiting = size_of_log(found), waiting_in_log(found)
-        context = {"receiver": found, "kind_label": label_of(found), "log": log, "waiting": waiting}
+        log, waiting, back = size_of_log(found), waiting_in_log(found), page_of(request, found)
+        context = {"receiver": found, "kind_label": label_of(found), "log": log, "waiting": waiting, "back": back}
         return render(request, "dashboard/destination_delete.html", context)
     with reporting(request, gettext("The destination and its log are deleted.")):
         delete_receiver(found)
@@ -272,8 +273,12 @@ def find_receiver(request: MemberRequest, receiver_id: str) -> Receiver:
     return find_own(own.exclude(kind=WEBHOOK), Prefix.DESTINATION, receiver_id)
 
 
+def page_of(request: MemberRequest, found: Receiver, name: str = "destination") -> str:
+    return reverse(f"dashboard:{name}", args=[request.member.organization.slug, found.public_id])
+
+
 def to_receiver(request: MemberRequest, found: Receiver) -> HttpResponse:
-    return redirect("dashboard:destination", request.member.organization.slug, found.public_id)
+    return redirect(page_of(request, found))
 
 
 @sensitive_variables("made")
