@@ -1,9 +1,11 @@
 """A new receiver of a kind, and its settings, with a preview while somebody types."""
 
+from contextlib import suppress
 from typing import Any
 
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -104,10 +106,9 @@ def _form_chosen(entered: ReceiverForm, request: MemberRequest) -> Form | None:
     if entered.is_bound:
         entered.is_valid()
         return entered.cleaned_data.get("form")
-    field = entered.fields["form"]
-    wanted = request.GET.get("form", "all")
-    # The stubs know only that it is a Field.
-    chosen: Form | None = field.clean(wanted) if field.valid_value(wanted) else None  # type: ignore[attr-defined]  # see above
+    chosen: Form | None = None
+    with suppress(ValidationError):
+        chosen = entered.fields["form"].clean(request.GET.get("form", "all"))
     return chosen
 
 

@@ -64,10 +64,10 @@ def brand(request: MemberRequest) -> HttpResponse:
             set_accent(own, entered.cleaned_data["accent"], by=request.member.user)
         except UnfitColor as error:
             entered.add_error("accent", str(error))
-            return _show(request, accent=entered, suggestion=error.suggestion, status=400)
+            return _show(request, accent=entered, suggestion=error.suggestion)
         messages.success(request, gettext("Saved. Pages and mails show it now."))
         return redirect("dashboard:organization-brand", own.slug)
-    return _show(request, accent=entered, status=400 if entered.errors else 200)
+    return _show(request, accent=entered)
 
 
 @framing_itself
@@ -85,18 +85,13 @@ def logo(request: MemberRequest) -> HttpResponse:
         set_logo(own, entered.content(), by=request.member.user)
     except UnfitLogo as error:
         entered.add_error("logo", str(error))
-        return _show(request, logo=entered, status=400)
+        return _show(request, logo=entered)
     messages.success(request, gettext("Saved. Pages and mails show it now."))
     return redirect("dashboard:organization-brand", own.slug)
 
 
 def _show(
-    request: MemberRequest,
-    *,
-    accent: AccentForm | None = None,
-    logo: LogoForm | None = None,
-    suggestion: str = "",
-    status: int = 200,
+    request: MemberRequest, *, accent: AccentForm | None = None, logo: LogoForm | None = None, suggestion: str = ""
 ) -> HttpResponse:
     own = request.member.organization
     own.refresh_from_db(fields=["accent", "logo_name"])  # refused values are not shown as saved
@@ -107,7 +102,8 @@ def _show(
         "suggestion": suggestion,
         "form": Form.objects.get(organization=own, is_default=True),
     }
-    return render(request, "dashboard/organization_brand.html", context, status=status)
+    refused = any(entered is not None and entered.errors for entered in (accent, logo))
+    return render(request, "dashboard/organization_brand.html", context, status=400 if refused else 200)
 
 
 urlpatterns = [
