@@ -24,15 +24,12 @@ class Channel(ABC, Generic[Rendered]):
     """
     A way to send messages.
 
-    name: stored with each delivery. label: plural, as the log's filter shows it. in_flight: concurrent requests to one
-    target, over all hosts; None for no cap. batch: deliveries to one target in one request. uses_body: whether `render`
-    reads the message's body; if not, it writes its own text from the submission.
+    name: stored with each delivery. label: plural, as the log's filter shows it. uses_body: whether `render` reads the
+    message's body; if not, it writes its own text from the submission.
     """
 
     name: str
     label: "StrOrPromise"
-    in_flight: int | None = None
-    batch = 1
     uses_body = True
 
     @abstractmethod
@@ -56,8 +53,8 @@ class Channel(ABC, Generic[Rendered]):
         """
 
     @abstractmethod
-    def send(self, rendered: Sequence[Rendered]) -> Outcome:
-        """Send up to `batch` deliveries to one target in one request; the outcome is that of each. No query."""
+    def send(self, rendered: Rendered) -> Outcome:
+        """Send the request of one delivery. No query."""
 
     def logged(self, delivery: Delivery, rendered: Rendered) -> str:  # noqa: ARG002  # for other channels
         """
@@ -78,9 +75,9 @@ class Channel(ABC, Generic[Rendered]):
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
         return Delivery.Status.PENDING
 
-    def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
+    def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:  # noqa: ARG002  # for other channels
         """Return how many requests each of these targets may have in flight now; one that is left out has no limit."""
-        return {} if self.in_flight is None else dict.fromkeys(targets, self.in_flight)
+        return {}
 
     def holds(self, delivery: Delivery, outcome: Outcome, locked: Any) -> bool:  # noqa: ARG002  # for other channels
         """Return whether a failed delivery is held, and not tried again by the schedule. `locked`: see `lock`."""

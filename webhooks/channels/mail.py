@@ -117,9 +117,8 @@ class MailChannel(Channel[smtp.Mail]):
             return Delivery.Status.CANCELED
         return super().gate(delivery)
 
-    def send(self, rendered: Sequence[smtp.Mail]) -> Outcome:
-        (mail,) = rendered
-        return smtp.send(mail)
+    def send(self, rendered: smtp.Mail) -> Outcome:
+        return smtp.send(rendered)
 
 
 def _valid(form: uuid.UUID, addresses: Sequence[str]) -> list[Target]:

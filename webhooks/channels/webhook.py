@@ -53,9 +53,8 @@ class WebhookChannel(ReceiverChannel[Post]):
         """Return the request without its signature; its body is the message's."""
         return http.logged_request(rendered.url, rendered.body, rendered.headers, left_out=SIGNATURE)
 
-    def send(self, rendered: Sequence[Post]) -> Outcome:
-        (post,) = rendered
-        return http.post(post.url, post.body, post.headers, endpoint=post.endpoint)
+    def send(self, rendered: Post) -> Outcome:
+        return http.post(rendered.url, rendered.body, rendered.headers, endpoint=rendered.endpoint)
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
         """Lock the webhooks whose health changes."""

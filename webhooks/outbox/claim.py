@@ -192,7 +192,7 @@ def _limits_of_others(places: Collection[Place]) -> dict[Place, Limit]:
         if name != WEBHOOK and name in CHANNELS:
             targets[name].add(target)
     return {
-        (name, target): Limit(requests * CHANNELS[name].batch)
+        (name, target): Limit(requests)
         for name, named in targets.items()
         for target, requests in CHANNELS[name].requests_to(named).items()
     }

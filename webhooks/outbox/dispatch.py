@@ -37,6 +37,7 @@ ROWS_A_BATCH = 200
 MISSED_SECONDS = 60.0
 MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
 PENDING, CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
+_next_missed = 0.0  # monotonic
 KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
 
 
@@ -51,23 +52,13 @@ def dispatch_batch() -> int:
 
 def number_missed_rows() -> int:
     """Give positions to rows that an older release dispatched, now and then; return to how many."""
-    return _missed.number_some()
-
-
-class _Missed:
-    """Rows without a position, looked for once in MISSED_SECONDS, or again immediately while there are more."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def number_some(self) -> int:
-        """Number some of these rows and return how many."""
-        if time.monotonic() < self._next:
-            return 0
-        number = number_missed(ROWS_A_BATCH)
-        if number < ROWS_A_BATCH:
-            self._next = time.monotonic() + MISSED_SECONDS
-        return number
+    global _next_missed
+    if time.monotonic() < _next_missed:
+        return 0
+    number = number_missed(ROWS_A_BATCH)
+    if number < ROWS_A_BATCH:
+        _next_missed = time.monotonic() + MISSED_SECONDS
+    return number
 
 
 def _waiting() -> QuerySet[Submission]:
@@ -209,5 +200,4 @@ def _resume_canceled(rows: Sequence[Submission]) -> None:
     unsent.update(status=PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
 
 
-_missed = _Missed()
 _submissions = Batches("submission", waiting=_waiting, dispatch=_dispatch_some)

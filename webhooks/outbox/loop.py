@@ -5,7 +5,6 @@ The main thread does all database work and records results in batches; threads o
 immediately, and no database connection is held while a receiver is slow.
 """
 
-import itertools
 import logging
 import queue
 import threading
@@ -25,7 +24,7 @@ from webhooks.outbox.dispatch import dispatch_batch, number_missed_rows
 from webhooks.outbox.heartbeat import BEATS, Heartbeat
 from webhooks.outbox.notices import dispatch_notices, queue_submitter_mails
 from webhooks.outbox.record import record
-from webhooks.outbox.send import Result, requests_of, send
+from webhooks.outbox.send import Result, send
 from webhooks.outbox.shares import Slots
 from webhooks.outbox.waiting import Work, look_for_work
 
@@ -46,7 +45,7 @@ class Deliverer:
         self.stop = stop or threading.Event()
         self._claimer = Claimer(self.slots)
         self._heartbeat = Heartbeat(self.slots)
-        self._results: queue.SimpleQueue[list[Result]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[Result] = queue.SimpleQueue()
         self._finished: list[Result] = []
         self._in_flight = {False: 0, True: 0}  # deliveries: of mails, and of all others
         self._has_dispatched = False
@@ -126,11 +125,10 @@ class Deliverer:
         self._heartbeat.hold(claim.token for claim in claims)
         for claim in claims:
             self._in_flight[claim.delivery.channel == MAIL] += 1
-        for together in requests_of(claims):
-            pool.submit(self._send, together)
+            pool.submit(self._send, claim)
 
-    def _send(self, request: Sequence[Claim]) -> None:
-        self._results.put(send(request))
+    def _send(self, claim: Claim) -> None:
+        self._results.put(send(claim))
 
     def _record(self) -> int:
         """Record the finished attempts together; they are kept until that succeeds."""
@@ -141,8 +139,8 @@ class Deliverer:
             self._write_down()
         return recorded
 
-    def _take_in(self, finished: Sequence[Sequence[Result]]) -> None:
-        for result in itertools.chain.from_iterable(finished):
+    def _take_in(self, finished: Sequence[Result]) -> None:
+        for result in finished:
             self._in_flight[result.claim.delivery.channel == MAIL] -= 1
             self._claimer.release(result.claim)
             self._finished.append(result)
@@ -184,7 +182,7 @@ class Deliverer:
         if not any(self._in_flight.values()):
             self.stop.wait(0 if is_busy else patience)
             return
-        waited: list[list[Result]] = []
+        waited: list[Result] = []
         enough = min(BATCH, max(1, sum(self._in_flight.values()) * 3 // 4))
         end = time.monotonic() + patience
         while len(waited) < enough and (left := end - time.monotonic()) > 0:

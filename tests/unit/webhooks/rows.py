@@ -99,8 +99,7 @@ def claim_one() -> Claim:
 
 def send_one() -> Result:
     """Claim the one due delivery, send it and return the result."""
-    (sent,) = send([claim_one()])
-    return sent
+    return send(claim_one())
 
 
 def result(claim: Claim, outcome: Outcome) -> Result:

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,16 +29,14 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", setti
 
 
 class Pager(Channel[str]):
-    """Sends up to three texts to a room in one request, with two requests to one room at the same time."""
+    """Sends texts to rooms, with two requests to one room at the same time."""
 
     name = "pager"
     label = "Pagers"
-    in_flight = 2
-    batch = 3
     uses_body = False
 
     def __init__(self) -> None:
-        self.requests: list[list[str]] = []
+        self.requests: list[str] = []
         self.outcome: Outcome = OK
         self.noted: list[tuple[str, bool]] = []
         self.is_open = True
@@ -52,9 +50,12 @@ class Pager(Channel[str]):
         assert delivery.submission is not None
         return str(delivery.submission.data["text"])
 
-    def send(self, rendered: Sequence[str]) -> Outcome:
-        self.requests.append(list(rendered))
+    def send(self, rendered: str) -> Outcome:
+        self.requests.append(rendered)
         return self.outcome
+
+    def requests_to(self, targets: Collection[str]) -> Mapping[str, int]:
+        return dict.fromkeys(targets, 2)
 
     def gate(self, delivery: Delivery) -> Delivery.Status:
         status = super().gate(delivery)
@@ -78,7 +79,7 @@ def page(text: str, room: int = 1) -> Submission:
 def test_channel__registered__delivers_records_and_shows(pager: Pager) -> None:
     submission = page("Hello")
     Deliverer().run(until_idle=True)
-    assert pager.requests == [["Hello"]]
+    assert pager.requests == ["Hello"]
     delivery = Delivery.objects.get()
     assert (delivery.channel, delivery.target, delivery.host) == ("pager", "room-1", "pager.example")
     assert (delivery.status, delivery.attempt_count, Attempt.objects.count()) == ("delivered", 1, 1)
@@ -102,20 +103,20 @@ def test_channel__failed__follows_the_schedule_and_can_be_retried(pager: Pager) 
     assert retry_delivery(delivery).attempt_count == 0
     Deliverer().run(until_idle=True)
     assert Delivery.objects.get().status == "delivered"
-    assert pager.requests == [["Hello"], ["Hello"]]
+    assert pager.requests == ["Hello", "Hello"]
 
 
-def test_channel__batch_and_cap__hold_for_one_target(pager: Pager) -> None:
+def test_channel__cap__holds_for_one_target(pager: Pager) -> None:
     for number in range(10):
         page(str(number), room=1)
     page("other", room=2)
     dispatch_all()
     claims = claim_due(64)
     rooms = [claim.delivery.target for claim in claims]
-    assert (rooms.count("room-1"), rooms.count("room-2")) == (6, 1)  # two requests of three
+    assert (rooms.count("room-1"), rooms.count("room-2")) == (2, 1)
     Delivery.objects.update(lease_token=None, lease_until=None)
     Deliverer(slots=Slots(64, 8)).run(until_idle=True)
-    assert sorted(len(request) for request in pager.requests) == [1, 1, 3, 3, 3]
+    assert sorted(pager.requests) == sorted([*map(str, range(10)), "other"])
     assert Delivery.objects.filter(status="delivered").count() == 11
 
 
@@ -137,14 +138,14 @@ def test_channel__gate_closes_after_dispatch__holds_without_an_attempt(pager: Pa
     assert (Delivery.objects.get().status, Attempt.objects.count(), pager.requests) == ("held", 0, [])
 
 
-def test_channel__one_poison_row_in_a_batch__stops_no_other(pager: Pager) -> None:
+def test_channel__one_poison_row__stops_no_other(pager: Pager) -> None:
     for text in ("one", "two"):
         page(text)
     dispatch_all()
     poison = Delivery.objects.earliest("id")
     Submission.objects.filter(pk=submission_of(poison).pk).update(data={"room": "1"})  # nothing to render
     Deliverer().run(until_idle=True)
-    assert pager.requests == [["two"]]
+    assert pager.requests == ["two"]
     errors = dict(Attempt.objects.values_list("delivery_id", "error"))
     assert errors.pop(poison.pk) == "internal_error"
     assert list(errors.values()) == [""]
@@ -171,7 +172,7 @@ def test_channel__of_another_release__fails_like_any_other_attempt(
 
 
 def test_channel__poison_send__is_an_internal_error(pager: Pager, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_rendered: Sequence[str]) -> Outcome:
+    def fail(_rendered: str) -> Outcome:
         raise ValueError("no outcome")
 
     monkeypatch.setattr(pager, "send", fail)

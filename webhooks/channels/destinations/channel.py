@@ -77,12 +77,11 @@ class DestinationChannel(ReceiverChannel[Sending]):
         """Return the request without its secrets."""
         return rendered.request.logged()
 
-    def send(self, rendered: Sequence[Sending]) -> Outcome:
-        """Send the one request when its turn has come: one at a time, so that the wait keeps the pace."""
-        (sending,) = rendered
-        if sending.quiet_until is not None:
-            time.sleep(max(0.0, min((sending.quiet_until - now()).total_seconds(), LONGEST_PACE)))
-        return sending.kind.send(sending.request, sending.endpoint)
+    def send(self, rendered: Sending) -> Outcome:
+        """Send the request when its turn has come: one at a time, so that the wait keeps the pace."""
+        if rendered.quiet_until is not None:
+            time.sleep(max(0.0, min((rendered.quiet_until - now()).total_seconds(), LONGEST_PACE)))
+        return rendered.kind.send(rendered.request, rendered.endpoint)
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
         return health.lock_noted(noted)

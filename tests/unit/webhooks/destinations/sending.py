@@ -9,7 +9,7 @@ from webhooks.channels.destinations.kinds import KINDS
 from webhooks.models import Delivery, Receiver
 from webhooks.outbox.claim import Claimer
 from webhooks.outbox.record import record
-from webhooks.outbox.send import Result, requests_of, send
+from webhooks.outbox.send import Result, send
 from webhooks.outbox.shares import Slots
 from webhooks.receivers.destinations import add_destination
 
@@ -39,8 +39,7 @@ def owe(form: Form, count: int) -> None:
 
 def send_due() -> list[Result]:
     """Claim due deliveries, mails left out, and send them; return the results, not recorded."""
-    claims = Claimer(Slots(1000, 1000)).claim(Slots(64, 0))
-    return [result for together in requests_of(claims) for result in send(together)]
+    return [send(claim) for claim in Claimer(Slots(1000, 1000)).claim(Slots(64, 0))]
 
 
 def deliver_due() -> int:
