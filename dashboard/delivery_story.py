@@ -116,7 +116,7 @@ def _shown_target(delivery: Delivery) -> str:
 
 def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
     """Return the deliveries of a submission, and those to its submitter. Each half has its index."""
-    found = Delivery.objects.present().filter(Q(submission=submission) | Q(key__in=delivery_keys([submission])))
+    found = Delivery.objects.present().filter(Q(submission=submission) | Q(key__in=delivery_keys([submission.pk])))
     return found.select_related("receiver").order_by("id")
 
 

@@ -120,26 +120,18 @@ def replay(
     # Not by a join: Django would move all these conditions into a subquery, and a row that was claimed while the
     # UPDATE waited for it would be reset while it is being sent.
     spam = Submission.objects.filter(pk=OuterRef("submission_id"), spam=True)
-    own = receiver.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses)
-    matching = own.not_leased()
+    matching = receiver.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses).not_leased()
     if since:
         matching = matching.filter(submission_id__gte=first_id_of(since))
     if until:
         matching = matching.filter(submission_id__lt=first_id_of(until))
+    matched = matching.count()
     if dry_run:
-        return matching.count(), 0
-    take_share("replay", receiver.organization_id, settings.REPLAYS)
-    refuse_replays(receiver.organization, matching.count())
+        return matched, 0
+    _count_replay(receiver.organization, matched)
     replayed = matching.update(**AGAIN, host=host_of(receiver.url))
-    record_event(
-        organization=receiver.organization_id,
-        action=f"{receiver.channel}.replayed",
-        subject=f"{receiver.subject}: {replayed:,} deliveries",
-        changes=changes(
-            {}, {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
-        ),
-    )
-    transaction.on_commit(lambda: nudge(DELIVER))
+    subject = f"{receiver.subject}: {replayed:,} deliveries"
+    _record(receiver.organization, f"{receiver.channel}.replayed", subject, since, until, statuses)
     return replayed, replayed
 
 
@@ -173,19 +165,31 @@ def replay_mails(
     if dry_run:
         return matched, 0
     if is_limited:
-        take_share("replay", organization.pk, settings.REPLAYS)
-        refuse_replays(organization, matched)
+        _count_replay(organization, matched)
     with transaction.atomic():
         replayed = sum(part.update(**AGAIN) for part in parts)
-        chosen = {"from": format_time(since), "to": format_time(until - MILLISECOND), "status": statuses}
-        record_event(
-            organization=organization,
-            action="mails.replayed",
-            subject=f"{form}: {replayed:,} mails" if form else f"{replayed:,} mails",
-            changes=changes({}, chosen),
-        )
-        transaction.on_commit(lambda: nudge(DELIVER))
+        subject = f"{form}: {replayed:,} mails" if form else f"{replayed:,} mails"
+        _record(organization, "mails.replayed", subject, since, until, statuses)
     return replayed, replayed
+
+
+def _count_replay(organization: Organization, matched: int) -> None:
+    take_share("replay", organization.pk, settings.REPLAYS)
+    refuse_replays(organization, matched)
+
+
+def _record(
+    organization: Organization,
+    action: str,
+    subject: str,
+    since: dt.datetime | None,
+    until: dt.datetime | None,
+    statuses: list[str],
+) -> None:
+    """Record a replay, and wake the deliverer after the commit."""
+    chosen = {"from": format_time(since), "to": until and format_time(until - MILLISECOND), "status": statuses}
+    record_event(organization=organization, action=action, subject=subject, changes=changes({}, chosen))
+    transaction.on_commit(lambda: nudge(DELIVER))
 
 
 def _to_recipients(ended: DeliveryQuerySet, form: Form | None) -> list[DeliveryQuerySet]:

@@ -12,7 +12,7 @@ from config.clean_up import delete_in_batches
 from config.ids import first_id_of
 from config.times import now
 from submissions.models import SubmitterMail
-from webhooks.events import TO_SUBMITTERS
+from webhooks.mails.submitters import delivery_keys
 from webhooks.models import Attempt, Delivery, Message, Receiver
 
 LOG_KEPT = dt.timedelta(days=30)
@@ -32,8 +32,7 @@ def lock_deliveries(submissions: Sequence[uuid.UUID]) -> None:
 
 def drop_submitter_mails(submissions: Sequence[uuid.UUID]) -> None:
     """Delete the mails to the submitters of submissions that are about to be deleted, pending ones too."""
-    keys = [f"{event.name}:{pk}" for pk in submissions for event in TO_SUBMITTERS]
-    found = Delivery.objects.filter(key__in=keys).order_by("pk").select_for_update()
+    found = Delivery.objects.filter(key__in=delivery_keys(submissions)).order_by("pk").select_for_update()
     messages = dict(found.values_list("pk", "message_id"))
     if messages:
         Delivery.objects.filter(pk__in=messages).delete()

@@ -114,7 +114,7 @@ def test_reply(request: MemberRequest, form_id: str) -> HttpResponse:
     form = find_form(request, form_id)
     address = request.member.user.email
     with reporting(request, gettext("A test mail to %(recipient)s is on its way.") % {"recipient": address}):
-        send_test_reply(form, address, request=request)
+        send_test_reply(form, address)
     return redirect("dashboard:form-replies", request.member.organization.slug, form.public_id)
 
 

@@ -19,9 +19,8 @@ from keys.models import Role
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST
 from webhooks.log_queries import newest_attempts
-from webhooks.mails.recipients import ask
+from webhooks.mails.recipients import ask, send_test_mail
 from webhooks.models import Delivery, Receiver
-from webhooks.test_mail import send_test_mail
 
 SHOWN_TESTS = 5
 SAVED = gettext_noop("Saved. It applies from the next submission on.")
@@ -106,7 +105,7 @@ def test_mail(request: MemberRequest, form_id: str) -> HttpResponse:
     recipient = request.POST.get("recipient", "")
     done = gettext("A test mail to %(recipient)s is on its way. The result is shown below.")
     with reporting(request, done % {"recipient": recipient}):
-        send_test_mail(form, recipient, request=request)
+        send_test_mail(form, recipient)
     return redirect("dashboard:form-notifications", request.member.organization.slug, form.public_id)
 
 

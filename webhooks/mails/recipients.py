@@ -1,7 +1,7 @@
 """
-Asking a form's recipients to confirm their address, through the outbox.
+Mails to a form's recipients: the question whether they confirm their address, and test mails, through the outbox.
 
-The mail goes to somebody who may know nothing of us, so it says little, and nothing that its sender could choose at
+The question goes to somebody who may know nothing of us, so it says little, and nothing that its sender could choose at
 will: names that hold a web address are left out.
 """
 
@@ -13,16 +13,18 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext
 
-from config.api.errors import ApiError
+from config.api.errors import ApiError, Conflict
+from config.api.ratelimit import take_share
+from config.nudge import DELIVER, nudge
 from config.text import SHOWN_OF_A_NAME, name_for_strangers
 from config.times import now
 from forms_app.actions import change_recipients
 from forms_app.consent.questions import OrganizationAskedTooMany
-from forms_app.consent.recipients import GOOD_FOR, new_question, unasked
+from forms_app.consent.recipients import GOOD_FOR, mailable, new_question, unasked
 from forms_app.models import Form
 from keys.notices import languages_of
-from webhooks.enqueue import enqueue_mail
-from webhooks.events import RECIPIENT_ASKED
+from webhooks.enqueue import enqueue, enqueue_mail, mail_target
+from webhooks.events import RECIPIENT_ASKED, TEST
 from webhooks.payloads import RenderedMail
 
 FORMS_A_BATCH = 500
@@ -85,6 +87,21 @@ def _ask_all(form: Form) -> int:
             continue
         asked += 1
     return asked
+
+
+def send_test_mail(form: Form, recipient: str) -> None:
+    """
+    Queue an example to one of a form's recipients.
+
+    Raises Conflict for any other address, and RateLimited after an organization's TEST_MAILS.
+    """
+    if recipient not in form.notification_recipients:
+        raise Conflict(gettext("Save the address first: test mails go only to a form's recipients."))
+    if recipient not in mailable([form]).get(form.pk, []):
+        raise Conflict(gettext("This recipient has not confirmed the address, or has stopped the mails."))
+    take_share("test-mail", form.organization_id, settings.TEST_MAILS)
+    enqueue(TEST, form, [mail_target(recipient)], organization_id=form.organization_id)
+    nudge(DELIVER)
 
 
 def shown_form_name(form: Form) -> str:

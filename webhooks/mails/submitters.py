@@ -7,7 +7,8 @@ its organization locked: two at the same time cannot pass a cap together.
 
 import datetime as dt
 import hashlib
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterable
 from email.utils import parseaddr
 from typing import TypeAlias
 
@@ -15,13 +16,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
-from config.api.ratelimit import count_burst
+from config.api.ratelimit import take_share
 from config.database import database_now
 from config.ids import new_id
 from config.times import format_time, now
@@ -38,7 +38,7 @@ from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.lifecycle.confirmation import new_token
 from submissions.models import Consent, Submission, SubmitterMail
 from webhooks.enqueue import enqueue_mail
-from webhooks.events import CONFIRMATION_ASKED, REPLY, Event
+from webhooks.events import CONFIRMATION_ASKED, REPLY, TO_SUBMITTERS, Event
 from webhooks.mails.recipients import shown_organization_name
 from webhooks.payloads import RenderedMail
 
@@ -158,7 +158,7 @@ def _queue(kind: Kind, submission: Submission, address: str) -> None:
         address,
         organization_id=form.organization_id,
         expires_at=database_now() + kept,
-        key=delivery_key(EVENT_OF[kind], submission),
+        key=_key(EVENT_OF[kind], submission.pk),
     )
 
 
@@ -181,14 +181,13 @@ def _report_cut(form: Form) -> None:
         )
 
 
-def delivery_key(event: Event, submission: Submission) -> str:
-    """Return the key of the one delivery of this event to a submission's submitter."""
-    return f"{event.name}:{submission.pk}"
+def _key(event: Event, submission: uuid.UUID) -> str:
+    return f"{event.name}:{submission}"
 
 
-def delivery_keys(submissions: Sequence[Submission]) -> list[str]:
+def delivery_keys(submissions: Iterable[uuid.UUID]) -> list[str]:
     """Return the keys of all deliveries to the submitters of these submissions."""
-    return [delivery_key(event, row) for row in submissions for event in EVENT_OF.values()]
+    return [_key(event, pk) for pk in submissions for event in TO_SUBMITTERS]
 
 
 def confirmed_address(submission: Submission, address: str) -> str:
@@ -222,7 +221,7 @@ def fill(form: Form, submission: Submission, *, confirmed: str, reply: Reply | N
     )
 
 
-def send_test_reply(form: Form, address: str, *, request: HttpRequest) -> None:
+def send_test_reply(form: Form, address: str) -> None:
     """
     Queue a form's reply to an example submission, to one of the organization's members. It counts for no cap.
 
@@ -230,9 +229,7 @@ def send_test_reply(form: Form, address: str, *, request: HttpRequest) -> None:
     """
     if not Reply.of(form.reply).text:
         raise Conflict(gettext("Save a reply first."))
-    usage = count_burst(request, "test-mail", str(form.organization_id), settings.TEST_MAILS)
-    if usage.is_over:
-        raise usage.refusal()
+    take_share("test-mail", form.organization_id, settings.TEST_MAILS)
     example = Submission(id=new_id(), form=form, data=test_values(form), created_at=now())
     with translation.override(form.language):
         confirmed = address_of(example) if form.confirmation else ""

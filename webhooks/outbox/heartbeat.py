@@ -6,8 +6,6 @@ are free within one lease. It also says how many slots this process has.
 """
 
 import datetime as dt
-import os
-import socket
 import threading
 import uuid
 from collections import Counter
@@ -15,13 +13,12 @@ from collections.abc import Callable, Iterable
 
 from django.conf import settings
 from django.db import Error, connection
-from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from config.outage import OUTAGE
 from webhooks.models import DelivererSlots, Delivery
 from webhooks.outbox.shares import Slots
-from webhooks.processes.presence import forget_dead
+from webhooks.processes.presence import say_alive
 
 BEATS = 4  # in the time of a lease
 
@@ -40,7 +37,6 @@ class Heartbeat:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._is_registered = False
 
     def hold(self, tokens: Iterable[uuid.UUID]) -> None:
         """Renew the leases of these claims from now on."""
@@ -65,8 +61,7 @@ class Heartbeat:
         try:
             while not self._stop.wait(settings.DELIVERY_LEASE_SECONDS / BEATS):
                 self._try(self.renew)
-            if self._is_registered:
-                self._try(self._sign_off)
+            self._try(self._sign_off)
         finally:
             connection.close()
 
@@ -85,16 +80,7 @@ class Heartbeat:
             return
         until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
         Delivery.objects.filter(lease_token__in=tokens).update(lease_until=until)
-        if not DelivererSlots.objects.filter(pk=self._id).update(alive_until=until):
-            self._sign_on(until)
-
-    def _sign_on(self, until: CombinedExpression) -> None:
-        forget_dead()
-        name = f"{socket.gethostname()}:{os.getpid()}"
-        slots = {"slots": self._slots.others, "mail_slots": self._slots.mails}
-        row = DelivererSlots(pk=self._id, name=name, alive_until=until, **slots)
-        DelivererSlots.objects.bulk_create([row], ignore_conflicts=True)  # thread and caller may do so together
-        self._is_registered = True
+        say_alive(self._id, until, slots=self._slots.others, mail_slots=self._slots.mails)
 
     def _sign_off(self) -> None:
         DelivererSlots.objects.filter(pk=self._id).delete()

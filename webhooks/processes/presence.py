@@ -9,8 +9,10 @@ import os
 import socket
 import threading
 import uuid
+from typing import Any
 
 from django.db import Error, connection
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from config.outage import OUTAGE
@@ -30,7 +32,7 @@ def _beat(role: str) -> None:
     own, pause = uuid.uuid4(), threading.Event()
     while True:
         try:
-            say_alive(own, role)
+            say_alive(own, Now() + ALIVE, role=role, slots=0, mail_slots=0)
         except Error as error:
             OUTAGE.note(error)
         finally:
@@ -38,13 +40,12 @@ def _beat(role: str) -> None:
         pause.wait(EVERY_SECONDS)
 
 
-def say_alive(own: uuid.UUID, role: str) -> None:
-    """Move the end of this process' row by the database's clock, or make it, and forget processes that are dead."""
-    until = Now() + ALIVE
+def say_alive(own: uuid.UUID, until: CombinedExpression, **values: Any) -> None:
+    """Move the end of this process' row, or make it with these values, and forget processes that are dead."""
     if not DelivererSlots.objects.filter(pk=own).update(alive_until=until):
         forget_dead()
-        name = f"{socket.gethostname()}:{os.getpid()}"
-        DelivererSlots.objects.create(pk=own, name=name, role=role, slots=0, mail_slots=0, alive_until=until)
+        row = DelivererSlots(pk=own, name=f"{socket.gethostname()}:{os.getpid()}", alive_until=until, **values)
+        DelivererSlots.objects.bulk_create([row], ignore_conflicts=True)  # two threads of it may do so together
 
 
 def forget_dead() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 from django.db import IntegrityError
 from django.db.models import Count, Max
-from django.utils.functional import lazy
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict, invalid
 from config.times import now
@@ -149,32 +148,24 @@ def change_webhook(webhook: Receiver, values: dict[str, Any]) -> Receiver:
 
 def _tell_owners(webhook: Receiver) -> None:
     """Mail the owners about an endpoint that receives submissions from now on."""
-    subject, text = lazy(_new_subject, str)(webhook), lazy(_new_text, str)(webhook)
-    notify_owners(webhook.organization, "webhook.created", subject=subject, text=text)
-
-
-def _new_subject(webhook: Receiver) -> str:
     if webhook.form is None:
-        return gettext("New webhook of all forms")
-    return gettext("New webhook of the form %(form)s") % {"form": webhook.form.name}
-
-
-def _new_text(webhook: Receiver) -> str:
-    if webhook.form is None:
-        text = gettext(
+        subject = gettext_lazy("New webhook of all forms")
+        text = gettext_lazy(
             "From now on the submissions of all forms of %(organization)s are sent to %(endpoint)s.\n\n"
             "If you do not know why, disable the webhook on the page Destinations, and look at the audit trail."
         )
     else:
-        text = gettext(
+        subject = gettext_lazy("New webhook of the form %(form)s")
+        text = gettext_lazy(
             "From now on the submissions of the form “%(form)s” of %(organization)s are sent to %(endpoint)s.\n\n"
             "If you do not know why, disable the webhook on the page Destinations, and look at the audit trail."
         )
-    return text % {
-        "form": webhook.form.name if webhook.form else "",
+    values = {
+        "form": webhook.scope,
         "organization": webhook.organization.name,
         "endpoint": webhook.url.partition("?")[0],  # a query may hold a token
     }
+    notify_owners(webhook.organization, "webhook.created", subject=subject, text=text, values=values)
 
 
 def rotate_secret(webhook: Receiver) -> Receiver:

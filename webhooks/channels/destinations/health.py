@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from django.db.models.functions import Now
-from django.utils.functional import lazy
-from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy
 
 from keys.notices import notify_owners
 from webhooks.channels.base import Noted, receiver_of
@@ -85,18 +84,11 @@ def _note_quiet(destination: Receiver, outcomes: Sequence[Outcome]) -> None:
 
 
 def _notify_owners(destination: Receiver) -> None:
-    subject, text = lazy(_subject, str)(destination), lazy(_text, str)(destination)
-    notify_owners(destination.organization, "destination.needs_attention", subject=subject, text=text)
-
-
-def _subject(destination: Receiver) -> str:
-    return gettext("Destination needs attention: %(name)s") % {"name": destination.name}
-
-
-def _text(destination: Receiver) -> str:
-    text = gettext(
+    subject = gettext_lazy("Destination needs attention: %(name)s")
+    text = gettext_lazy(
         "We hold what is for the destination “%(name)s” of %(organization)s.\n\nReason: %(reason)s\n\n"
         "Correct its settings, or send a successful test. Then everything that waits is sent. Nothing was lost."
     )
-    named = {"name": destination.name, "organization": destination.organization.name}
-    return text % {**named, "reason": destination.shown_reason}
+    organization, reason = destination.organization, gettext_lazy(destination.disabled_reason)
+    values = {"name": destination.name, "organization": organization.name, "reason": reason}
+    notify_owners(organization, "destination.needs_attention", subject=subject, text=text, values=values)

@@ -16,7 +16,7 @@ from keys.models import Organization
 from tests.support.deliveries import make_delivery
 from tests.support.tenants import make_tenant
 from webhooks.models import Attempt, DelivererSlots, Receiver
-from webhooks.processes.presence import EVERY_SECONDS, forget_dead, say_alive
+from webhooks.processes.presence import ALIVE, EVERY_SECONDS, forget_dead, say_alive
 
 pytestmark = pytest.mark.django_db
 
@@ -81,11 +81,11 @@ def test_presence__is_one_row_for_a_process__and_rows_of_a_dead_host_go() -> Non
     process("worker", alive=False)
     DelivererSlots.objects.update(alive_until=Now() - dt.timedelta(minutes=61))
     process("beat", alive=False)
-    say_alive(own, "worker")
+    say_alive(own, Now() + ALIVE, role="worker", slots=0, mail_slots=0)
     assert set(DelivererSlots.objects.values_list("role", "slots")) == {("worker", 0), ("beat", 0)}
     DelivererSlots.objects.filter(pk=own).update(alive_until=Now() - SECONDS)
     assert codes(problems_of_roles()) == ["no_deliverer"]
-    say_alive(own, "worker")
+    say_alive(own, Now() + ALIVE, role="worker", slots=0, mail_slots=0)
     assert figures.living().get().pk == own
     assert figures.living().filter(alive_until__gt=Now() + 2 * EVERY_SECONDS * SECONDS).exists()
     DelivererSlots.objects.update(alive_until=Now() - dt.timedelta(minutes=61))
