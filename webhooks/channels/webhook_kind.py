@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from config.api.serializers import StrictSerializer, TextField
 from submissions.files.records import load_files
 from submissions.models import Submission
-from webhooks.channels.destinations.base import Config, Input, Kind, Request, post_json
+from webhooks.channels.destinations.base import Config, Input, Kind, Preview, Request, indented, post_json
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import Submitted
 from webhooks.models import MAX_URL, WEBHOOK
@@ -48,12 +48,12 @@ class Webhook(Kind):
         """Not used: the channel signs the message that all webhooks get."""
         raise NotImplementedError
 
-    def preview_request(self, submission: Submission, config: Config) -> Request:
-        """Return the request without its signature."""
+    def preview(self, submission: Submission, config: Config) -> tuple[Request, Preview]:
+        """Return the request without its signature, and its JSON."""
         if not submission._state.adding:  # an example has its files
             load_files([submission])
         body: Any = json.loads(submission_message(submission, submission.form.name))
-        return post_json(config["url"], body, shown_url=config["url"])
+        return post_json(config["url"], body, shown_url=config["url"]), Preview(code=indented(body))
 
 
 EVERY_KIND: dict[str, Kind] = {WEBHOOK: Webhook(), **KINDS}

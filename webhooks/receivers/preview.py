@@ -12,7 +12,7 @@ from forms_app.models import Form
 from forms_app.texts.placeholders import NAMES
 from keys.models import Organization
 from submissions.models import Submission
-from webhooks.channels.destinations.base import Config, Kind, Preview, Request
+from webhooks.channels.destinations.base import Config, Kind, Preview, Request, indented
 from webhooks.channels.webhook_kind import EVERY_KIND
 from webhooks.models import Receiver
 from webhooks.payloads import example_submission
@@ -35,7 +35,7 @@ class Previewed:
     @property
     def body(self) -> str:
         """The JSON of the request."""
-        return json.dumps(json.loads(self.request.body), ensure_ascii=False, indent=2)
+        return indented(json.loads(self.request.body))
 
 
 def newest_submission(organization: Organization, form: Form | None) -> tuple[Submission, bool]:
@@ -92,6 +92,5 @@ def placeholders_for(kind: Kind, organization: Organization, form: Form | None) 
 def _previewed(kind: Kind, config: Config, organization: Organization, form: Form | None) -> Previewed:
     submission, is_example = newest_submission(organization, form)
     with translation.override(submission.form.language):  # as it is sent
-        request = kind.preview_request(submission, config)
-        shown = kind.previewed(request)
+        request, shown = kind.preview(submission, config)
     return Previewed(shown, request, submission, is_example, [str(each) for each in kind.remarks(config)])

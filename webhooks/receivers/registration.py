@@ -7,13 +7,14 @@ from django.db import IntegrityError
 from django.db.models import Count, Max
 from django.utils.translation import gettext, gettext_lazy
 
-from config.api.errors import Conflict, invalid
+from config.api.errors import Conflict
 from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import Plan
-from webhooks.channels.connections.address_guard import UrlRefused, canonical_host, check_url
+from webhooks.channels.connections.address_guard import canonical_host
+from webhooks.channels.destinations.urls import check_address
 from webhooks.channels.receiver_status import ACTIVE, PENDING, record
 from webhooks.enqueue import host_of
 from webhooks.models import Delivery, Receiver, ReceiverQuerySet
@@ -33,7 +34,7 @@ def register_webhook(*, organization: Organization, form: Form | None, url: str,
     ValidationFailed for a refused URL, NotFound for a form that was erased meanwhile.
     """
     check_form(form)
-    _check_url(url)
+    check_address(url, "url")
     try:
         with adding(form):
             made = Receiver.objects.create(organization=organization, form=form, url=url, events=events)
@@ -119,9 +120,9 @@ def _webhooks_beside(webhook: Receiver) -> ReceiverQuerySet:
 def change_webhook(webhook: Receiver, values: dict[str, Any]) -> Receiver:
     """Change `url`, `events` or `status`. Raises what `register_webhook` raises; NotFound for one that was deleted."""
     if "url" in values:
-        _check_url(values["url"])
+        check_address(values["url"], "url")
     elif values.get("status") == ACTIVE and webhook.status != ACTIVE:
-        _check_url(webhook.url)  # a page named a pending one, which was never checked
+        check_address(webhook.url, "url")  # a page named a pending one, which was never checked
     try:
         with changing(webhook) as found:
             is_activated = found.status == PENDING and values.get("status") == ACTIVE
@@ -176,13 +177,6 @@ def rotate_secret(webhook: Receiver) -> Receiver:
         found.save(update_fields=["secret", "previous_secret", "previous_secret_until"])
         record(found, "secret_rotated", {}, {})
     return found
-
-
-def _check_url(url: str) -> None:
-    try:
-        check_url(url)
-    except UrlRefused as error:
-        raise invalid("url", error.code, str(error)) from None
 
 
 def _same_url(form: Form | None) -> Conflict:

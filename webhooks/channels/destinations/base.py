@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Detail, ValidationFailed
 from config.api.serializers import MAX_DETAILS, StrictSerializer, flatten
@@ -14,6 +14,7 @@ from submissions.json_text import dump_json
 from submissions.models import Submission
 from webhooks.channels import http
 from webhooks.channels.destinations.submitted import Submitted, submitted_of
+from webhooks.channels.destinations.urls import check_address, without_secret
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import Delivery
 
@@ -111,6 +112,7 @@ class Kind(ABC):
     name: in the API. config_class: reads `config` and checks it, without any look-up. secrets: members of `config` that
     are never shown. in_flight: requests at the same time. pace: seconds between two requests, at most 2. refused:
     statuses by which the receiver says that it does not accept our credentials; `reason` is the sentence for that.
+    has_any_host: its config has a `url` of any host, and not of one service.
 
     For the screens: summary: one sentence for the card. steps: how to get the values of `inputs` in the service.
     example: a config as `read` returns it, for the preview while inputs are empty.
@@ -122,6 +124,7 @@ class Kind(ABC):
     secrets: ClassVar[tuple[str, ...]] = ()
     in_flight = 1
     pace = 0.0
+    has_any_host = False
     refused: ClassVar[frozenset[int]] = frozenset({401, 403})
     reason: str
     summary: "StrOrPromise"
@@ -150,8 +153,10 @@ class Kind(ABC):
             config = {name: value for name, value in config.items() if name not in found}
         return dict(serializer.validated_data), list(details.values())
 
-    def check_addresses(self, config: Config) -> None:  # noqa: B027 - most kinds have pinned addresses
-        """Check the hosts that the config names, if it may name any. Raises ValidationFailed."""
+    def check_addresses(self, config: Config) -> None:
+        """Check the host of the config, if it may name any. Raises ValidationFailed."""
+        if self.has_any_host:
+            check_address(config["url"], "config.url")
 
     def template_of(self, config: Config) -> Any:  # noqa: ARG002  # for the kind that has one
         """Return the template whose names a form must declare, None without one."""
@@ -165,17 +170,19 @@ class Kind(ABC):
         """Return what people have to know about this config, besides the steps."""
         return []
 
-    def previewed(self, request: Request) -> Preview:
+    def previewed(self, request: Request, submitted: Submitted) -> Preview:  # noqa: ARG002  # for other kinds
         """Return the message of a rendered request, by default its JSON."""
-        return Preview(code=json.dumps(json.loads(request.body), ensure_ascii=False, indent=2))
+        return Preview(code=indented(json.loads(request.body)))
 
     @abstractmethod
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the request for a submission. No query."""
 
-    def preview_request(self, submission: Submission, config: Config) -> Request:
-        """Return the request for the preview of a stored submission, or of an example."""
-        return self.render(submitted_of(Delivery(submission=submission)), config)
+    def preview(self, submission: Submission, config: Config) -> tuple[Request, Preview]:
+        """Return the request for a stored submission, or for an example, and its message."""
+        submitted = submitted_of(Delivery(submission=submission))
+        request = self.render(submitted, config)
+        return request, self.previewed(request, submitted)
 
     def send(self, request: Request, endpoint: str) -> Outcome:
         """Send it. `endpoint` names the destination whose requests may share a connection."""
@@ -186,6 +193,28 @@ class Kind(ABC):
         """Return the outcome with what this service means by its answer. A destination is never `gone`."""
         refused = self.reason if outcome.status in self.refused else ""
         return replace(outcome, gone=False, refused=refused)
+
+
+class Chat(Kind):
+    """A kind whose message has a title, a label and a value for each row, and a link. Its `url` is a secret."""
+
+    secrets = ("url",)
+
+    @abstractmethod
+    def parts(self, submitted: Submitted) -> tuple[str, list[tuple[str, str]]]:
+        """Return the title and the rows as readers see them, within the bounds of the service."""
+
+    @abstractmethod
+    def message(self, submitted: Submitted, title: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
+        """Return the JSON of a message with these parts."""
+
+    def render(self, submitted: Submitted, config: Config) -> Request:
+        message = self.message(submitted, *self.parts(submitted))
+        return post_json(config["url"], message, shown_url=without_secret(config["url"]))
+
+    def previewed(self, request: Request, submitted: Submitted) -> Preview:  # noqa: ARG002  # the interface of kinds
+        title, rows = self.parts(submitted)
+        return Preview(title=title, rows=tuple(rows), link=gettext("Open the submission") if submitted.url else "")
 
 
 def answer_of(outcome: Outcome) -> dict[str, Any]:
@@ -208,6 +237,11 @@ def post_json(url: str, value: Any, *, shown_url: str, **headers: str) -> Reques
     """Return a POST of a JSON value. Names of headers with hyphens: `X_Name`."""
     named = {name.replace("_", "-"): text for name, text in headers.items()}
     return Request(url, dump_json(value).encode(), {"Content-Type": JSON, "User-Agent": USER_AGENT, **named}, shown_url)
+
+
+def indented(value: Any) -> str:
+    """Return a JSON value as people read it."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def hint(secret: str) -> dict[str, str]:

@@ -5,25 +5,15 @@ https://discord.com/developers/docs/resources/webhook#execute-webhook
 https://discord.com/developers/docs/topics/rate-limits
 """
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
 
-from django.utils.translation import gettext, gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
-from webhooks.channels.destinations.base import (
-    Config,
-    Kind,
-    Preview,
-    Request,
-    answer_of,
-    post_json,
-    secret_address,
-    wait_in,
-)
-from webhooks.channels.destinations.submitted import Submitted, cut_escaped
-from webhooks.channels.destinations.urls import pinned_address, without_secret
+from webhooks.channels.destinations.base import Chat, answer_of, secret_address, wait_in
+from webhooks.channels.destinations.submitted import Submitted, cut_to_fit
+from webhooks.channels.destinations.urls import pinned_address
 from webhooks.channels.outcome import Outcome
 
 HOSTS = ("discord.com", "discordapp.com", "canary.discord.com", "ptb.discord.com")
@@ -35,13 +25,12 @@ MOST_NAME, MOST_VALUE, MOST_TITLE = 256, 1_024, 256  # characters
 MOST_IN_ALL = 5_500  # of an embed, which has 6,000
 
 
-class Discord(Kind):
+class Discord(Chat):
     """An embed. Its texts are escaped, and `allowed_mentions` names nobody."""
 
     name = "discord"
     label = "Discord"
     config_class = pinned_address(HOSTS, PATH, EXAMPLE)
-    secrets = ("url",)
     pace = 0.5  # five requests in two seconds
     refused = frozenset({401, 403, 404})  # 404: code 10015, the webhook was deleted
     reason = gettext_noop(
@@ -56,23 +45,19 @@ class Discord(Kind):
     inputs = (secret_address(EXAMPLE, gettext_lazy("The Webhook URL. Everyone who has it can post to the channel.")),)
     example = {"url": "https://discord.com/api/webhooks/000000000000000000/00000000000000000000"}
 
-    def render(self, submitted: Submitted, config: Config) -> Request:
+    def parts(self, submitted: Submitted) -> tuple[str, list[tuple[str, str]]]:
+        rows = submitted.rows_that_fit(escaped, rows=MOST_ROWS, label=MOST_NAME, value=MOST_VALUE, in_all=MOST_IN_ALL)
+        return cut_to_fit(submitted.title, MOST_TITLE, escaped), rows
+
+    def message(self, submitted: Submitted, title: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
         embed: dict[str, Any] = {
-            "title": cut_escaped(submitted.title, MOST_TITLE, escaped),
+            "title": escaped(title),
             "timestamp": submitted.created_at,
-            "fields": fields_of(submitted),
+            "fields": [{"name": escaped(name), "value": escaped(value), "inline": False} for name, value in rows],
         }
         if submitted.url:
             embed["url"] = submitted.url
-        message = {"embeds": [embed], "allowed_mentions": {"parse": []}}
-        return post_json(config["url"], message, shown_url=without_secret(config["url"]))
-
-    def previewed(self, request: Request) -> Preview:
-        """Return the texts of the embed, as Discord shows them."""
-        (embed,) = json.loads(request.body)["embeds"]
-        rows = tuple((unescaped(each["name"]), unescaped(each["value"])) for each in embed["fields"])
-        link = gettext("Open the submission") if "url" in embed else ""
-        return Preview(title=unescaped(embed["title"]), rows=rows, link=link)
+        return {"embeds": [embed], "allowed_mentions": {"parse": []}}
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Prefer the exact `retry_after` of the body, in seconds; the header is rounded."""
@@ -81,25 +66,6 @@ class Discord(Kind):
         return judged if wait is None else replace(judged, retry_after_seconds=wait)
 
 
-def fields_of(submitted: Submitted) -> list[dict[str, Any]]:
-    """Return the fields of the embed, within the bounds of one and of all together."""
-    fields: list[dict[str, Any]] = []
-    left = MOST_IN_ALL
-    for label, value in submitted.rows()[:MOST_ROWS]:
-        name = cut_escaped(label, MOST_NAME, escaped)
-        text = cut_escaped(value, min(MOST_VALUE, left - len(name)), escaped)
-        left -= len(name) + len(text)
-        fields.append({"name": name, "value": text, "inline": False})
-        if left < MOST_NAME + 100:
-            break
-    return fields
-
-
 def escaped(text: str) -> str:
     """Return a text in which Discord reads no markup, no masked link and no mention."""
     return MARKUP.sub(r"\\\1", text)
-
-
-def unescaped(text: str) -> str:
-    """Return the text that Discord shows for an escaped one."""
-    return "\\".join(part.replace("\\", "") for part in text.split("\\\\"))

@@ -122,10 +122,9 @@ class GoogleSheets(Kind):
             return []
         return [gettext("Share the spreadsheet with %(address)s, as an editor.") % {"address": address}]
 
-    def previewed(self, request: Request) -> Preview:
+    def previewed(self, request: Request, submitted: Submitted) -> Preview:  # noqa: ARG002  # the interface of kinds
         """Return the cells under their headers."""
-        assert request.submitted is not None  # noqa: S101 - as `render` made it
-        return Preview(cells=tuple(_cells(request.submitted).items()))
+        return Preview(cells=tuple(_cells(submitted).items()))
 
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the row as it is logged; `send` arranges it by the headers of the sheet."""

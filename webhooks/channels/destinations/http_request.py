@@ -1,6 +1,5 @@
 """Any HTTP endpoint: method, headers, and a JSON body that is a template."""
 
-import json
 import re
 from typing import Any
 
@@ -20,10 +19,11 @@ from webhooks.channels.destinations.base import (
     Kind,
     Request,
     hint,
+    indented,
 )
 from webhooks.channels.destinations.http_template import fill, parse_template
 from webhooks.channels.destinations.submitted import Submitted
-from webhooks.channels.destinations.urls import check_address, read_url
+from webhooks.channels.destinations.urls import read_url
 from webhooks.models import MAX_URL
 
 METHODS = ("POST", "PUT", "PATCH")
@@ -109,7 +109,7 @@ def names_of(headers: dict[str, Any]) -> str:
 
 def text_of(template: Any) -> str:
     """Return a template as people edit it."""
-    return template if isinstance(template, str) else json.dumps(template, ensure_ascii=False, indent=2)
+    return template if isinstance(template, str) else indented(template)
 
 
 FIRST_TEMPLATE = {
@@ -126,6 +126,7 @@ class Http(Kind):
     label = gettext_lazy("HTTP request")
     config_class = HttpConfig
     in_flight = 4
+    has_any_host = True
     refused = frozenset({401, 403, 410})
     reason = gettext_noop("The server refused our request (401, 403 or 410). Check the address and the headers.")
     summary = gettext_lazy("A JSON request in any shape, to any API.")
@@ -154,10 +155,6 @@ class Http(Kind):
         ),
     )
     example = {"url": "https://example.com/", "method": "POST", "headers": {}, "template": FIRST_TEMPLATE}
-
-    def check_addresses(self, config: Config) -> None:
-        """Check the host. Raises ValidationFailed."""
-        check_address(config["url"])
 
     def template_of(self, config: Config) -> Any:
         return parse_template(config["template"])

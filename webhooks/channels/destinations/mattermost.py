@@ -6,25 +6,16 @@ https://developers.mattermost.com/integrate/reference/message-attachments/
 https://docs.mattermost.com/collaborate/format-messages.html
 """
 
-import json
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import (
-    Config,
-    Kind,
-    Preview,
-    Request,
-    answer_of,
-    post_json,
-    secret_address,
-)
+from webhooks.channels.destinations.base import Chat, answer_of, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut
-from webhooks.channels.destinations.urls import check_address, read_url, without_secret
+from webhooks.channels.destinations.urls import read_url
 from webhooks.channels.outcome import Outcome
 from webhooks.models import MAX_URL
 
@@ -47,13 +38,13 @@ class MattermostConfig(StrictSerializer):
         return url
 
 
-class Mattermost(Kind):
+class Mattermost(Chat):
     """An attachment whose values are code: Mattermost reads no markup, mention, keyword or emoji in it."""
 
     name = "mattermost"
     label = "Mattermost"
     config_class = MattermostConfig
-    secrets = ("url",)
+    has_any_host = True
     pace = 0.2
     refused = frozenset({401, 403, 404, 501})  # 404: no such channel; 501: incoming webhooks are switched off
     reason = gettext_noop(
@@ -68,22 +59,23 @@ class Mattermost(Kind):
     inputs = (secret_address(EXAMPLE, gettext_lazy("The URL of the incoming webhook. Everyone who has it can post.")),)
     example = {"url": "https://chat.example.com/hooks/0"}
 
-    def check_addresses(self, config: Config) -> None:
-        """Check the server. Raises ValidationFailed."""
-        check_address(config["url"])
+    def parts(self, submitted: Submitted) -> tuple[str, list[tuple[str, str]]]:
+        rows, left = [], MOST_IN_ALL
+        for label, value in submitted.rows():
+            name = without_links(cut(label, MOST_LABEL)).replace("`", "'")
+            row = name, without_links(cut(value, min(MOST_VALUE, left)))
+            text = code_of(*row)
+            left -= len(text) + text.count("\n") + text.count('"') + text.count("\\")
+            if left < 0:
+                break
+            rows.append(row)
+        return plain(cut(submitted.title, MOST_TITLE)), rows
 
-    def render(self, submitted: Submitted, config: Config) -> Request:
-        title = plain(cut(submitted.title, MOST_TITLE))
-        attachment = {"fallback": title, "title": title, "text": text_of(submitted)}
+    def message(self, submitted: Submitted, title: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
+        attachment = {"fallback": title, "title": title, "text": "\n\n".join(code_of(*row) for row in rows)}
         if submitted.url:
             attachment["title_link"] = submitted.url
-        return post_json(config["url"], {"attachments": [attachment]}, shown_url=without_secret(config["url"]))
-
-    def previewed(self, request: Request) -> Preview:
-        """Return the texts of the attachment, as Mattermost shows them."""
-        (attachment,) = json.loads(request.body)["attachments"]
-        link = gettext("Open the submission") if "title_link" in attachment else ""
-        return Preview(title=attachment["title"], rows=tuple(rows_in(attachment["text"])), link=link)
+        return {"attachments": [attachment]}
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Find a webhook that was deleted, which has the status of a message that is wrong."""
@@ -92,35 +84,12 @@ class Mattermost(Kind):
         return replace(judged, refused=self.reason) if is_gone else judged
 
 
-def text_of(submitted: Submitted) -> str:
-    """Return a label and a value for each, until the message is full. A block of code is never cut open."""
-    rows: list[str] = []
-    left = MOST_IN_ALL
-    for label, value in submitted.rows():
-        name = without_links(cut(label, MOST_LABEL)).replace("`", "'")
-        row = f"`{name}`\n\n{block(without_links(cut(value, min(MOST_VALUE, left))))}"
-        left -= len(row) + row.count("\n") + row.count('"') + row.count("\\")
-        if left < 0:
-            break
-        rows.append(row)
-    return "\n\n".join(rows)
-
-
-def rows_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield label and value of each row of a text that `text_of` made."""
-    lines = iter(text.split("\n"))
-    for label in filter(None, lines):
-        next(lines)
-        fence = next(lines)
-        yield label[1:-1], "\n".join(iter(lines.__next__, fence))
-
-
-def block(text: str) -> str:
-    """Return a block of code, between more backticks than any row of them in the text."""
+def code_of(label: str, value: str) -> str:
+    """Return a row as code: its value is between more backticks than any row of them in it."""
     fence = "```"
-    while fence in text:
+    while fence in value:
         fence += "`"
-    return f"{fence}\n{text}\n{fence}"
+    return f"`{label}`\n\n{fence}\n{value}\n{fence}"
 
 
 def plain(text: str) -> str:

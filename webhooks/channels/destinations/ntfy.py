@@ -12,8 +12,8 @@ from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
 from webhooks.channels.destinations.base import SECRET, Config, Input, Kind, Preview, Request, post_json
-from webhooks.channels.destinations.submitted import Submitted, cut, indented
-from webhooks.channels.destinations.urls import check_address, read_url
+from webhooks.channels.destinations.submitted import Submitted, cut, cut_encoded
+from webhooks.channels.destinations.urls import read_url
 from webhooks.models import MAX_URL
 
 TOPIC = re.compile(r"(?:/[^/?]+)*/[-_A-Za-z0-9]{1,64}")
@@ -46,6 +46,7 @@ class Ntfy(Kind):
     config_class = NtfyConfig
     secrets = ("token",)
     pace = 0.2
+    has_any_host = True
     reason = gettext_noop("The ntfy server refused the topic or the token. Check both.")
     summary = gettext_lazy("A notification on phones and desktops, by ntfy.sh or your own server.")
     steps = (
@@ -63,16 +64,11 @@ class Ntfy(Kind):
     )
     example = {"url": "https://ntfy.sh/topic"}
 
-    def check_addresses(self, config: Config) -> None:
-        """Check the server. Raises ValidationFailed."""
-        check_address(config["url"])
-
     def render(self, submitted: Submitted, config: Config) -> Request:
         """Return the notification: plain text, without Markdown and actions."""
         server, _, topic = config["url"].rpartition("/")
-        rows = (f"{cut(label, MOST_LABEL)}: {indented(cut(value, MOST_VALUE))}" for label, value in submitted.rows())
-        body = "\n".join(rows) or submitted.id
-        message = {"topic": topic, "title": cut(submitted.title, MOST_TITLE), "message": cut_bytes(body, MOST_BYTES)}
+        body = cut_encoded("\n".join(submitted.lines(MOST_LABEL, MOST_VALUE)) or submitted.id, MOST_BYTES, "utf-8")
+        message = {"topic": topic, "title": cut(submitted.title, MOST_TITLE), "message": body}
         if submitted.url:
             message["click"] = submitted.url
         request = post_json(f"{server}/", message, shown_url=f"{server}/")
@@ -81,14 +77,8 @@ class Ntfy(Kind):
             return Request(request.url, request.body, headers, request.shown_url, secret_headers=("Authorization",))
         return request
 
-    def previewed(self, request: Request) -> Preview:
+    def previewed(self, request: Request, submitted: Submitted) -> Preview:
         """Return the texts of the notification."""
         message = json.loads(request.body)
-        link = gettext("Open the submission") if "click" in message else ""
+        link = gettext("Open the submission") if submitted.url else ""
         return Preview(title=message["title"], text=message["message"], link=link)
-
-
-def cut_bytes(text: str, most: int) -> str:
-    """Return a text of at most so many bytes in UTF-8."""
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= most else data[: most - 3].decode("utf-8", "ignore") + "…"

@@ -16,6 +16,7 @@ _CONTROLS, _TURNING = (*range(32), *range(0x7F, 0xA0)), (*range(0x202A, 0x202F),
 _HIDDEN = {chr(number): None for number in (*_CONTROLS, *_TURNING)}
 _VISIBLE = str.maketrans({**_HIDDEN, "\n": "\n", "\t": " ", "\x85": "\n", "\u2028": "\n", "\u2029": "\n"})
 NO_LABEL = "-"
+NEW_LINE, INDENTED = "\n", "\n    "
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,30 @@ class Submitted:
         shown = ((self.labels.get(name) or name, visible(value)) for name, value in self.data.items())
         return [(one_line(label) or NO_LABEL, value) for label, value in shown if value.strip()]
 
+    def lines(self, label: int, value: int) -> list[str]:
+        """Return the rows as lines, cut to so many characters; no later line of a value can pose as another row."""
+        cut_rows = ((cut(name, label), cut(text, value)) for name, text in self.rows())
+        return [f"{name}: {text.replace(NEW_LINE, INDENTED)}" for name, text in cut_rows]
+
+    def rows_that_fit(
+        self, escaped: Callable[[str], str], *, rows: int, label: int, value: int, in_all: int, around: int = 0
+    ) -> list[tuple[str, str]]:
+        """
+        Return the first rows, cut to what a message holds.
+
+        `label`, `value` and `in_all`: characters when they are escaped. `around`: those that a message adds to a row.
+        """
+        fitting = []
+        for name, text in self.rows()[:rows]:
+            name = cut_to_fit(name, label, escaped)
+            length = len(escaped(name))
+            text = cut_to_fit(text, min(value, in_all - length), escaped)
+            fitting.append((name, text))
+            in_all -= length + len(escaped(text)) + around
+            if in_all < label + 100:
+                break
+        return fitting
+
 
 def submitted_of(delivery: Delivery) -> Submitted:
     """Return the submission of a delivery, or the example in its message. No query."""
@@ -66,19 +91,21 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def indented(value: str) -> str:
-    """Return a value whose later lines cannot be taken for those of another field."""
-    return value.replace("\n", "\n    ")
-
-
 def cut(text: str, most: int) -> str:
     """Return a text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + CUT
 
 
-def cut_escaped(text: str, most: int, escaped: Callable[[str], str]) -> str:
-    """Return the escaped text in at most so many characters, and no escape cut in two."""
+def cut_encoded(text: str, most: int, encoding: str) -> str:
+    """Return a text of at most so many bytes in an encoding."""
+    data = text.encode(encoding, "replace")
+    end = most - len(CUT.encode(encoding))
+    return text if len(data) <= most else data[:end].decode(encoding, "ignore") + CUT
+
+
+def cut_to_fit(text: str, most: int, escaped: Callable[[str], str]) -> str:
+    """Return the part of a text that has at most so many characters when it is escaped."""
     text = cut(text, most)
-    while len(found := escaped(text)) > most:
-        text = cut(text, max(1, len(text) - max(1, (len(found) - most) // 6)))
-    return found
+    while (length := len(escaped(text))) > most:
+        text = cut(text, max(1, len(text) - max(1, (length - most) // 6)))
+    return text

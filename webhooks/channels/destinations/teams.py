@@ -6,16 +6,15 @@ https://learn.microsoft.com/en-us/connectors/teams/#microsoft-teams-webhook
 https://adaptivecards.io/explorer/RichTextBlock.html
 """
 
-import json
 import re
 from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.base import Config, Kind, Preview, Request, post_json, secret_address
+from webhooks.channels.destinations.base import Chat, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut
-from webhooks.channels.destinations.urls import pinned_address, without_secret
+from webhooks.channels.destinations.urls import pinned_address
 
 HOSTS = (".logic.azure.com", ".api.powerplatform.com", ".logic.azure.us")
 PATH = re.compile(r"/(?:workflows|powerautomate)/(?=[!-~]*[?&]sig=[!-~])[!-~]+")
@@ -24,13 +23,12 @@ MOST_BYTES = 24_000  # of values in JSON; a message has at most 28 KB
 MOST_TITLE, MOST_LABEL, MOST_VALUE, MOST_ROWS = 200, 200, 2_000, 50
 
 
-class Teams(Kind):
+class Teams(Chat):
     """An adaptive card. Its texts are text runs, in which Teams reads no Markdown; mentions need an entity."""
 
     name = "teams"
     label = "Microsoft Teams"
     config_class = pinned_address(HOSTS, PATH, EXAMPLE)
-    secrets = ("url",)
     pace = 1.0
     refused = frozenset({401, 403, 404, 410})
     reason = gettext_noop(
@@ -49,40 +47,31 @@ class Teams(Kind):
     inputs = (secret_address(EXAMPLE, gettext_lazy("The URL of the workflow, whole, with its signature (sig=…).")),)
     example = {"url": "https://example.logic.azure.com/workflows/0?sig=0"}
 
-    def render(self, submitted: Submitted, config: Config) -> Request:
+    def parts(self, submitted: Submitted) -> tuple[str, list[tuple[str, str]]]:
+        rows, left = [], MOST_BYTES
+        for label, value in submitted.rows()[:MOST_ROWS]:
+            row = cut(label, MOST_LABEL), cut(value, MOST_VALUE)
+            left -= len(dump_json([*row]).encode()) + 200  # escapes count, and what is around the texts
+            if left < 0:
+                break
+            rows.append(row)
+        return cut(submitted.title, MOST_TITLE), rows
+
+    def message(self, submitted: Submitted, title: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
         card: dict[str, Any] = {
             "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
             "type": "AdaptiveCard",
             "version": "1.4",
-            "body": [text_block(cut(submitted.title, MOST_TITLE), size="Large", weight="Bolder"), *rows_of(submitted)],
+            "body": [text_block(title, size="Large", weight="Bolder")],
         }
+        for label, value in rows:
+            card["body"] += [text_block(label, weight="Bolder"), text_block(value)]
         if submitted.url:
             card["actions"] = [
                 {"type": "Action.OpenUrl", "title": gettext("Open the submission"), "url": submitted.url}
             ]
         attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
-        message = {"type": "message", "attachments": [attachment]}
-        return post_json(config["url"], message, shown_url=without_secret(config["url"]))
-
-    def previewed(self, request: Request) -> Preview:
-        """Return the texts of the card."""
-        card = json.loads(request.body)["attachments"][0]["content"]
-        title, *texts = (block["inlines"][0]["text"] for block in card["body"])
-        link = card["actions"][0]["title"] if "actions" in card else ""
-        return Preview(title=title, rows=tuple(zip(texts[::2], texts[1::2], strict=True)), link=link)
-
-
-def rows_of(submitted: Submitted) -> list[dict[str, Any]]:
-    """Return a label and a value for each, until the message is full."""
-    blocks: list[dict[str, Any]] = []
-    left = MOST_BYTES
-    for label, value in submitted.rows()[:MOST_ROWS]:
-        name, text = cut(label, MOST_LABEL), cut(value, MOST_VALUE)
-        left -= len(dump_json([name, text]).encode()) + 200  # escapes count, and what is around the texts
-        if left < 0:
-            break
-        blocks += [text_block(name, weight="Bolder"), text_block(text)]
-    return blocks
+        return {"type": "message", "attachments": [attachment]}
 
 
 def text_block(text: str, **style: str) -> dict[str, Any]:

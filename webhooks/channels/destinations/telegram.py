@@ -25,7 +25,7 @@ from webhooks.channels.destinations.base import (
     post_json,
     wait_in,
 )
-from webhooks.channels.destinations.submitted import Submitted, cut, indented
+from webhooks.channels.destinations.submitted import Submitted, cut, cut_encoded
 from webhooks.channels.outcome import Outcome
 
 ADDRESS = "https://api.telegram.org"
@@ -34,7 +34,7 @@ CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,32}")
 MENTION = re.compile(r"(?<!\w)@")  # not in a mail address: after a letter or digit Telegram takes it for none
 # Descriptions of a 400, in lower case. Only another chat, or another right of the bot there, helps.
 NO_CHAT = ("chat not found", "upgraded to a supergroup", "not enough rights", "have no rights", "chat_write_forbidden")
-MOST_CODE_UNITS = 4_000  # of UTF-16; a message has 4,096
+MOST_BYTES = 8_000  # in UTF-16, as Telegram counts; a message has 8,192
 MOST_TITLE, MOST_LABEL, MOST_VALUE = 200, 200, 1_500
 
 
@@ -102,7 +102,7 @@ class Telegram(Kind):
         url = f"{ADDRESS}/bot{config['token']}/sendMessage"
         return post_json(url, message, shown_url=f"{ADDRESS}/bot…/sendMessage")
 
-    def previewed(self, request: Request) -> Preview:
+    def previewed(self, request: Request, submitted: Submitted) -> Preview:  # noqa: ARG002  # the interface of kinds
         """Return the text, its first line as the title."""
         title, _, rest = json.loads(request.body)["text"].partition("\n")
         return Preview(title=title, text=rest.strip())
@@ -121,12 +121,5 @@ class Telegram(Kind):
 def text_of(submitted: Submitted) -> str:
     """Return the text, with the link at its end whatever the length of the values."""
     link = f"\n\n{submitted.url}" if submitted.url else ""
-    rows = (f"{cut(label, MOST_LABEL)}: {indented(cut(value, MOST_VALUE))}" for label, value in submitted.rows())
-    text = "\n".join([cut(submitted.title, MOST_TITLE), "", *rows])
-    return cut_units(MENTION.sub("@\u2060", text), MOST_CODE_UNITS - len(link)) + link
-
-
-def cut_units(text: str, most: int) -> str:
-    """Return a text of at most so many UTF-16 code units, which is how Telegram counts."""
-    units = text.encode("utf-16-le", "replace")
-    return text if len(units) <= 2 * most else units[: 2 * (most - 1)].decode("utf-16-le", "ignore") + "…"
+    text = "\n".join([cut(submitted.title, MOST_TITLE), "", *submitted.lines(MOST_LABEL, MOST_VALUE)])
+    return cut_encoded(MENTION.sub("@\u2060", text), MOST_BYTES - 2 * len(link), "utf-16-le") + link

@@ -45,12 +45,12 @@ def pinned_address(hosts: Sequence[str], path: re.Pattern[str], example: str) ->
     return PinnedAddress
 
 
-def check_address(url: str) -> None:
-    """Raise ValidationFailed about `config.url` for a host that must not be called, as far as its text says."""
+def check_address(url: str, field: str) -> None:
+    """Raise ValidationFailed about a field for a host that must not be called, as far as its text says."""
     try:
         check_url(url)
     except UrlRefused as error:
-        raise invalid("config.url", error.code, error.message) from None
+        raise invalid(field, error.code, error.message) from None
 
 
 def without_secret(url: str) -> str:

@@ -27,7 +27,7 @@ def test_kind__screen__asks_for_every_member_and_masks_secrets(kind: Kind) -> No
 
 @every_kind
 def test_preview__rendered_request__is_what_its_readers_see(kind: Kind) -> None:
-    shown = kind.previewed(kind.render(SUBMITTED, {**kind.example}))
+    shown = kind.previewed(kind.render(SUBMITTED, {**kind.example}), SUBMITTED)
     if shown.code:
         assert json.loads(shown.code) == {
             "form": "Jobs & *more*",
