@@ -77,29 +77,23 @@ class MailChannel(Channel[smtp.Mail]):
 
     def render(self, delivery: Delivery) -> smtp.Mail:
         """Return the mail for a submission, a test event, or any other event as a notice."""
-        message_id = smtp.message_id_for(delivery.public_id)
+        envelope = {"to": delivery.target, "message_id": smtp.message_id_for(delivery.public_id)}
+        organization = delivery.organization
         if delivery.submission is not None:
-            language = delivery.language or delivery.submission.form.language
-            is_paid = delivery.organization is not None and delivery.organization.plan != Plan.FREE
+            is_paid = organization is not None and organization.plan != Plan.FREE
             uses_subject = is_paid or delivery.is_to_member
-            with translation.override(language):
+            with translation.override(delivery.language or delivery.submission.form.language):
                 return render_mail(
-                    delivery.submission,
-                    organization=delivery.organization,
-                    to=delivery.target,
-                    message_id=message_id,
-                    uses_subject=uses_subject,
+                    delivery.submission, organization=organization, uses_subject=uses_subject, **envelope
                 )
         if is_secret(delivery.event):
-            return render_stored(
-                json.loads(decrypt(delivery.message.secret)), to=delivery.target, message_id=message_id
-            )
+            return render_stored(json.loads(decrypt(delivery.message.secret)), **envelope)
         body = json.loads(delivery.message.body)
         if delivery.event == TEST.name:
             with translation.override(delivery.language or ENGLISH):
-                return render_test(body, organization=delivery.organization, to=delivery.target, message_id=message_id)
+                return render_test(body["data"], organization=organization, **envelope)
         with translation.override(body.get("language", ENGLISH)):  # those of an earlier release have none
-            return render_notice(body, to=delivery.target, message_id=message_id)
+            return render_notice(body, **envelope)
 
     def logged(self, delivery: Delivery, rendered: smtp.Mail) -> str:
         """Return a mail about a submission or a test; "" for notices and codes, which concern persons."""

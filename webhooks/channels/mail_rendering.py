@@ -27,10 +27,10 @@ MOST_FILES = 50  # in HTML that is cut
 
 
 def render_mail(
-    submission: Submission, *, organization: Organization | None, to: str, message_id: str, uses_subject: bool
+    submission: Submission, *, organization: Organization | None, uses_subject: bool, **envelope: Any
 ) -> Mail:
     """
-    Return the mail for a submission; its form must be loaded.
+    Return the mail for a submission; its form must be loaded. `envelope`: `to` and `message_id` of the mail.
 
     `uses_subject`: the page may choose the subject. A stranger who has a page's key could write it.
     """
@@ -41,63 +41,40 @@ def render_mail(
         labels={field["name"]: field["label"] for field in submission.form.fields},
         organization=organization,
         form_url=f"{settings.SUBMISSION_PAGE}{submission.public_id}",
-        to=to,
-        message_id=message_id,
         reply_to=_reply_to(submission),
         subject=subject if uses_subject else "",
+        **envelope,
     )
 
 
-def render_test(body: dict[str, Any], *, organization: Organization | None, to: str, message_id: str) -> Mail:
-    """Return the mail for a test event, from its message's body."""
-    example = body["data"]
-    return render_submission(
-        example,
-        form_name=example["formName"],
-        organization=organization,
-        form_url=None,
-        to=to,
-        message_id=message_id,
-        reply_to="",
-        subject=gettext("Test: new submission to %(form)s") % {"form": example["formName"]},
-    )
+def render_test(example: dict[str, Any], *, organization: Organization | None, **envelope: Any) -> Mail:
+    """Return the mail for a test event, from the example in its message's body."""
+    name = example["formName"]
+    subject = gettext("Test: new submission to %(form)s") % {"form": name}
+    return render_submission(example, form_name=name, organization=organization, subject=subject, **envelope)
 
 
-def render_notice(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
+def render_notice(body: dict[str, Any], **envelope: Any) -> Mail:
     """Return the mail for a notice, from its message's body: `{subject, text}`."""
-    return Mail(
-        to=to,
-        subject=body["subject"],
-        text=body["text"],
-        html=html_of(body["subject"], body["text"]),
-        reply_to="",
-        message_id=message_id,
-    )
+    subject, text = body["subject"], body["text"]
+    return Mail(subject=subject, text=text, html=html_of(subject, text), **envelope)
 
 
-def render_stored(body: dict[str, Any], *, to: str, message_id: str) -> Mail:
+def render_stored(body: dict[str, Any], **envelope: Any) -> Mail:
     """Return a mail whose texts were rendered where it was asked for: `{subject, text, html}`, and its options."""
-    return Mail(
-        to=to,
-        subject=body["subject"],
-        text=body["text"],
-        html=body["html"],
-        reply_to="",
-        message_id=message_id,
-        stop_url=body.get("stopUrl", ""),
-        is_reply=body.get("isReply", False),
-    )
+    texts = {name: body[name] for name in ("subject", "text", "html")}
+    return Mail(**texts, stop_url=body.get("stopUrl", ""), is_reply=body.get("isReply", False), **envelope)
 
 
 def render_submission(
     record: dict[str, Any],
     *,
-    form_name: str,
-    form_url: str | None,
     to: str,
     message_id: str,
-    reply_to: str,
+    form_name: str,
     subject: str,
+    form_url: str | None = None,
+    reply_to: str = "",
     labels: Mapping[str, str] = MappingProxyType({}),
     organization: Organization | None = None,
 ) -> Mail:

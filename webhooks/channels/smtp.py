@@ -64,8 +64,8 @@ class Mail:
     subject: str
     text: str
     html: str
-    reply_to: str
     message_id: str
+    reply_to: str = ""
     stop_url: str = ""
     spam_url: str = ""
     is_reply: bool = False

@@ -1,32 +1,21 @@
 """A log line about a mail server that takes no mails: one for each reason and ten minutes, not one for each mail."""
 
 import logging
-import threading
-import time
+
+from django.core.cache.backends.locmem import LocMemCache
 
 LINE_EVERY = 600.0  # seconds, for one reason in one process
 MAX_CHARACTERS = 200  # of the server's reply
 
 logger = logging.getLogger(__name__)
 
-_lock = threading.Lock()
-_logged_at: dict[tuple[type, int], float] = {}  # monotonic; as many as there are error classes and codes
+LOGGED = LocMemCache("useless mail servers", {"TIMEOUT": LINE_EVERY})
 
 
 def log_useless_server(error: OSError | str) -> None:
     """Log why the mail server cannot be used now: the error of a session or of MAIL, or the reason as text."""
-    reason = (type(error), _code_of(error))
-    with _lock:
-        last = _logged_at.get(reason)
-        if last is not None and time.monotonic() - last < LINE_EVERY:
-            return
-        _logged_at[reason] = time.monotonic()
-    logger.warning("the mail server takes no mails now, they are retried: %s", _text_of(error))
-
-
-def forget_lines() -> None:
-    """Log every reason again, as after a start."""
-    _logged_at.clear()
+    if LOGGED.add(f"{type(error).__name__}:{_code_of(error)}", True):
+        logger.warning("the mail server takes no mails now, they are retried: %s", _text_of(error))
 
 
 def _code_of(error: OSError | str) -> int:

@@ -4,6 +4,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils.translation import gettext, gettext_lazy
@@ -233,10 +234,10 @@ def wait_in(value: Any) -> float | None:
     return float(max(0, min(value, http.MAX_RETRY_AFTER_SECONDS)))
 
 
-def post_json(url: str, value: Any, *, shown_url: str, **headers: str) -> Request:
-    """Return a POST of a JSON value. Names of headers with hyphens: `X_Name`."""
-    named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Request(url, dump_json(value).encode(), {"Content-Type": JSON, "User-Agent": USER_AGENT, **named}, shown_url)
+def post_json(url: str, value: Any, *, shown_url: str, secrets: Mapping[str, str] = MappingProxyType({})) -> Request:
+    """Return a POST of a JSON value. `secrets`: headers that are not logged."""
+    headers = {"Content-Type": JSON, "User-Agent": USER_AGENT, **secrets}
+    return Request(url, dump_json(value).encode(), headers, shown_url, secret_headers=tuple(secrets))
 
 
 def indented(value: Any) -> str:

@@ -35,7 +35,7 @@ from webhooks.channels.destinations.base import (
     answer_of,
     hint,
 )
-from webhooks.channels.destinations.google_tokens import TOKENS_KEPT, CredentialsField
+from webhooks.channels.destinations.google_tokens import CredentialsField, forget_token, token_of
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
@@ -138,12 +138,12 @@ class GoogleSheets(Kind):
         assert request.submitted is not None  # noqa: S101 - as `render` made it
         started = time.monotonic()
         outcome = self._append(request.config, request.submitted, endpoint, started)
-        if outcome.status == 401 and TOKENS_KEPT.forget(request.config["credentials"]):
+        if outcome.status == 401 and forget_token(request.config["credentials"]):
             outcome = self._append(request.config, request.submitted, endpoint, started)  # it was an old token
         return outcome
 
     def _append(self, config: Mapping[str, Any], submitted: Submitted, endpoint: str, started: float) -> Outcome:
-        token, failure = TOKENS_KEPT.token_of(config["credentials"])
+        token, failure = token_of(config["credentials"])
         if failure is not None:
             return failure
         headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON, "User-Agent": USER_AGENT}

@@ -8,9 +8,7 @@ import base64
 import hashlib
 import json
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from django.core.cache.backends.locmem import LocMemCache
 from django.utils.translation import gettext_lazy, gettext_noop
 from rest_framework import serializers
 
@@ -39,7 +38,9 @@ SCOPE = "https://www.googleapis.com/auth/spreadsheets"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASKED_SECONDS = 3600  # for which a token is asked; Google's most
 KEPT_SECONDS = 3000.0
-MOST_TOKENS = 256
+OLD_SECONDS = 60.0
+# Of this process: a token is in no shared cache.
+TOKENS_KEPT = LocMemCache("tokens of Google", {"TIMEOUT": KEPT_SECONDS, "OPTIONS": {"MAX_ENTRIES": 256}})
 TOKEN = re.compile(r"[!-~]{1,4096}")
 KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 MOST_PEM = 4_000  # characters: a key of 4,096 bits has 3,272. Reading a much longer one takes minutes
@@ -77,44 +78,30 @@ class CredentialsField(serializers.Field[dict[str, str], Any, dict[str, str], An
         return kept
 
 
-class Tokens:
-    """Access tokens of this process, by the key that they were asked with."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, tuple[str, float]] = OrderedDict()
-
-    def token_of(self, credentials: Mapping[str, str]) -> tuple[str, Outcome | None]:
-        """Return a token, or why there is none."""
-        name = _fingerprint(credentials)
-        with self._lock:
-            token, until = self._kept.get(name, ("", 0.0))
-        if time.monotonic() < until:
-            return token, None
-        outcome = _ask(credentials)
-        token = _token_in(outcome) if outcome.succeeded else ""
-        if not token:
-            # "Invalid JWT: Token must be … in a reasonable timeframe": our clock is wrong, and not their key.
-            is_refused = outcome.status in (400, 401, 403) and "timeframe" not in outcome.response_excerpt
-            refused = NO_KEY if is_refused else ""
-            # The answer of a success would hold the token.
-            kept = "" if outcome.succeeded else outcome.response_excerpt[:EXCERPT_BYTES]
-            failed = replace(outcome, succeeded=False, gone=False, response_excerpt=kept, refused=refused)
-            return "", replace(failed, error=outcome.error or ErrorClass.INVALID_RESPONSE.value)
-        with self._lock:
-            self._kept[name] = (token, time.monotonic() + KEPT_SECONDS)
-            while len(self._kept) > MOST_TOKENS:
-                self._kept.popitem(last=False)
+def token_of(credentials: Mapping[str, str]) -> tuple[str, Outcome | None]:
+    """Return a token, or why there is none."""
+    kept = TOKENS_KEPT.get(_fingerprint(credentials))
+    if kept is not None:
+        return kept[0], None
+    outcome = _ask(credentials)
+    token = _token_in(outcome) if outcome.succeeded else ""
+    if token:
+        TOKENS_KEPT.set(_fingerprint(credentials), (token, time.monotonic()))
         return token, None
+    # "Invalid JWT: Token must be … in a reasonable timeframe": our clock is wrong, and not their key.
+    is_refused = outcome.status in (400, 401, 403) and "timeframe" not in outcome.response_excerpt
+    # The answer of a success would hold the token.
+    excerpt = "" if outcome.succeeded else outcome.response_excerpt[:EXCERPT_BYTES]
+    failed = replace(outcome, succeeded=False, gone=False, response_excerpt=excerpt)
+    error = outcome.error or ErrorClass.INVALID_RESPONSE.value
+    return "", replace(failed, error=error, refused=NO_KEY if is_refused else "")
 
-    def forget(self, credentials: Mapping[str, str]) -> bool:
-        """Drop a token; return whether it was an old one, so that another one may help."""
-        with self._lock:
-            _, until = self._kept.pop(_fingerprint(credentials), ("", 0.0))
-        return bool(until) and until - time.monotonic() < KEPT_SECONDS - 60
 
-
-TOKENS_KEPT = Tokens()
+def forget_token(credentials: Mapping[str, str]) -> bool:
+    """Drop a token; return whether it was an old one, so that another one may help."""
+    kept = TOKENS_KEPT.get(_fingerprint(credentials))
+    TOKENS_KEPT.delete(_fingerprint(credentials))
+    return kept is not None and time.monotonic() - kept[1] > OLD_SECONDS
 
 
 def _fingerprint(credentials: Mapping[str, str]) -> str:
@@ -133,6 +120,10 @@ def _token_in(outcome: Outcome) -> str:
     return token if isinstance(token, str) and TOKEN.fullmatch(token) else ""
 
 
+def _base64(data: bytes) -> bytes:
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
 def _assertion(credentials: Mapping[str, str]) -> str:
     """Return the signed JWT (RFC 7519, RFC 7515) that asks for a token."""
     issued = int(time.time())
@@ -148,10 +139,6 @@ def _assertion(credentials: Mapping[str, str]) -> str:
     key = key_of(credentials["private_key"])
     assert key is not None  # noqa: S101 - it was read when it was saved
     return (signed + b"." + _base64(key.sign(signed, PKCS1v15(), SHA256()))).decode()
-
-
-def _base64(data: bytes) -> bytes:
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
 def key_of(text: str) -> RSAPrivateKey | None:

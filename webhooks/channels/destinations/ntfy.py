@@ -71,11 +71,8 @@ class Ntfy(Kind):
         message = {"topic": topic, "title": cut(submitted.title, MOST_TITLE), "message": body}
         if submitted.url:
             message["click"] = submitted.url
-        request = post_json(f"{server}/", message, shown_url=f"{server}/")
-        if token := config.get("token"):
-            headers = {**request.headers, "Authorization": f"Bearer {token}"}
-            return Request(request.url, request.body, headers, request.shown_url, secret_headers=("Authorization",))
-        return request
+        secrets = {"Authorization": f"Bearer {config['token']}"} if config.get("token") else {}
+        return post_json(f"{server}/", message, shown_url=f"{server}/", secrets=secrets)
 
     def previewed(self, request: Request, submitted: Submitted) -> Preview:
         """Return the texts of the notification."""

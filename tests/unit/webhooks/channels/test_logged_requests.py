@@ -16,8 +16,8 @@ MAIL = Mail(
     "Two\nlines",
     "Text\nhttps://f.example/stop/1\n",
     "",
-    "no address",
     "<1@f>",
+    "no address",
     "https://f.example/stop/1",
 )
 

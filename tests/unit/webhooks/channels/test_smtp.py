@@ -24,7 +24,7 @@ from webhooks.channels.outcome import Outcome
 from webhooks.channels.smtp import Mail, message_id_for, send
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
-MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "bo@example.org", "<dlv_1@fieldpost.example>")
+MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "<dlv_1@fieldpost.example>", "bo@example.org")
 
 
 def mail(**changes: Any) -> Mail:

@@ -3,9 +3,11 @@
 import asyncio
 import smtplib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from ssl import SSLContext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,13 +21,13 @@ from tests.unit.webhooks.channels.raw_receiver import lasted
 from webhooks.channels import smtp, useless_server
 from webhooks.channels.smtp import Mail, send
 
-MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "", "<dlv_1@fieldpost.example>")
+MAIL = Mail("ana@example.com", "Hello", "plain text", "<p>html</p>", "<dlv_1@fieldpost.example>")
 DROP, SILENCE = object(), object()
 Reply = str | float | object  # a line; seconds to wait before 250; DROP; SILENCE
 
 
 def mail(to: str) -> Mail:
-    return Mail(to, "Hello", "plain text", "", "", f"<{to}>")
+    return Mail(to, "Hello", "plain text", "", f"<{to}>")
 
 
 class MailServer:
@@ -121,7 +123,7 @@ def start(settings: Settings) -> Iterator[Callable[..., MailServer]]:
     settings.EMAIL_HOST, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "127.0.0.1", "", ""
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
     settings.EMAIL_TIMEOUT = 10
-    useless_server.forget_lines()
+    useless_server.LOGGED.clear()
     yield start_one
     for controller in controllers:
         controller.stop()
@@ -298,7 +300,8 @@ def test_send__server_is_of_no_use__is_one_log_line_for_each_reason_and_ten_minu
     assert not any(one.succeeded for one in outcomes)
     expected = [] if line is None else [f"the mail server takes no mails now, they are retried: {line}"]
     assert lines_of(caplog) == expected
-    monkeypatch.setattr(useless_server, "LINE_EVERY", 0.0)  # as ten minutes later
+    clock = SimpleNamespace(time=lambda: time.time() + 600)
+    monkeypatch.setattr("django.core.cache.backends.locmem.time", clock)
     send(MAIL)
     assert lines_of(caplog) == 2 * expected
 

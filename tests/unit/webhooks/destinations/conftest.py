@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from tests.services.receivers import Receiver
 from webhooks.channels import http
-from webhooks.channels.destinations import google_sheets, google_tokens
+from webhooks.channels.destinations import google_tokens
 from webhooks.channels.outcome import Outcome
 
 
@@ -40,7 +40,7 @@ def key() -> RSAPrivateKey:
 
 
 @pytest.fixture
-def sheets(key: RSAPrivateKey, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def sheets(key: RSAPrivateKey) -> dict[str, Any]:
     """Return a config. The address of tokens in it is that of an attacker."""
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     credentials = {
@@ -50,5 +50,5 @@ def sheets(key: RSAPrivateKey, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
         "client_email": "robot@project.iam.gserviceaccount.com",
         "token_uri": "https://evil.example/token",
     }
-    monkeypatch.setattr(google_sheets, "TOKENS_KEPT", google_tokens.Tokens())
+    google_tokens.TOKENS_KEPT.clear()
     return {"credentials": json.dumps(credentials), "spreadsheetId": "a" * 44, "sheet": "It's"}
