@@ -108,11 +108,6 @@ _MAILS = (WEBHOOK_DISABLED, NOTICE, ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION, RECI
 EVENTS = {event.name: event for event in (SUBMISSION_CREATED, TEST, *_MAILS)}
 
 
-def event_named(name: str) -> Event:
-    """Return an event by its name. Raises KeyError for an unknown one."""
-    return EVENTS[name]
-
-
 def label_of(name: str) -> str:
     """Return an event's label; the name itself for an event that this release does not know."""
     return str(EVENTS[name].label) if name in EVENTS else name

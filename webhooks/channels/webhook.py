@@ -13,7 +13,7 @@ from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
 from webhooks.enqueue import Target, target_of
-from webhooks.events import Event, event_named
+from webhooks.events import EVENTS, Event
 from webhooks.models import WEBHOOK, Delivery, Receiver
 from webhooks.signing import SIGNATURE, headers_for
 
@@ -71,7 +71,7 @@ def _by_webhook(noted: Sequence[Noted], *, tests: bool) -> list[tuple[uuid.UUID,
     return [
         (delivery.receiver_id, outcome)
         for delivery, outcome in noted
-        if delivery.receiver_id is not None and event_named(delivery.event).is_tried_once is tests
+        if delivery.receiver_id is not None and EVENTS[delivery.event].is_tried_once is tests
     ]
 
 

@@ -1,9 +1,14 @@
-"""The channel of destinations: which of them receive a submission, and the request of their kind."""
+"""
+The channel of destinations: which of them receive a submission, and the request of their kind.
+
+The deliveries of one whose service refuses our credentials are held until somebody has corrected them.
+"""
 
 import datetime as dt
 import json
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,18 +20,21 @@ from django.utils.translation import gettext_lazy
 from config.ids import Prefix, decode_id, encode_id
 from config.secrets.encryption import decrypt
 from config.times import now
-from keys.notices import ENGLISH
+from keys.notices import ENGLISH, notify_owners
 from submissions.models import Submission
 from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
-from webhooks.channels.destinations import health
 from webhooks.channels.destinations.base import Kind, Request
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import submitted_of
 from webhooks.channels.outcome import Outcome
+from webhooks.channels.receiver_status import ACTIVE, DISABLED, NEEDS_ATTENTION, activate, need_attention, record_status
 from webhooks.enqueue import Target, target_of
-from webhooks.events import SUBMISSION_CREATED, Event
+from webhooks.events import EVENTS, SUBMISSION_CREATED, TEST, Event
 from webhooks.models import DESTINATION, Delivery, Receiver
 
+Locked = Mapping[uuid.UUID, Receiver]
+TOO_MANY = 429
+MOST_QUIET_SECONDS = 3600.0  # that one answer can stop all deliveries of a destination
 LONGEST_PACE = 2.0  # seconds that a sender waits for its turn; a longer wait is one of the claim
 
 
@@ -83,16 +91,46 @@ class DestinationChannel(ReceiverChannel[Sending]):
             time.sleep(max(0.0, min((rendered.quiet_until - now()).total_seconds(), LONGEST_PACE)))
         return rendered.kind.send(rendered.request, rendered.endpoint)
 
-    def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
-        return health.lock_noted(noted)
+    def lock(self, noted: Sequence[Noted]) -> Locked:
+        """Lock the destinations of outcomes, in key order."""
+        ids = {delivery.receiver_id for delivery, _ in noted}
+        rows = Receiver.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
+        return {destination.pk: destination for destination in rows}
 
-    def holds(self, delivery: Delivery, outcome: Outcome, locked: dict[uuid.UUID, Receiver]) -> bool:
-        """Return whether it is held, because the service refused our credentials."""
-        return health.is_held(delivery, outcome, locked)
+    def holds(self, delivery: Delivery, outcome: Outcome, locked: Locked) -> bool:
+        """
+        Return whether a failed delivery waits for a correction, because the service refused our credentials.
 
-    def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Receiver]) -> None:
-        """Hold, release and pace destinations."""
-        health.note_outcomes(noted, locked)
+        A test is over, whatever its result. A delivery to a destination that somebody disabled meanwhile is not held:
+        its next claim cancels it.
+        """
+        if not outcome.refused or EVENTS[delivery.event].is_tried_once:
+            return False
+        return _is_about_present_config(delivery, locked) and locked[receiver_of(delivery).pk].status != DISABLED
+
+    def note(self, noted: Sequence[Noted], locked: Locked) -> None:
+        """Hold or release destinations by the outcomes, and set when each may be sent to again."""
+        by_destination: dict[uuid.UUID, list[Noted]] = defaultdict(list)
+        for delivery, outcome in noted:
+            by_destination[receiver_of(delivery).pk].append((delivery, outcome))
+        for pk in by_destination.keys() & locked.keys():
+            destination, own = locked[pk], by_destination[pk]
+            _note_quiet(destination, [outcome for _, outcome in own])
+            for delivery, outcome in own:
+                if not _is_about_present_config(delivery, locked):
+                    continue
+                if outcome.refused and destination.status == ACTIVE:
+                    need_attention(destination, outcome.refused)
+                    _notify_owners(destination)
+                elif outcome.succeeded and delivery.event == TEST.name and destination.status == NEEDS_ATTENTION:
+                    activate(destination)
+                    record_status(destination, "released", NEEDS_ATTENTION)
+
+
+def _is_about_present_config(delivery: Delivery, locked: Locked) -> bool:
+    """Return whether it was sent with the config that the destination has now: another one may be right."""
+    sent_to = receiver_of(delivery)
+    return sent_to.pk in locked and locked[sent_to.pk].config == sent_to.config
 
 
 def _with_present_status(rows: QuerySet[Receiver]) -> list[Receiver]:
@@ -113,3 +151,25 @@ def _with_present_status(rows: QuerySet[Receiver]) -> list[Receiver]:
 
 def _in_flight(kind: str) -> int:
     return KINDS[kind].in_flight if kind in KINDS else 1
+
+
+def _note_quiet(destination: Receiver, outcomes: Sequence[Outcome]) -> None:
+    waits = [each.retry_after_seconds or 0.0 for each in outcomes if each.status == TOO_MANY]
+    kind = KINDS.get(destination.kind)
+    seconds = max([kind.pace if kind else 0.0, *(min(wait, MOST_QUIET_SECONDS) for wait in waits)])
+    if seconds:
+        until = Now() + dt.timedelta(seconds=seconds)
+        # A longer wait stays: several requests may be in flight, and their answers come in any order.
+        earlier = Receiver.objects.filter(pk=destination.pk).exclude(quiet_until__gt=until)
+        earlier.update(quiet_until=until)
+
+
+def _notify_owners(destination: Receiver) -> None:
+    subject = gettext_lazy("Destination needs attention: %(name)s")
+    text = gettext_lazy(
+        "We hold what is for the destination “%(name)s” of %(organization)s.\n\nReason: %(reason)s\n\n"
+        "Correct its settings, or send a successful test. Then everything that waits is sent. Nothing was lost."
+    )
+    organization, reason = destination.organization, gettext_lazy(destination.disabled_reason)
+    values = {"name": destination.name, "organization": organization.name, "reason": reason}
+    notify_owners(organization, "destination.needs_attention", subject=subject, text=text, values=values)
