@@ -9,10 +9,11 @@ from config.api.errors import Conflict, Detail, ValidationFailed
 from config.secrets.encryption import CannotDecrypt, decrypt
 from forms_app.models import Form
 from forms_app.texts.placeholders import TemplateRefused
+from forms_app.texts.placeholders import refuse_undeclared_names as refuse_undeclared
 from keys.models import Organization
 from submissions.json_text import dump_json
 from webhooks.channels.destinations.base import Config, Kind
-from webhooks.channels.destinations.http_template import refuse_undeclared
+from webhooks.channels.destinations.http_template import names_in
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.receiver_status import ACTIVE, NEEDS_ATTENTION, record
 from webhooks.models import Receiver
@@ -84,7 +85,7 @@ def refuse_undeclared_names(form: Form | None, kind: Kind, config: Config) -> No
     template = kind.template_of(config)
     if form is not None and template is not None:
         try:
-            refuse_undeclared(template, {field["name"] for field in form.fields})
+            refuse_undeclared(list(names_in(template)), {field["name"] for field in form.fields})
         except TemplateRefused as error:
             raise ValidationFailed([Detail("config.template", error.code, str(error))]) from None
 

@@ -264,13 +264,8 @@ def _columns(present: Sequence[str], cells: Mapping[str, str]) -> tuple[list[str
 def _arranged(cells: Mapping[str, str], columns: Sequence[str]) -> list[str]:
     """Return the row in the order of the columns; values without one are together in the last."""
     rest = [f"{name}: {value}" for name, value in cells.items() if name not in columns]
-    known = {**cells, OTHERS: cut("\n".join(rest), MOST_CELL)} if rest else dict(cells)
-    used: set[str] = set()
-    row = []
-    for name in columns:
-        row.append("" if name in used else known.get(name, ""))
-        used.add(name)
-    return row
+    known = {**cells, OTHERS: cut("\n".join(rest), MOST_CELL)} if rest else {**cells}
+    return [known.pop(name, "") for name in columns]  # a value goes into one of two columns with its name
 
 
 def _letters(number: int) -> str:

@@ -8,7 +8,7 @@ no conditions, loops, calls or look-ups beyond these names.
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.utils.translation import gettext
@@ -21,7 +21,6 @@ from forms_app.texts.placeholders import (
     cut,
     fill_text,
     placeholders_in,
-    refuse_undeclared_names,
 )
 from webhooks.channels.destinations.submitted import Submitted
 
@@ -46,7 +45,8 @@ def parse_template(given: Any) -> Any:
     if _depth(template) > MOST_DEPTH:
         text = gettext("The template is nested too deep: at most %(most)s levels.") % {"most": MOST_DEPTH}
         raise TemplateRefused("template_too_deep", text)
-    template = _cleaned(template)
+    # As escapes JSON can hold what UTF-8 cannot.
+    template = _changed(template, clean_text, clean_text)
     if len(json.dumps(template, ensure_ascii=False)) > MOST_CHARACTERS:
         raise _too_long()
     names = list(names_in(template))
@@ -77,13 +77,13 @@ def _finite(text: str) -> float:
     return number
 
 
-def _cleaned(value: Any) -> Any:
-    """Return a template whose texts can be stored and sent: as escapes JSON can hold what UTF-8 cannot."""
+def _changed(value: Any, text: Callable[[str], str], name: Callable[[str], str] = str) -> Any:
+    """Return a JSON value with other texts, and with other names of members."""
     if isinstance(value, dict):
-        return {clean_text(key): _cleaned(inner) for key, inner in value.items()}
+        return {name(key): _changed(inner, text, name) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_cleaned(inner) for inner in value]
-    return clean_text(value) if isinstance(value, str) else value
+        return [_changed(inner, text, name) for inner in value]
+    return text(value) if isinstance(value, str) else value
 
 
 def _too_long() -> TemplateRefused:
@@ -117,39 +117,19 @@ def names_in(template: Any) -> Iterator[str]:
         yield from placeholders_in(template)
 
 
-def refuse_undeclared(template: Any, declared: Collection[str]) -> None:
-    """Raise TemplateRefused for a name that the form does not declare, if it declares any."""
-    refuse_undeclared_names(list(names_in(template)), declared)
-
-
 def fill(template: Any, submitted: Submitted) -> Any:
-    """Return the template with its placeholders filled. Values are text, and stay inside their strings."""
-    return _Filler(submitted).fill(template)
+    """Return the template with its placeholders filled. Values are text, stay inside their strings, and are bounded."""
+    values = {
+        "form.name": submitted.form_name,
+        "submission.id": submitted.id,
+        "submission.createdAt": submitted.created_at,
+    } | {f"data.{name}": value for name, value in submitted.data.items()}
+    room = MOST_FILLED
 
-
-class _Filler:
-    """Fills one template; what all values add together is bounded."""
-
-    def __init__(self, submitted: Submitted) -> None:
-        self._left = MOST_FILLED
-        self._values = {
-            "form.name": submitted.form_name,
-            "submission.id": submitted.id,
-            "submission.createdAt": submitted.created_at,
-        } | {f"data.{name}": value for name, value in submitted.data.items()}
-
-    def fill(self, template: Any) -> Any:
-        if isinstance(template, dict):
-            return {key: self.fill(value) for key, value in template.items()}
-        if isinstance(template, list):
-            return [self.fill(value) for value in template]
-        return fill_text(template, self._value_of, left=self._left_of) if isinstance(template, str) else template
-
-    def _value_of(self, name: str) -> str:
-        return str(self._values.get(name) or "")
-
-    def _left_of(self, text: str) -> str:
-        """Return the part of a value that still fits."""
-        text = text[: self._left]
-        self._left -= len(text)
+    def left_of(text: str) -> str:
+        nonlocal room
+        text = text[:room]
+        room -= len(text)
         return text
+
+    return _changed(template, lambda text: fill_text(text, lambda name: str(values.get(name) or ""), left=left_of))

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from forms_app.texts.placeholders import TemplateRefused
+from forms_app.texts.placeholders import TemplateRefused, refuse_undeclared_names
 from webhooks.channels.destinations.http_template import (
     MOST_FILLED,
     fill,
+    names_in,
     parse_template,
-    refuse_undeclared,
 )
 from webhooks.channels.destinations.submitted import Submitted
 
@@ -82,10 +82,10 @@ def test_parse__text_that_cannot_be_stored_or_sent__is_cleaned(template: Any) ->
 
 def test_undeclared_name__counts_only_for_a_form_that_declares_some() -> None:
     template = parse_template(["{{ data.name }}"])
-    refuse_undeclared(template, [])
-    refuse_undeclared(template, ["name"])
+    refuse_undeclared_names(list(names_in(template)), [])
+    refuse_undeclared_names(list(names_in(template)), ["name"])
     with pytest.raises(TemplateRefused, match="The form has no field “name”"):
-        refuse_undeclared(template, ["email"])
+        refuse_undeclared_names(list(names_in(template)), ["email"])
 
 
 def test_fill__long_values__are_bounded_together() -> None:
