@@ -179,12 +179,16 @@ def one_line(text: str) -> str:
 
 def _failed(
     error: ErrorClass,
-    status: int | None = None,
-    excerpt: str = "",
+    code: int | None = None,
+    reply: bytes | str = "",
     *,
     permanent: bool = False,
     tries: int | None = None,
 ) -> Outcome:
+    """Return a failure, with the reply of the server for the log. smtplib gives -1 for one without a code."""
+    status = code if code is not None and 200 <= code < 600 else None
+    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
+    excerpt = text.replace("\0", "")[:EXCERPT_BYTES]
     return Outcome(False, status, 0, error.value, excerpt, permanent=permanent, tries=tries)
 
 
@@ -207,7 +211,7 @@ def _failure_of(error: Exception, deadline: Deadline) -> Outcome:
         return _failed(ErrorClass.TIMEOUT)
     log_useless_server(error)
     if isinstance(error, smtplib.SMTPSenderRefused):
-        return _failed(ErrorClass.MAIL_FAILED, **_answer(error.smtp_code, error.smtp_error))
+        return _failed(ErrorClass.MAIL_FAILED, error.smtp_code, error.smtp_error)
     return _failed(ErrorClass.MAIL_FAILED)
 
 
@@ -218,14 +222,8 @@ def _refusal(code: int, reply: bytes | str, passing: frozenset[int] = frozenset(
     `passing`: 5xx that mean not now. `tries`: attempts until 5xx means never.
     """
     if not 500 <= code < 600 or code in LOGIN_CODES | passing:
-        return _failed(ErrorClass.MAIL_FAILED, **_answer(code, reply))
-    return _failed(ErrorClass.MAIL_REFUSED, **_answer(code, reply), permanent=tries is None, tries=tries)
-
-
-def _answer(code: int, reply: bytes | str) -> dict[str, Any]:
-    """Return a reply for the log. smtplib gives -1 for one without a code."""
-    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
-    return {"status": code if 200 <= code < 600 else None, "excerpt": text.replace("\0", "")[:EXCERPT_BYTES]}
+        return _failed(ErrorClass.MAIL_FAILED, code, reply)
+    return _failed(ErrorClass.MAIL_REFUSED, code, reply, permanent=tries is None, tries=tries)
 
 
 def _connection(deadline: Deadline) -> BaseEmailBackend:

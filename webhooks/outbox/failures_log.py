@@ -1,7 +1,8 @@
 """
 Log lines about deliveries that have ended as failed, with the id of the request that caused each.
 
-A line names the receiver by its host only: the rest of a URL or an address may be a token or a person.
+A line names the receiver by its host only, a mail by its domain: the rest of a URL or an address may be a token or a
+person.
 """
 
 import logging
@@ -26,38 +27,26 @@ def log_failed(errors: Mapping[uuid.UUID, str]) -> None:
     if not errors:
         return
     try:
-        rows = Delivery.objects.filter(pk__in=errors).order_by("pk")
-        deliveries = list(rows.only("pk", "submission_id", "event", "channel", "target", "host", "attempt_count"))
-        requests = _requests({pk for each in deliveries if (pk := each.submission_id)})
+        rows = Delivery.objects.filter(pk__in=errors).select_related("submission").order_by("pk")
+        deliveries = list(rows.only("event", "channel", "target", "host", "attempt_count", "submission__controls"))
     except Error:
         for pk, error in errors.items():
             logger.warning("delivery failed", extra={"delivery": encode_id(Prefix.DELIVERY, pk), "error": error})
         return
     for delivery in deliveries:
-        logger.warning("delivery failed", extra=_line(delivery, errors[delivery.pk], requests))
+        logger.warning("delivery failed", extra=_line(delivery, errors[delivery.pk]))
 
 
-def _requests(submissions: set[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Return the request id of each submission, if it has one."""
-    rows = Submission.objects.filter(pk__in=submissions).values_list("pk", "controls")
-    return {pk: controls.get(Submission.REQUEST_ID, "") for pk, controls in rows}
-
-
-def _line(delivery: Delivery, error: str, requests: Mapping[uuid.UUID, str]) -> dict[str, object]:
+def _line(delivery: Delivery, error: str) -> dict[str, object]:
     line: dict[str, object] = {
         "delivery": delivery.public_id,
         "delivery_event": delivery.event,
         "channel": delivery.channel,
-        "host": _host(delivery),
+        "host": delivery.host or (delivery.target.rpartition("@")[2] if "@" in delivery.target else ""),
         "attempts": delivery.attempt_count,
         "error": error,
     }
-    if delivery.submission_id is not None:
-        line["submission"] = encode_id(Prefix.SUBMISSION, delivery.submission_id)
-        line["request_id"] = requests.get(delivery.submission_id, "")
+    if delivery.submission is not None:
+        line["submission"] = delivery.submission.public_id
+        line["request_id"] = delivery.submission.controls.get(Submission.REQUEST_ID, "")
     return line
-
-
-def _host(delivery: Delivery) -> str:
-    """Return the receiving host; of a mail, the domain of its address."""
-    return delivery.host or (delivery.target.rpartition("@")[2] if "@" in delivery.target else "")

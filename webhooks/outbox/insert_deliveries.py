@@ -20,20 +20,7 @@ from webhooks.models import Delivery, Message
 
 CHARACTERS_A_STATEMENT = 4 * 1024 * 1024  # of bodies, and one more body, which can have 1 MiB
 _PENDING, _CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
-# Columns of the rows, and their types in PostgreSQL; the others have a default, or follow from status and time.
-_OF_DELIVERIES = {
-    "id": "uuid",
-    "organization_id": "uuid",
-    "message_id": "uuid",
-    "submission_id": "uuid",
-    "receiver_id": "uuid",
-    "event": "text",
-    "channel": "text",
-    "target": "text",
-    "host": "text",
-    "status": "text",
-}
-_OF_MESSAGES = {"id": "uuid", "event": "text", "submission_id": "uuid", "body": "text"}
+# The columns that follow from status and time.
 _TIMES = {  # {status}: of the row, {time}: a parameter
     "next_attempt_at": f"CASE WHEN {{status}} = '{_PENDING}' THEN {{time}} END",
     "finished_at": f"CASE WHEN {{status}} = '{_CANCELED}' THEN {{time}} END",
@@ -72,7 +59,7 @@ def insert_deliveries(deliveries: Sequence[NewDelivery], moment: dt.datetime) ->
         for row, message_id, event, target, status in deliveries
     ]
     if rows:
-        _insert(Delivery._meta.db_table, _OF_DELIVERIES, _TIMES, rows, moment, otherwise="ON CONFLICT DO NOTHING")
+        _insert(Delivery._meta.db_table, _TIMES, rows, moment, otherwise="ON CONFLICT DO NOTHING")
 
 
 def insert_messages(messages: Sequence[Message], moment: dt.datetime) -> None:
@@ -88,7 +75,7 @@ def insert_messages(messages: Sequence[Message], moment: dt.datetime) -> None:
             }
             for each in some
         ]
-        _insert(Message._meta.db_table, _OF_MESSAGES, columns, rows, moment)
+        _insert(Message._meta.db_table, columns, rows, moment)
 
 
 def _by_size(messages: Sequence[Message]) -> Iterator[list[Message]]:
@@ -106,24 +93,25 @@ def _by_size(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 def _insert(
     table: str,
-    types: Mapping[str, str],
     times: Mapping[str, str],
     rows: Sequence[Mapping[str, Any]],
     moment: dt.datetime,
     *,
     otherwise: str = "",
 ) -> None:
+    names = list(rows[0])
     if connection.vendor == "postgresql":
-        values = {name: f"v.{name}" for name in types}
-        source = f"json_to_recordset(%s::json) AS v({', '.join(f'{name} {kind}' for name, kind in types.items())})"
+        values = {name: f"v.{name}" for name in names}
+        types = (f"{name} {'uuid' if name == 'id' or name.endswith('_id') else 'text'}" for name in names)
+        source = f"json_to_recordset(%s::json) AS v({', '.join(types)})"
         time = "%s::timestamptz"
     else:
-        values = {name: f"json_extract(value, '$.{name}')" for name in types}
+        values = {name: f"json_extract(value, '$.{name}')" for name in names}
         # Without a WHERE the parser takes ON for that of a join: https://www.sqlite.org/lang_upsert.html
         source, time = "json_each(%s) WHERE true", "%s"
     selected = [*values.values(), *(each.format(status=values.get("status"), time=time) for each in times.values())]
     statement = (
-        f"INSERT INTO {table} ({', '.join([*types, *times])}) "  # noqa: S608 - names from code
+        f"INSERT INTO {table} ({', '.join([*names, *times])}) "  # noqa: S608 - names from code
         f"SELECT {', '.join(selected)} FROM {source} {otherwise}"
     )
     written = connection.ops.adapt_datetimefield_value(moment)

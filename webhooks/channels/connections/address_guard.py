@@ -138,11 +138,6 @@ def is_refused(address: Address, allowed_networks: Sequence[Network] = ()) -> bo
     return address.version == 6 and address not in GLOBAL_UNICAST_V6
 
 
-def parse_networks(cidrs: Sequence[str]) -> tuple[Network, ...]:
-    """Read `WEBHOOK_ALLOWED_NETWORKS`. Raises ValueError for one that is not a CIDR range, host bits set included."""
-    return tuple(ip_network(cidr.strip()) for cidr in cidrs)
-
-
 def resolve(host: str, port: int, timeout: float = DNS_SECONDS) -> list[SocketAddress]:
     """
     Look up the host once and return its addresses, all of them checked, in the system's order.
@@ -203,7 +198,7 @@ def _ask(host: str, port: int, answer: queue.SimpleQueue[list[SocketAddress]]) -
 @lru_cache(maxsize=8)
 def _allowed_networks(cidrs: tuple[str, ...]) -> tuple[Network, ...]:
     try:
-        return parse_networks(cidrs)
+        return tuple(ip_network(cidr.strip()) for cidr in cidrs)
     except ValueError as error:
         raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS: {error}") from error
 
@@ -328,7 +323,10 @@ def _check_form(parts: SplitResult) -> None:
 def _ascii_host(parts: SplitResult) -> str:
     host = parts.hostname or ""
     if bracketed := _BRACKETED.fullmatch(parts.netloc):  # no %: zones are local matters
-        return str(_ipv6(bracketed[1]))
+        try:
+            return str(IPv6Address(bracketed[1]))
+        except ValueError:
+            raise _invalid_host() from None
     # IDNA 2003, which Python speaks, writes these two as "ss" and as another sigma: another domain.
     if len(host) > MAX_HOST_CHARACTERS or "ß" in host or "ς" in host:
         raise _invalid_host()
@@ -339,13 +337,6 @@ def _ascii_host(parts: SplitResult) -> str:
     if not _HOST.fullmatch(host):
         raise _invalid_host()
     return host
-
-
-def _ipv6(host: str) -> IPv6Address:
-    try:
-        return IPv6Address(host)
-    except ValueError:
-        raise _invalid_host() from None
 
 
 def _malformed() -> UrlRefused:

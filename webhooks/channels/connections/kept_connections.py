@@ -7,7 +7,6 @@ Nothing is shared between two endpoints, not even of one host: an endpoint that 
 import os
 import threading
 import time
-from collections import OrderedDict, defaultdict
 
 from webhooks.channels.connections.connection import Connection
 from webhooks.channels.connections.deadline import call_later
@@ -24,8 +23,7 @@ class KeptConnections:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._since: OrderedDict[Connection, tuple[str, float]] = OrderedDict()  # endpoint, and when it became idle
-        self._by_endpoint: defaultdict[str, list[Connection]] = defaultdict(list)  # the last one is the newest
+        self._since: dict[Connection, tuple[str, float]] = {}  # endpoint, and when it became idle; the newest is last
         self._is_swept = False
 
     def __len__(self) -> int:
@@ -46,13 +44,12 @@ class KeptConnections:
             return
         with self._lock:
             self._since[connection] = (endpoint, time.monotonic())
-            own = self._by_endpoint[endpoint]
-            own.append(connection)
+            own = self._of(endpoint)
             surplus = own[0] if len(own) > MAX_KEPT_FOR_ENDPOINT else None
             if surplus is None and len(self._since) > MAX_KEPT:
                 surplus = next(iter(self._since))
             if surplus is not None:
-                self._remove(surplus)
+                del self._since[surplus]
             starts_sweeps, self._is_swept = not self._is_swept, True
         if surplus is not None:
             surplus.close()
@@ -65,7 +62,7 @@ class KeptConnections:
         with self._lock:
             unfit = [one for one, (_, since) in self._since.items() if since < idle_before or self._is_old(one)]
             for connection in unfit:
-                self._remove(connection)
+                del self._since[connection]
             are_left = self._is_swept = bool(self._since)
         for connection in unfit:
             connection.close()
@@ -76,25 +73,18 @@ class KeptConnections:
         with self._lock:
             connections = list(self._since)
             self._since.clear()
-            self._by_endpoint.clear()
         for connection in connections:
             connection.close()
 
     def _pop(self, endpoint: str) -> Connection | None:
         with self._lock:
-            own = self._by_endpoint.get(endpoint)
-            if not own:
-                return None
-            connection = own[-1]
-            self._remove(connection)
-            return connection
+            own = self._of(endpoint)
+            if own:
+                del self._since[own[-1]]
+        return own[-1] if own else None
 
-    def _remove(self, connection: Connection) -> None:
-        endpoint, _ = self._since.pop(connection)
-        own = self._by_endpoint[endpoint]
-        own.remove(connection)
-        if not own:
-            del self._by_endpoint[endpoint]
+    def _of(self, endpoint: str) -> list[Connection]:
+        return [connection for connection, (of, _) in self._since.items() if of == endpoint]
 
     def _is_old(self, connection: Connection) -> bool:
         return time.monotonic() - connection.opened_at >= MAX_AGE_SECONDS
