@@ -60,18 +60,14 @@ def example_submission(form: Form) -> Submission:
     example = Submission(
         id=new_id(), form=form, data=test_values(form), meta=EMPTY_META, spam_reasons=[], created_at=now()
     )
-    example.files = [_example_file(name, example.data[name]) for name in _file_fields(form) if name in example.data]
+    named = [field["name"] for field in form.fields if kind_of(field["type"]).takes_files]
+    example.files = [_example_file(name, example.data[name]) for name in named if name in example.data]
     return example
-
-
-def _file_fields(form: Form) -> list[str]:
-    return [field["name"] for field in form.fields if kind_of(field["type"]).takes_files]
 
 
 def _example_file(field: str, name: str) -> StoredFile:
     """Return a file as receivers get it. It is stored nowhere, so its address answers 404."""
-    sha256 = hashlib.sha256(EXAMPLE_CONTENT).hexdigest()
-    size = len(EXAMPLE_CONTENT)
+    size, sha256 = len(EXAMPLE_CONTENT), hashlib.sha256(EXAMPLE_CONTENT).hexdigest()
     return StoredFile(id=new_id(), field=field, name=name, size=size, content_type="application/pdf", sha256=sha256)
 
 

@@ -54,10 +54,6 @@ class DeliveryFilters(django_filters.FilterSet):
 
     status = django_filters.ChoiceFilter(choices=Delivery.Status.choices, empty_label=None)
 
-    class Meta:
-        model = Delivery
-        fields: list[str] = []
-
 
 class DeliveryViewSet(Repeatable, KeyedViewSet):
     """The delivery log of a receiver, one delivery with its requests, and retrying one."""

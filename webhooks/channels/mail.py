@@ -55,7 +55,11 @@ class MailChannel(Channel[smtp.Mail]):
         languages = languages_of(one.target for one in about_forms) if about_forms else {}
         for delivery in about_forms:
             delivery.language = languages.get(delivery.target.lower(), "")
-        self._mark_opted_out([one for one in deliveries if one.event in TO_SUBMITTERS_NAMES])
+        to_submitters = [one for one in deliveries if one.event in TO_SUBMITTERS_NAMES]
+        mailboxes = {one: (one.organization_id, mailbox_of(one.target)) for one in to_submitters if one.organization_id}
+        opted_out = opted_out_among(mailboxes.values()) if mailboxes else set()
+        for delivery, mailbox in mailboxes.items():
+            delivery.is_stopped = mailbox in opted_out
         notified = {one: (one.submission.form_id, one.target.lower()) for one in deliveries if one.submission}
         if not notified:
             return
@@ -64,16 +68,6 @@ class MailChannel(Channel[smtp.Mail]):
         for delivery, pair in notified.items():
             delivery.is_to_member = (delivery.organization_id, pair[1]) in members
             delivery.is_stopped = pair in stopped
-
-    @staticmethod
-    def _mark_opted_out(deliveries: Sequence[Delivery]) -> None:
-        """Mark mails to submitters who have joined the list of ended mails since these were queued."""
-        mailboxes = {
-            one: (one.organization_id, mailbox_of(one.target)) for one in deliveries if one.organization_id is not None
-        }
-        opted_out = opted_out_among(mailboxes.values()) if mailboxes else set()
-        for delivery, mailbox in mailboxes.items():
-            delivery.is_stopped = mailbox in opted_out
 
     def render(self, delivery: Delivery) -> smtp.Mail:
         """Return the mail for a submission, a test event, or any other event as a notice."""

@@ -13,7 +13,7 @@ from django.db import transaction
 from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission
-from webhooks.channels.connections.address_guard import UrlRefused, parse_url
+from webhooks.channels.connections.address_guard import canonical_host
 from webhooks.channels.receiver_status import record_status
 from webhooks.events import public_events
 from webhooks.models import Receiver
@@ -39,20 +39,11 @@ class NamedWebhooks:
     def of(self, row: Submission) -> list[Receiver]:
         """Return the webhooks that a submission names: none, registered ones, or a pending one."""
         form, url = row.form, row.controls.get(CONTROL, "")
-        if not url or not _is_plausible(url):
+        if not canonical_host(url):  # the address of the host is checked on activation and at the socket
             return []
         if (form.pk, url) not in self._known:
             self._known[form.pk, url] = _registered(form, url) or _pending(form, url)
         return self._known[form.pk, url]
-
-
-def _is_plausible(url: str) -> bool:
-    """Check the text only; the address of the host is checked on activation and at the socket."""
-    try:
-        parse_url(url)
-    except UrlRefused:
-        return False
-    return True
 
 
 def _registered(form: Form, url: str) -> list[Receiver]:

@@ -106,26 +106,17 @@ def is_hopeless(failing_since: dt.datetime | None, failures: int, moment: dt.dat
 
 def _notify_owners(webhook: Receiver) -> None:
     """Mail the organization's owners that an endpoint was disabled. Runs inside a transaction."""
-    owners = list(_owners(webhook))
+    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Role.OWNER}
+    owners = list(User.objects.filter(is_active=True, **owning).order_by("email"))
     language = mail_language(owners)
     with translation.override(language):
-        notice = _notice(webhook, language)
+        if webhook.form is None:
+            subject = gettext("Webhook disabled: all forms")
+        else:
+            subject = gettext("Webhook disabled: %(form)s") % {"form": webhook.form.name}
+        text = gettext(
+            "We stopped sending to %(url)s\n\nReason: %(reason)s\n\n"
+            "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
+        ) % {"url": webhook.url, "reason": webhook.shown_reason}
     targets = [mail_target(owner.email) for owner in owners]
-    enqueue(WEBHOOK_DISABLED, notice, targets, organization_id=webhook.organization_id)
-
-
-def _notice(webhook: Receiver, language: str) -> Notice:
-    text = gettext(
-        "We stopped sending to %(url)s\n\nReason: %(reason)s\n\n"
-        "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
-    )
-    if webhook.form is None:
-        subject = gettext("Webhook disabled: all forms")
-    else:
-        subject = gettext("Webhook disabled: %(form)s") % {"form": webhook.form.name}
-    return Notice(subject, text % {"url": webhook.url, "reason": webhook.shown_reason}, language)
-
-
-def _owners(webhook: Receiver) -> Iterable[User]:
-    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Role.OWNER}
-    return User.objects.filter(is_active=True, **owning).order_by("email")
+    enqueue(WEBHOOK_DISABLED, Notice(subject, text, language), targets, organization_id=webhook.organization_id)

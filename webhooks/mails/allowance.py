@@ -38,12 +38,10 @@ def _count(delivery: Delivery) -> Usage:
     organization = delivery.organization
     if delivery.account_id is None and organization is not None:
         limit = settings.MAILS_PER_ORGANIZATION * MAIL_FACTORS[Plan(organization.plan)]
-        return _count_one("mails-of-organization", str(organization.pk), limit)
-    who = delivery.target.lower() if delivery.account_id is None else str(delivery.account_id)
-    return _count_one("mails-of-account", who, settings.MAILS_PER_ACCOUNT)
-
-
-def _count_one(group: str, value: str, limit: int) -> Usage:
+        group, value = "mails-of-organization", str(organization.pk)
+    else:
+        limit = settings.MAILS_PER_ACCOUNT
+        group, value = "mails-of-account", str(delivery.account_id or delivery.target.lower())
     return count_burst(HttpRequest(), group, value, f"{limit}/h")  # the limiter wants a request and reads nothing of it
 
 

@@ -114,16 +114,12 @@ def _refusal(mail: SubmitterMail, submission: Submission, address: str) -> Refus
         return Refusal.NO_ADDRESS
     if not is_single_address(address):
         return Refusal.BAD_ADDRESS
-    if is_of_a_program(address) or mailbox_of(address) == mailbox_of(_own_address()):
+    own = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]  # an answer to it would be answered by whatever reads it
+    if is_of_a_program(address) or mailbox_of(address) == mailbox_of(own):
         return Refusal.PROGRAM
     if opted_out_among([(mail.organization_id, mailbox_of(address))]):
         return Refusal.OPTED_OUT
     return Refusal.NO
-
-
-def _own_address() -> str:
-    """Return the address that our mails come from: an answer to it would be answered by whatever reads it."""
-    return parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
 
 
 def _over_cap(mail: SubmitterMail) -> Refusal:

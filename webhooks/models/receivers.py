@@ -1,14 +1,16 @@
 """The receivers of submissions: webhooks, and the services of every other kind."""
 
 import datetime as dt
+import json
 from collections.abc import Collection
+from typing import Any
 
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_lazy, gettext_noop, pgettext_lazy
 
 from config.ids import Prefix, encode_id, new_id
-from config.secrets.encryption import EncryptedTextField, SealedTextField
+from config.secrets.encryption import EncryptedTextField, SealedTextField, decrypt
 from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
@@ -166,6 +168,11 @@ class Receiver(models.Model):
     def subject(self) -> str:
         """Its name in the audit trail, which is English."""
         return f"{self.url} of {self.form or ALL_FORMS.lower()}" if self.is_webhook else f"{self.name} ({self.kind})"
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of its kind, secrets too. Raises CannotDecrypt."""
+        settings: dict[str, Any] = {"url": self.url} if self.is_webhook else json.loads(decrypt(self.config))
+        return settings
 
     def hide(self) -> None:
         """Delete it for everybody but the clean-up. Its URL is free then, and its deliveries are canceled when due."""

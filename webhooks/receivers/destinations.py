@@ -1,12 +1,11 @@
 """Receivers that are no webhooks: creating and changing one, and its config."""
 
-import json
 from typing import Any
 
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict, Detail, ValidationFailed
-from config.secrets.encryption import CannotDecrypt, decrypt
+from config.secrets.encryption import CannotDecrypt
 from forms_app.models import Form
 from forms_app.texts.placeholders import TemplateRefused
 from forms_app.texts.placeholders import refuse_undeclared_names as refuse_undeclared
@@ -16,6 +15,7 @@ from webhooks.channels.destinations.base import Config, Kind
 from webhooks.channels.destinations.http_template import names_in
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.receiver_status import ACTIVE, NEEDS_ATTENTION, record
+from webhooks.channels.webhook_kind import EVERY_KIND
 from webhooks.models import Receiver
 from webhooks.receivers.actions import adding, changing, check_form, move, recorded
 
@@ -72,10 +72,8 @@ def change_destination(destination: Receiver, values: dict[str, Any]) -> Receive
 
 def config_of(destination: Receiver) -> Config:
     """Return the config as it is shown: each secret is a hint. {} if it cannot be read: that must not stop a list."""
-    if destination.is_webhook:
-        return {"url": destination.url}
     try:
-        return KINDS[destination.kind].shown(json.loads(decrypt(destination.config)))
+        return EVERY_KIND[destination.kind].shown(destination.settings())
     except (KeyError, CannotDecrypt):
         return {}
 

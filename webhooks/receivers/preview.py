@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import translation
 
 from config.api.errors import Detail, ValidationFailed
-from config.secrets.encryption import CannotDecrypt, decrypt
+from config.secrets.encryption import CannotDecrypt
 from forms_app.models import Form
 from forms_app.texts.placeholders import NAMES
 from keys.models import Organization
@@ -72,8 +72,7 @@ def preview_of(
 def preview_of_stored(receiver: Receiver) -> Previewed | None:
     """Return the preview of a receiver as it is; None if its config cannot be read."""
     try:
-        kind = EVERY_KIND[receiver.kind]
-        config = {"url": receiver.url} if receiver.is_webhook else json.loads(decrypt(receiver.config))
+        kind, config = EVERY_KIND[receiver.kind], receiver.settings()
     except (KeyError, CannotDecrypt):
         return None
     return _previewed(kind, config, receiver.organization, receiver.form)

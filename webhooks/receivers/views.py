@@ -53,10 +53,6 @@ class WebhookFilters(django_filters.FilterSet):
     formId = OwnFormFilter()
     status = status_filter(WEBHOOK_STATUSES)
 
-    class Meta:
-        model = Receiver
-        fields: list[str] = []
-
 
 class DestinationFilters(django_filters.FilterSet):
     """`?formId=`, `?kind=` and `?status=`."""
@@ -64,10 +60,6 @@ class DestinationFilters(django_filters.FilterSet):
     formId = OwnFormFilter()
     kind = django_filters.ChoiceFilter(choices=[(name, name) for name in KINDS], empty_label=None)
     status = status_filter(DESTINATION_STATUSES)
-
-    class Meta:
-        model = Receiver
-        fields: list[str] = []
 
 
 REPLAY: dict[str, Any] = {"tags": ["Deliveries"], "request": ReplayRange, "responses": enveloped(ReplayRecord)}

@@ -5,7 +5,6 @@ The deliveries of one whose service refuses our credentials are held until someb
 """
 
 import datetime as dt
-import json
 import time
 import uuid
 from collections import defaultdict
@@ -18,7 +17,6 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy
 
 from config.ids import Prefix, decode_id, encode_id
-from config.secrets.encryption import decrypt
 from config.times import now
 from keys.notices import ENGLISH, notify_owners
 from submissions.models import Submission
@@ -75,10 +73,10 @@ class DestinationChannel(ReceiverChannel[Sending]):
     def render(self, delivery: Delivery) -> Sending:
         """Return the request, in the form's language."""
         destination = receiver_of(delivery)
-        kind, config = KINDS[destination.kind], json.loads(decrypt(destination.config))
+        kind = KINDS[destination.kind]
         language = delivery.submission.form.language if delivery.submission is not None else ENGLISH
         with translation.override(language):
-            request = kind.render(submitted_of(delivery), config)
+            request = kind.render(submitted_of(delivery), destination.settings())
         return Sending(kind, request, destination.public_id, destination.quiet_until)
 
     def logged(self, delivery: Delivery, rendered: Sending) -> str:  # noqa: ARG002  # the channel's interface
