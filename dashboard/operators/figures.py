@@ -20,7 +20,7 @@ from forms_app.models import FormReport
 from keys.models import Organization
 from submissions.counts.usage import today
 from submissions.models import Refusal, Submission, UsageDay
-from webhooks.channels.webhook_health import OPEN_AFTER_FAILURES
+from webhooks.channels.webhook import OPEN_AFTER_FAILURES
 from webhooks.enqueue import MAIL
 from webhooks.models import Attempt, DelivererSlots, Delivery, ErrorClass
 

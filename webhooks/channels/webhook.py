@@ -1,21 +1,47 @@
-"""The webhook channel: which webhooks receive an event, and the signed request for each."""
+"""
+The webhook channel: which webhooks receive an event, the signed request for each, and the health of its endpoint.
 
+Health: the failures, the circuit, the limit of requests in flight, when it is disabled (docs/contract.md 7.10, 7.11).
+"""
+
+import datetime as dt
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.utils.translation import gettext_lazy
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import translation
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from config.times import now
+from keys.models import Role, User
+from keys.notices import mail_language
 from submissions.models import Submission
-from webhooks.channels import http, webhook_health
+from webhooks.channels import http
 from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
-from webhooks.enqueue import Target, target_of
-from webhooks.events import EVENTS, Event
-from webhooks.models import WEBHOOK, Delivery, Receiver
+from webhooks.channels.receiver_status import ACTIVE, disable, record_status
+from webhooks.enqueue import Target, enqueue, mail_target, target_of
+from webhooks.events import EVENTS, WEBHOOK_DISABLED, Event
+from webhooks.models import IN_FLIGHT, WEBHOOK, Delivery, Receiver
+from webhooks.payloads import Notice
 from webhooks.signing import SIGNATURE, headers_for
+
+DISABLE_AFTER = dt.timedelta(days=5)  # of failures without a single success
+DISABLE_AFTER_FAILURES = 10
+OPEN_AFTER_FAILURES = 10  # in a row; then the circuit is open, and there is one attempt at a time
+PROBE_EVERY = dt.timedelta(seconds=30)  # while it is open
+QUICK_MILLISECONDS = 500  # an answer before this doubles the limit of requests in flight
+MOST_IN_FLIGHT = 32
+GONE = gettext_noop("The endpoint answered 410 Gone.")
+FAILING = gettext_noop("The endpoint failed for 5 days without a single success.")
+_NOTED = (
+    "organization", "form", "kind", "url", "status", "disabled_reason",
+    "failing_since", "failure_count", "in_flight_limit",
+)  # fmt: skip
 
 
 class Post(NamedTuple):
@@ -43,7 +69,6 @@ class WebhookChannel(ReceiverChannel[Post]):
         return {pk: [known[webhook.pk] for webhook in webhooks] for pk, webhooks in wanted.items()}
 
     def render(self, delivery: Delivery) -> Post:
-        """Return the request, signed now."""
         webhook, sent_at = receiver_of(delivery), now()
         body = delivery.message.body.encode()
         headers = headers_for(delivery.message.public_id, body, webhook.secrets_at(sent_at), sent_at)
@@ -57,22 +82,33 @@ class WebhookChannel(ReceiverChannel[Post]):
         return http.post(rendered.url, rendered.body, rendered.headers, endpoint=rendered.endpoint)
 
     def lock(self, noted: Sequence[Noted]) -> dict[uuid.UUID, Receiver]:
-        """Lock the webhooks whose health changes."""
-        return webhook_health.lock_changing(_by_webhook(noted, tests=False) + _by_webhook(noted, tests=True))
+        """Lock the webhooks whose health these outcomes may change; most often none, while all answer quickly."""
+        ids = {delivery.receiver_id for delivery, _ in noted}
+        changing = {delivery.receiver_id for delivery, outcome in noted if not _is_quick(outcome)}
+        is_changing = Q(pk__in=changing) | Q(failure_count__gt=0) | Q(in_flight_limit__lt=MOST_IN_FLIGHT)
+        rows = Receiver.objects.filter(is_changing, pk__in=ids).order_by("pk").only(*_NOTED)
+        return {webhook.pk: webhook for webhook in rows.select_for_update(no_key=True)}
 
     def note(self, noted: Sequence[Noted], locked: dict[uuid.UUID, Receiver]) -> None:
-        """Update the health of webhooks; test events leave it unchanged, but count as attempts of an open circuit."""
-        webhook_health.note_outcomes(_by_webhook(noted, tests=False), locked)
-        webhook_health.delay_probes(_by_webhook(noted, tests=True))
+        """
+        Update the health of webhooks; test events leave it unchanged.
 
-
-def _by_webhook(noted: Sequence[Noted], *, tests: bool) -> list[tuple[uuid.UUID, Outcome]]:
-    """Return the outcomes of test events, or of all others, with their webhook."""
-    return [
-        (delivery.receiver_id, outcome)
-        for delivery, outcome in noted
-        if delivery.receiver_id is not None and EVENTS[delivery.event].is_tried_once is tests
-    ]
+        But a failed one counts as the attempt of an open circuit: the next is 30 seconds later. After a success that
+        stays due: it is that of a delivery, which closes the circuit.
+        """
+        by_webhook: dict[uuid.UUID, list[Outcome]] = defaultdict(list)
+        failed_tests = set()
+        for delivery, outcome in noted:
+            pk = receiver_of(delivery).pk
+            if EVENTS[delivery.event].is_tried_once:
+                failed_tests |= set() if outcome.succeeded else {pk}
+            elif pk in locked:
+                by_webhook[pk].append(outcome)
+        for pk, outcomes in by_webhook.items():
+            _note(locked[pk], outcomes)
+        if failed_tests:
+            probed = Receiver.objects.filter(pk__in=failed_tests, probe_at__isnull=False)
+            probed.update(probe_at=Now() + PROBE_EVERY)
 
 
 def _wanted(event: Event, row: Submission, registered: Sequence[Receiver], named: NamedWebhooks) -> list[Receiver]:
@@ -85,3 +121,58 @@ def _wanted(event: Event, row: Submission, registered: Sequence[Receiver], named
 def _may_receive(webhook: Receiver, row: Submission) -> bool:
     """Return whether a webhook that a page named waits, or existed when the submission was accepted or released."""
     return webhook.status == Receiver.Status.PENDING or webhook.created_at <= (row.released_at or row.created_at)
+
+
+def _note(webhook: Receiver, outcomes: Sequence[Outcome]) -> None:
+    """
+    Count failures since the last success, and set the limit of requests in flight.
+
+    Ten failures in a row open the circuit. An endpoint that is gone, or has failed for too long, is disabled.
+    """
+    for outcome in outcomes:
+        if outcome.succeeded:
+            webhook.failing_since, webhook.failure_count = None, 0
+        else:
+            webhook.failing_since = webhook.failing_since or now()
+            webhook.failure_count += 1
+    if not all(_is_quick(outcome) for outcome in outcomes):
+        webhook.in_flight_limit = IN_FLIGHT
+    else:  # at most once for all answers that were recorded together
+        webhook.in_flight_limit = min(webhook.in_flight_limit * 2, MOST_IN_FLIGHT)
+    probe_at: Any = Now() + PROBE_EVERY if webhook.failure_count >= OPEN_AFTER_FAILURES else None
+    changes = {name: getattr(webhook, name) for name in ("failing_since", "failure_count", "in_flight_limit")}
+    Receiver.objects.filter(pk=webhook.pk).update(**changes, probe_at=probe_at)
+    gone = any(outcome.gone for outcome in outcomes)
+    if webhook.status == ACTIVE and (gone or is_hopeless(webhook.failing_since, webhook.failure_count, now())):
+        disable(webhook, GONE if gone else FAILING)
+        record_status(webhook, "disabled", ACTIVE)
+        _notify_owners(webhook)
+
+
+def _is_quick(outcome: Outcome) -> bool:
+    return outcome.succeeded and outcome.duration_ms < QUICK_MILLISECONDS
+
+
+def is_hopeless(failing_since: dt.datetime | None, failures: int, moment: dt.datetime) -> bool:
+    """Return whether an endpoint has failed long and often enough to be disabled."""
+    if failing_since is None or failures < DISABLE_AFTER_FAILURES:
+        return False
+    return moment - failing_since >= DISABLE_AFTER
+
+
+def _notify_owners(webhook: Receiver) -> None:
+    """Mail the organization's owners that an endpoint was disabled. Runs inside a transaction."""
+    owning = {"memberships__organization": webhook.organization_id, "memberships__role": Role.OWNER}
+    owners = list(User.objects.filter(is_active=True, **owning).order_by("email"))
+    language = mail_language(owners)
+    with translation.override(language):
+        if webhook.form is None:
+            subject = gettext("Webhook disabled: all forms")
+        else:
+            subject = gettext("Webhook disabled: %(form)s") % {"form": webhook.form.name}
+        text = gettext(
+            "We stopped sending to %(url)s\n\nReason: %(reason)s\n\n"
+            "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
+        ) % {"url": webhook.url, "reason": webhook.shown_reason}
+    targets = [mail_target(owner.email) for owner in owners]
+    enqueue(WEBHOOK_DISABLED, Notice(subject, text, language), targets, organization_id=webhook.organization_id)

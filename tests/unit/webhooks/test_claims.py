@@ -28,7 +28,7 @@ from tests.unit.webhooks.rows import (
 )
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
 from webhooks.channels.outcome import Outcome
-from webhooks.channels.webhook_health import QUICK_MILLISECONDS
+from webhooks.channels.webhook import QUICK_MILLISECONDS
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.claim import Claim

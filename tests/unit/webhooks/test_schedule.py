@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from webhooks.channels.webhook_health import is_hopeless
+from webhooks.channels.webhook import is_hopeless
 from webhooks.outbox.retry_schedule import delay_after
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400

@@ -11,7 +11,7 @@ from config.times import now
 from tests.unit.webhooks.outbox.backlogs import let_pass, make_backlog
 from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, form_of, make_form, make_webhook, result
 from webhooks.channels.outcome import Outcome
-from webhooks.channels.webhook_health import MOST_IN_FLIGHT, PROBE_EVERY
+from webhooks.channels.webhook import MOST_IN_FLIGHT, PROBE_EVERY
 from webhooks.models import IN_FLIGHT, Delivery, Receiver
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.record import record
