@@ -13,10 +13,8 @@ import smtplib
 import socket
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -227,48 +225,35 @@ def _refusal(code: int, reply: bytes | str, passing: frozenset[int] = frozenset(
 
 
 def _connection(deadline: Deadline) -> BaseEmailBackend:
+    """Return the connection to the mail server, its socket under the deadline."""
     connection = get_connection()
-    if type(connection) is EmailBackend:
-        return _WatchedBackend(deadline)
-    return connection  # another backend has its own timeouts, and the thread is abandoned at the deadline
+    if type(connection) is not EmailBackend:
+        return connection  # another backend has its own timeouts, and the thread is abandoned at the deadline
 
+    class Watched(smtplib.SMTP):
+        """Watched from the moment it is connected, before the server sends its first line."""
 
-class _WatchedSMTP(smtplib.SMTP):
-    """Puts its socket under the deadline as soon as it is connected, before the server sends its first line."""
+        def _rset(self) -> None:
+            """Send no RSET after a refusal: QUIT follows, and a slow answer would hide the verdict."""
 
-    def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
-        self._deadline = deadline
-        super().__init__(*args, **kwargs)
+        def _get_socket(self, *args: Any) -> socket.socket:
+            line: socket.socket = super()._get_socket(*args)  # type: ignore[misc]  # smtplib's hook, not in the stubs
+            deadline.watch(line)
+            return line
 
-    def _rset(self) -> None:
-        """Send no RSET after a refusal: QUIT follows, and a server that is slow to answer would hide its verdict."""
+    class WatchedTLS(smtplib.SMTP_SSL, Watched):
+        """SMTP_SSL asks the next class for its socket, so that the handshake is watched as well."""
 
-    def _get_socket(self, *args: Any) -> socket.socket:
-        line: socket.socket = super()._get_socket(*args)  # type: ignore[misc]  # smtplib's hook, not in the stubs
-        self._deadline.watch(line)
-        return line
+    class Backend(EmailBackend):
+        @property
+        def connection_class(self) -> type[smtplib.SMTP]:
+            return WatchedTLS if self.use_ssl else Watched
 
+        def _close_connection(self, connection: smtplib.SMTP) -> None:
+            """Send QUIT. An error at this point must not turn an accepted mail into a failure."""
+            if connection.sock is not None:
+                connection.sock.settimeout(QUIT_SECONDS)
+            with suppress(OSError):
+                super()._close_connection(connection)  # type: ignore[misc]  # Django's own, not in the stubs
 
-class _WatchedTLSSMTP(smtplib.SMTP_SSL, _WatchedSMTP):
-    """SMTP_SSL asks the next class for its socket, so that the handshake is watched as well."""
-
-    def __init__(self, deadline: Deadline, *args: Any, **kwargs: Any) -> None:
-        self._deadline = deadline
-        smtplib.SMTP_SSL.__init__(self, *args, **kwargs)
-
-
-class _WatchedBackend(EmailBackend):
-    def __init__(self, deadline: Deadline) -> None:
-        super().__init__()
-        self._deadline = deadline
-
-    @property
-    def connection_class(self) -> Callable[..., smtplib.SMTP]:  # type: ignore[override]  # Django only calls it
-        return partial(_WatchedTLSSMTP if self.use_ssl else _WatchedSMTP, self._deadline)
-
-    def _close_connection(self, connection: smtplib.SMTP) -> None:
-        """Send QUIT. An error at this point must not turn an accepted mail into a failure."""
-        if connection.sock is not None:
-            connection.sock.settimeout(QUIT_SECONDS)
-        with suppress(OSError):
-            super()._close_connection(connection)  # type: ignore[misc]  # Django's own, not in the stubs
+    return Backend()
