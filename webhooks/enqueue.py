@@ -58,7 +58,6 @@ def target_of(receiver: Receiver) -> Target:
 
 
 def mail_target(address: str) -> Target:
-    """Return a mail address as a target."""
     return Target(MAIL, address)
 
 

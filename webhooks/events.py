@@ -61,7 +61,6 @@ class Event:
 
     @property
     def is_public(self) -> bool:
-        """Whether webhooks may subscribe to it."""
         return self.record is not None
 
 
@@ -114,12 +113,10 @@ def label_of(name: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether the bodies of an event are secret."""
     return name in EVENTS and EVENTS[name].is_secret
 
 
 def secret_events() -> list[str]:
-    """Return the names of the events whose bodies are secret."""
     return [event.name for event in EVENTS.values() if event.is_secret]
 
 

@@ -117,7 +117,6 @@ class Results:
 
     @property
     def finished(self) -> int:
-        """How many of them have ended."""
         return self.delivered + self.failed
 
     @property

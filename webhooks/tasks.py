@@ -46,5 +46,4 @@ def leave_heartbeat_of_worker(**_arguments: Any) -> None:
 @beat_init.connect
 @beat_embedded_init.connect
 def leave_heartbeat_of_beat(**_arguments: Any) -> None:
-    """Say that beat lives."""
     leave_heartbeat(DelivererSlots.Role.BEAT)

@@ -91,8 +91,6 @@ class Channel(ABC, Generic[Rendered]):
 
 
 class ReceiverChannel(Channel[Rendered]):
-    """A channel whose targets are receivers."""
-
     def gate(self, delivery: Delivery) -> Delivery.Status:
         """Return what its receiver's status needs, too."""
         status = super().gate(delivery)
@@ -115,6 +113,5 @@ def serving(rows: Sequence[Submission], receivers: Iterable[Receiver]) -> dict[u
 
 
 def receiver_of(delivery: Delivery) -> Receiver:
-    """Return the receiver of a delivery to one."""
     assert delivery.receiver is not None  # noqa: S101 - a constraint of the table
     return delivery.receiver

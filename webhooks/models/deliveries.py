@@ -257,12 +257,10 @@ class Delivery(models.Model):
 
     @property
     def webhook_id(self) -> uuid.UUID | None:
-        """Its receiver, if that is a webhook."""
         return self.receiver_id if self.channel == WEBHOOK else None
 
     @property
     def waits_for_resume(self) -> bool:
-        """Return whether it waits until its organization is no longer suspended."""
         return self.next_attempt_at is not None and self.next_attempt_at >= UNTIL_RESUMED
 
     @property
@@ -287,12 +285,10 @@ class Delivery(models.Model):
 
     @property
     def shown_attempts(self) -> "list[Attempt]":
-        """Its newest attempts, the first one first."""
         return self.newest_attempts[::-1]
 
     @property
     def event_label(self) -> str:
-        """The name of its event in the log."""
         return label_of(self.event)
 
 

@@ -28,11 +28,9 @@ class ReceiverQuerySet(models.QuerySet["Receiver"]):
     """Receivers by their resource of the API, and by the forms that they serve."""
 
     def webhooks(self) -> "ReceiverQuerySet":
-        """Keep the webhooks."""
         return self.filter(kind=WEBHOOK)
 
     def destinations(self) -> "ReceiverQuerySet":
-        """Keep those of every other kind."""
         return self.exclude(kind=WEBHOOK)
 
     def serving(self, form: Form) -> "ReceiverQuerySet":

@@ -146,8 +146,6 @@ class Claimer:
 
 
 class _Live(NamedTuple):
-    """Deliveries in flight to one target."""
-
     owner: uuid.UUID | str
     place: Place
     host: str

@@ -64,7 +64,6 @@ def _dispatch_some(waiting: QuerySet[Notice]) -> int:
 
 
 def _owners(rows: Sequence[Notice]) -> dict[object, list[User]]:
-    """Return the active owners of the notices' organizations."""
     owners: dict[object, list[User]] = defaultdict(list)
     ids = {row.organization_id for row in rows}
     found = Membership.objects.filter(organization__in=ids, role=Role.OWNER, user__is_active=True)

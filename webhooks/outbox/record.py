@@ -116,7 +116,6 @@ class _After(NamedTuple):
     is_lost: bool
 
     def row(self) -> Delivery:
-        """Return the row with its changed columns."""
         return Delivery(
             pk=self.delivery.pk,
             status=self.status,

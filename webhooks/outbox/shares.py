@@ -61,7 +61,6 @@ class Candidate:
 
     @property
     def is_mail(self) -> bool:
-        """Return whether it takes one of the slots of mails."""
         return self.place[0] == MAIL
 
 

@@ -88,7 +88,6 @@ def look_for_work() -> Work:
 
 
 def kinds_with(room: Slots) -> Q:
-    """Return the condition for deliveries that there is room for."""
     if room.others > 0 and room.mails > 0:
         return Q()
     if room.mails > 0:

@@ -155,5 +155,4 @@ def held_for(receivers: Collection[Receiver]) -> dict[uuid.UUID, int]:
 
 
 def needing_attention(organization: Organization) -> QuerySet[Receiver]:
-    """Return the receivers of an organization that wait for a correction."""
     return Receiver.objects.filter(organization=organization, status=NEEDS_ATTENTION)

@@ -34,7 +34,6 @@ class Previewed:
 
     @property
     def body(self) -> str:
-        """The JSON of the request."""
         return indented(json.loads(self.request.body))
 
 

@@ -127,7 +127,6 @@ class Answer(http.client.HTTPResponse):
 
     @property
     def has_begun(self) -> bool:
-        """Whether any byte has arrived."""
         return self._reader.left < MAX_ANSWER_BYTES
 
     @property

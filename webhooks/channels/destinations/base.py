@@ -81,7 +81,6 @@ class Input:
 
     @property
     def is_masked(self) -> bool:
-        """Whether its text is not shown."""
         return self.look in (SECRET, SECRET_LINES)
 
     @property
@@ -241,7 +240,6 @@ def post_json(url: str, value: Any, *, shown_url: str, secrets: Mapping[str, str
 
 
 def indented(value: Any) -> str:
-    """Return a JSON value as people read it."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
@@ -251,5 +249,4 @@ def hint(secret: str) -> dict[str, str]:
 
 
 def secret_address(placeholder: str, help_text: "StrOrPromise") -> Input:
-    """Return the input of a `url` that is a secret."""
     return Input("url", gettext_lazy("Address"), help_text, SECRET, placeholder)

@@ -71,7 +71,6 @@ class DestinationChannel(ReceiverChannel[Sending]):
         }
 
     def render(self, delivery: Delivery) -> Sending:
-        """Return the request, in the form's language."""
         destination = receiver_of(delivery)
         kind = KINDS[destination.kind]
         language = delivery.submission.form.language if delivery.submission is not None else ENGLISH
@@ -80,7 +79,6 @@ class DestinationChannel(ReceiverChannel[Sending]):
         return Sending(kind, request, destination.public_id, destination.quiet_until)
 
     def logged(self, delivery: Delivery, rendered: Sending) -> str:  # noqa: ARG002  # the channel's interface
-        """Return the request without its secrets."""
         return rendered.request.logged()
 
     def send(self, rendered: Sending) -> Outcome:

@@ -112,7 +112,6 @@ class GoogleSheets(Kind):
     example = {"credentials": {}, "spreadsheetId": "0", "sheet": "Sheet1"}
 
     def shown(self, config: Config) -> Config:
-        """Return the config with a hint of the key's id."""
         return {**config, "credentials": hint(config["credentials"]["private_key_id"])}
 
     def remarks(self, config: Config) -> "list[StrOrPromise]":
@@ -123,7 +122,6 @@ class GoogleSheets(Kind):
         return [gettext("Share the spreadsheet with %(address)s, as an editor.") % {"address": address}]
 
     def previewed(self, request: Request, submitted: Submitted) -> Preview:  # noqa: ARG002  # the interface of kinds
-        """Return the cells under their headers."""
         return Preview(cells=tuple(_cells(submitted).items()))
 
     def render(self, submitted: Submitted, config: Config) -> Request:

@@ -38,8 +38,6 @@ RESERVED = {
 
 
 class HeadersField(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
-    """Headers by their names."""
-
     default_error_messages = {
         "invalid": gettext_lazy("Must be an object of texts."),
         "too_many": gettext_lazy("Use at most 20 headers."),

@@ -75,7 +75,6 @@ class Ntfy(Kind):
         return post_json(f"{server}/", message, shown_url=f"{server}/", secrets=secrets)
 
     def previewed(self, request: Request, submitted: Submitted) -> Preview:
-        """Return the texts of the notification."""
         message = json.loads(request.body)
         link = gettext("Open the submission") if submitted.url else ""
         return Preview(title=message["title"], text=message["message"], link=link)

@@ -87,12 +87,10 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a visible text in one line."""
     return " ".join(visible(text).split())
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + CUT
 
 

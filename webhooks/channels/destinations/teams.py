@@ -75,5 +75,4 @@ class Teams(Chat):
 
 
 def text_block(text: str, **style: str) -> dict[str, Any]:
-    """Return a block of one text run."""
     return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **style}]}

@@ -25,7 +25,6 @@ class Command(OperatorCommand):
     help = "Send mails about submissions again, of one organization or of all, such as after an outage of the relay."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("slug", nargs="?")
         parser.add_argument("--all", action="store_true", help="every organization")
         for name, into in (("--from", "since"), ("--to", "until")):
