@@ -162,10 +162,10 @@ class QuerySerializer(StrictSerializer):
     unknown_message = "There is no query parameter of this name"
 
 
-def validate(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:
+def validate(serializer: serializers.BaseSerializer[Any], path: str = "") -> dict[str, Any]:
     """Return the validated values. Raises ValidationFailed with a Detail for each invalid field, named by its path."""
     if not serializer.is_valid():
-        details = [detail for _, detail in zip(range(MAX_DETAILS), flatten(serializer.errors), strict=False)]
+        details = [detail for _, detail in zip(range(MAX_DETAILS), flatten(serializer.errors, path), strict=False)]
         raise ValidationFailed(details)
     return dict(serializer.validated_data)
 

@@ -32,16 +32,6 @@ GATHERED_FOR = dt.timedelta(minutes=10)  # after a mail, for which further ones 
 SEPARATOR = "\n\n---\n\n"  # between the texts of one mail
 
 
-def dispatch_notices() -> int:
-    """Queue the mails of some of the oldest notices and return how many notices."""
-    return _notices.run_one()
-
-
-def queue_submitter_mails() -> int:
-    """Decide about some of the oldest mails to submitters and return how many."""
-    return _to_submitters.run_one()
-
-
 def _waiting() -> QuerySet[Notice]:
     """Return the notices to dispatch now. Further ones of a kind that comes in bulk wait, and become one mail."""
     since = now() - GATHERED_FOR
@@ -102,5 +92,6 @@ def _queue(rows: Sequence[Notice], receivers: Sequence[User]) -> None:
     Delivery.objects.bulk_create(deliveries)
 
 
-_notices = Batches("notice", waiting=_waiting, dispatch=_dispatch_some)
-_to_submitters = Batches("mail to a submitter", waiting=undecided_mails, dispatch=decide_some)
+# Each queues the mails of some of its oldest rows, and returns how many rows.
+dispatch_notices = Batches("notice", waiting=_waiting, dispatch=_dispatch_some).run_one
+queue_submitter_mails = Batches("mail to a submitter", waiting=undecided_mails, dispatch=decide_some).run_one

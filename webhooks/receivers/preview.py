@@ -91,4 +91,4 @@ def _previewed(kind: Kind, config: Config, organization: Organization, form: For
     submission, is_example = newest_submission(organization, form)
     with translation.override(submission.form.language):  # as it is sent
         request, shown = kind.preview(submission, config)
-    return Previewed(shown, request, submission, is_example, [str(each) for each in kind.remarks(config)])
+    return Previewed(shown, request, submission, is_example, kind.remarks(config))

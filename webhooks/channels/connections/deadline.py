@@ -31,13 +31,22 @@ class _Watchdog:
     """Makes calls at their time in one thread for the process: a thread for each attempt costs more than its POST."""
 
     def __init__(self) -> None:
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget all calls, as a fork has to: it has the alarms of its parent, and none of its threads."""
         self._changed = threading.Condition()
         self._alarms: list[tuple[float, int, Alarm]] = []  # a heap; canceled ones leave it when they come first
         self._numbers = itertools.count()  # alarms of one moment are not compared
         self._thread: threading.Thread | None = None
 
-    def set(self, alarm: Alarm) -> None:
-        """Raises RuntimeError when the host has no thread left."""
+    def call_later(self, seconds: float, action: Callable[[], object]) -> Alarm:
+        """
+        Call `action` in the watchdog's thread. It must not block: every deadline of the process waits for it.
+
+        Raises RuntimeError when the host has no thread left.
+        """
+        alarm = Alarm(time.monotonic() + seconds, action)
         with self._changed:
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
@@ -46,6 +55,7 @@ class _Watchdog:
             heapq.heappush(self._alarms, (alarm.due, next(self._numbers), alarm))
             if self._alarms[0][2] is alarm:
                 self._changed.notify()
+        return alarm
 
     def _run(self) -> None:
         while True:
@@ -73,21 +83,8 @@ class _Watchdog:
 
 
 _watchdog = _Watchdog()
-
-
-def _start_over() -> None:
-    global _watchdog  # a fork has the alarms of its parent, and none of its threads
-    _watchdog = _Watchdog()
-
-
-os.register_at_fork(after_in_child=_start_over)
-
-
-def call_later(seconds: float, action: Callable[[], object]) -> Alarm:
-    """Call `action` in the watchdog's thread. It must not block: every deadline of the process waits for it."""
-    alarm = Alarm(time.monotonic() + seconds, action)
-    _watchdog.set(alarm)
-    return alarm
+call_later = _watchdog.call_later
+os.register_at_fork(after_in_child=_watchdog.start_over)
 
 
 class Deadline:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils.translation import gettext, gettext_lazy
 
-from config.api.errors import Detail, ValidationFailed
-from config.api.serializers import MAX_DETAILS, StrictSerializer, flatten
+from config.api.errors import Detail
+from config.api.serializers import StrictSerializer, flatten, validate
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from webhooks.channels import http
@@ -134,11 +134,7 @@ class Kind(ABC):
 
     def read(self, config: Any) -> Config:
         """Return the checked config. Raises ValidationFailed with `config` or `config.<member>` as the field."""
-        serializer = self.config_class(data=config)
-        if not serializer.is_valid():
-            found = [each for _, each in zip(range(MAX_DETAILS), flatten(serializer.errors, "config"), strict=False)]
-            raise ValidationFailed([Detail(each.field, each.code, each.message) for each in found])
-        return dict(serializer.validated_data)
+        return validate(self.config_class(data=config), "config")
 
     def read_part(self, config: Config) -> tuple[Config, list[Detail]]:
         """Return those of the given members that are right, and what is wrong with the others."""
@@ -166,7 +162,7 @@ class Kind(ABC):
         """Return the config as the API shows it: `{hint}` in the place of each secret."""
         return {name: hint(value) if name in self.secrets else value for name, value in config.items()}
 
-    def remarks(self, config: Config) -> "list[StrOrPromise]":  # noqa: ARG002  # for the kind that has some
+    def remarks(self, config: Config) -> list[str]:  # noqa: ARG002  # for the kind that has some
         """Return what people have to know about this config, besides the steps."""
         return []
 

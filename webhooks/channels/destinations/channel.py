@@ -66,7 +66,7 @@ class DestinationChannel(ReceiverChannel[Sending]):
         is_quiet = Q(quiet_until__gt=Now() + dt.timedelta(seconds=LONGEST_PACE))
         found = Receiver.objects.filter(pk__in=ids).annotate(is_quiet=Case(When(is_quiet, then=1), default=0))
         return {
-            encode_id(Prefix.DESTINATION, pk): 0 if is_quiet else _in_flight(kind)
+            encode_id(Prefix.DESTINATION, pk): 0 if is_quiet else KINDS[kind].in_flight if kind in KINDS else 1
             for pk, kind, is_quiet in found.values_list("pk", "kind", "is_quiet")
         }
 
@@ -143,10 +143,6 @@ def _with_present_status(rows: QuerySet[Receiver]) -> list[Receiver]:
         for each in found:
             each.status = statuses.get(each.pk, each.status)
     return found
-
-
-def _in_flight(kind: str) -> int:
-    return KINDS[kind].in_flight if kind in KINDS else 1
 
 
 def _note_quiet(destination: Receiver, outcomes: Sequence[Outcome]) -> None:

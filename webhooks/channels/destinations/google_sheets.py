@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
@@ -39,9 +39,6 @@ from webhooks.channels.destinations.google_tokens import CredentialsField, forge
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 SHEETS = "https://sheets.googleapis.com/v4/spreadsheets"
 ENOUGH_SECONDS = 15.0  # no further request of the same row begins after this; one takes 15 at most
@@ -114,7 +111,7 @@ class GoogleSheets(Kind):
     def shown(self, config: Config) -> Config:
         return {**config, "credentials": hint(config["credentials"]["private_key_id"])}
 
-    def remarks(self, config: Config) -> "list[StrOrPromise]":
+    def remarks(self, config: Config) -> list[str]:
         """Return with which address the sheet has to be shared."""
         address = config["credentials"].get("client_email")
         if not address:
