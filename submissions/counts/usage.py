@@ -5,7 +5,6 @@ One row for an organization and UTC day, changed in the transactions of dispatch
 refusals, always last and in key order. A day without any of them has no row.
 """
 
-import dataclasses
 import datetime as dt
 import uuid
 from collections.abc import Mapping
@@ -28,17 +27,6 @@ _UPSERT = (
     f"refusals = {_TABLE}.refusals + excluded.refusals, "
     f"stored_bytes = COALESCE(excluded.stored_bytes, {_TABLE}.stored_bytes)"
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Usage:
-    """The usage of one UTC day. `stored_bytes`: the total at its last change; None if it is not known."""
-
-    day: dt.date
-    submissions: int = 0
-    mails: int = 0
-    refusals: int = 0
-    stored_bytes: int | None = None
 
 
 def note_usage(
@@ -71,8 +59,12 @@ def today() -> dt.date:
     return now().date()
 
 
-def usage_of(organization: Organization, *, days: int = SHOWN) -> list[Usage]:
-    """Return the usage of the last days, oldest first, today included; each day has one."""
+def usage_of(organization: Organization, *, days: int = SHOWN) -> list[UsageDay]:
+    """
+    Return the usage of the last days, oldest first, today included; each day has one, with the stored bytes at its end.
+
+    These are None if they are not known. Days without usage have no row in the database.
+    """
     last = today()
     first = last - dt.timedelta(days=days - 1)
     rows = list(UsageDay.objects.filter(organization=organization, day__lte=last).order_by("day"))
@@ -82,11 +74,9 @@ def usage_of(organization: Organization, *, days: int = SHOWN) -> list[Usage]:
     stored = earlier[-1] if earlier else (None if has_changed else organization.stored_bytes)
     found = []
     for day in (first + dt.timedelta(days=number) for number in range(days)):
-        row = known.get(day)
-        if row is not None and row.stored_bytes is not None:
-            stored = row.stored_bytes
-        counts = (row.submissions, row.mails, row.refusals) if row else (0, 0, 0)
-        found.append(Usage(day, *counts, stored_bytes=stored))
+        row = known.get(day) or UsageDay(organization=organization, day=day)
+        stored = row.stored_bytes = stored if row.stored_bytes is None else row.stored_bytes
+        found.append(row)
     return found
 
 

@@ -34,29 +34,12 @@ from submissions.files.names import clean_file_name
 from submissions.parsing.charsets import CHARSET_FIELD, decode, decode_name
 from submissions.parsing.multipart import Part, Readable, malformed, read_parts, too_many_fields
 from submissions.parsing.part_heads import file_name_text
+from submissions.receiving.parse_body import Body
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN_TEXT = "text/plain"
 _BOUNDARY = re.compile(r"[ -~]{0,200}[!-~]")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FormBody:
-    """
-    Names and values of a body, and its files.
-
-    `raw`: its bytes, unless they are in a file. `sha256`: of the parts of multipart, whose boundary differs each time.
-    """
-
-    fields: dict[str, Any]
-    files: Sequence[Arrived] = ()
-    raw: bytes = b""
-    sha256: str = ""
-
-    def digest(self) -> str:
-        """Return the SHA-256 in hexadecimal that is the same for the same body."""
-        return self.sha256 or hashlib.sha256(self.raw).hexdigest()
 
 
 def is_json(request: HttpRequest, body: bytes) -> bool:
@@ -65,7 +48,7 @@ def is_json(request: HttpRequest, body: bytes) -> bool:
     return kind == JSON_MEDIA_TYPE or (kind == PLAIN_TEXT and body.lstrip()[:1] in (b"{", b"["))
 
 
-def read_form_body(request: HttpRequest) -> FormBody:
+def read_form_body(request: HttpRequest) -> Body:
     """
     Read a body, up to 256 KiB in memory, or with files, from a file, and parse it. Close the files of the result.
 
@@ -86,7 +69,7 @@ def body_as_read(request: HttpRequest) -> bytes:
     return bytes(getattr(request, "_body", b""))  # where Django keeps it
 
 
-def parse_form_body(request: HttpRequest, body: bytes) -> FormBody:
+def parse_form_body(request: HttpRequest, body: bytes) -> Body:
     """
     Return a body's names and values, and its files, which the caller closes.
 
@@ -94,11 +77,11 @@ def parse_form_body(request: HttpRequest, body: bytes) -> FormBody:
     """
     kind = media_type(request)
     if is_json(request, body):
-        return FormBody(parse_object(body, numbers_as_text=True))
+        return Body(parse_object(body, numbers_as_text=True))
     if kind == MULTIPART:
-        return _multipart(request, BytesIO(body)) if body else FormBody({})
+        return _multipart(request, BytesIO(body)) if body else Body({})
     if kind == URLENCODED:
-        return FormBody(_urlencoded(body, _charset_of(request)))
+        return Body(_urlencoded(body, _charset_of(request)))
     message = f"Send a form ({URLENCODED} or {MULTIPART}) or JSON ({JSON_MEDIA_TYPE})."
     raise UnsupportedMediaType(message)
 
@@ -135,7 +118,7 @@ def _grouped(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return found
 
 
-def _multipart(request: HttpRequest, stream: Readable) -> FormBody:
+def _multipart(request: HttpRequest, stream: Readable) -> Body:
     boundary = (request.content_params or {}).get("boundary", "")
     if not _BOUNDARY.fullmatch(boundary):
         raise malformed()
@@ -152,7 +135,7 @@ def _multipart(request: HttpRequest, stream: Readable) -> FormBody:
             files.append(_arrived(part, name, named))
             content.append((name, files[-1].name, files[-1].sha256, str(files[-1].size)))
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-    return FormBody(_grouped(texts), files, sha256=digest)
+    return Body(_grouped(texts), files, sha256=digest)
 
 
 def _name(part: Part, named: Sequence[str]) -> str:

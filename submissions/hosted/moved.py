@@ -65,8 +65,8 @@ class FormByKey(OtherAddress):
     def read_post(self, request: HttpRequest) -> Post:
         """Return what the body says, with its key."""
         post = super().read_post(request)
-        token = next((text for name in KEY_FIELDS if isinstance(text := post.fields.get(name), str) and text), "")
-        form_id, bad_id = named_form(request, post.fields)
+        token = next((text for name in KEY_FIELDS if isinstance(text := post.body.fields.get(name), str) and text), "")
+        form_id, bad_id = named_form(request, post.body.fields)
         problem = post.problem or bad_id
         digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
         return dataclasses.replace(post, key_digest=digest, key_in_body=token, form_id=form_id, problem=problem)

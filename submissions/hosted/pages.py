@@ -6,7 +6,7 @@ Each is in the form's language, or in the browser's without a form.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -35,18 +35,15 @@ CARRIED = KEPT_CONTROLS - {"_next", "_redirect"}
 # Errors that sending the form again from our page would not end, or would hide: that page is not the refused one.
 FINAL = {"origin_not_allowed", "not_found", "unauthorized", "invalid_access_key", "payload_too_large"}
 
-Given = ParamSpec("Given")
-Shown = TypeVar("Shown", bound=Form | None)
+Page = TypeVar("Page", bound=Callable[..., HttpResponse])
 
 
-def in_language(
-    show: Callable[Concatenate[HttpRequest, Shown, Given], HttpResponse],
-) -> Callable[Concatenate[HttpRequest, Shown, Given], HttpResponse]:
+def in_language(show: Page) -> Page:
     """Make a page speak the language of the form that it is given, or of the browser."""
 
     @wraps(show)
-    def speaking(request: HttpRequest, form: Shown, /, *args: Given.args, **kwargs: Given.kwargs) -> HttpResponse:
-        language = form.language if isinstance(form, Form) else get_language_from_request(request)
+    def speaking(request: HttpRequest, form: Form | None, *args: Any, **kwargs: Any) -> HttpResponse:
+        language = form.language if form else get_language_from_request(request)
         with translation.override(language):
             response = show(request, form, *args, **kwargs)
         response.headers["Content-Language"] = language
@@ -54,7 +51,7 @@ def in_language(
             patch_vary_headers(response, ["Accept-Language"])
         return response
 
-    return speaking
+    return cast(Page, speaking)
 
 
 @in_language
@@ -82,9 +79,11 @@ def problem(
     Replaces the texts of `failure` by those for visitors.
     """
     put_for_visitors(failure, form.fields if form else [])
-    fields = _fields_of(form, typed) if form else []
-    if form is None or failure.code in FINAL or not (fields or data_of(typed, form)):
-        return _not_sent(request, form, failure, typed)
+    fields, data = _fields_of(form, typed) if form else [], data_of(typed, form)
+    if form is None or failure.code in FINAL or not (fields or data):
+        may_reload = failure.status in (429, 500, 503)  # which sends the same again
+        final = {"failure": failure, "typed": data, "may_reload": may_reload}
+        return _render(request, form, "hosted/problem.html", final, failure)
     context = _form_context(form, fields, typed, failure.details, action)
     placed = {error for control in context["controls"] for error in control.errors}
     general = [detail.sentence for detail in failure.details if detail.sentence not in placed]
@@ -102,12 +101,6 @@ def _fields_of(form: Form, typed: Mapping[str, Any]) -> Sequence[Mapping[str, An
     """Return the fields to show again: of a form without fields only names that were sent, as its page may be any."""
     sent = [field for field in _general_fields() if field["name"] in typed]
     return form.fields or [{**field, "required": bool(field["required"] and typed[field["name"]])} for field in sent]
-
-
-def _not_sent(request: HttpRequest, form: Form | None, failure: ApiError, typed: Mapping[str, Any]) -> HttpResponse:
-    may_reload = failure.status in (429, 500, 503)  # which sends the same again
-    context = {"failure": failure, "typed": data_of(typed, form), "may_reload": may_reload}
-    return _render(request, form, "hosted/problem.html", context, failure)
 
 
 @in_language
@@ -139,12 +132,11 @@ def _is_hidden(name: str) -> bool:
 @in_language
 def thanks(request: HttpRequest, form: Form) -> HttpResponse:
     """Show a form's success message, and a way back."""
-    back = way_back(form, request.META.get("HTTP_REFERER", ""))
-    return _render(request, form, "hosted/thanks.html", {"message": _success_message(form), "back": back})
+    return _render(request, form, "hosted/thanks.html", _thanks_context(form, request.META.get("HTTP_REFERER", "")))
 
 
-def _success_message(form: Form) -> str:
-    return form.success_message or gettext(message_of(form))
+def _thanks_context(form: Form, referer: str) -> dict[str, Any]:
+    return {"message": form.success_message or gettext(message_of(form)), "back": way_back(form, referer)}
 
 
 @in_language
@@ -152,27 +144,15 @@ def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpRespons
     """Show a form's page, or its thank-you page, inside the dashboard: nothing in it can be sent or run."""
     template, context = "hosted/form.html", _form_context(form, form.fields or _general_fields(), {}, [], "")
     if is_thanks:
-        back = way_back(form, "")
-        template, context = "hosted/thanks.html", {"message": _success_message(form), "back": back}
-    plain = {"proof_of_work": False, "captcha": None}
-    response = _render(request, form, template, {**context, **plain})
-    response.headers["Content-Security-Policy"] = _preview_policy(form)
+        template, context = "hosted/thanks.html", _thanks_context(form, "")
+    response = _render(request, form, template, {**context, "proof_of_work": False, "captcha": None})
+    # It keeps its origin, which its style sheet is of.
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'self'{_style_source(form.organization)}; img-src 'self'; form-action 'none'; "
+        "base-uri 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
+    )
     response.headers["X-Frame-Options"] = "SAMEORIGIN"
     return response
-
-
-def _preview_policy(form: Form) -> str:
-    """Return the policy of a preview: no scripts, nothing to send. It keeps its origin, which its style sheet is of."""
-    directives = [
-        *(
-            "default-src 'none'",
-            f"style-src 'self'{_style_source(form.organization)}",
-            "img-src 'self'",
-            "form-action 'none'",
-        ),
-        *("base-uri 'none'", "frame-ancestors 'self'", "sandbox allow-same-origin"),
-    ]
-    return "; ".join(directives)
 
 
 @in_language
@@ -232,13 +212,9 @@ def _form_context(
         "honeypot": HONEYPOT,
         "action": action,
         "proof_of_work": protection.proof_of_work,
-        "captcha": _captcha(protection),
+        "captcha": PROVIDERS[Captcha(protection.captcha)] if protection.captcha and protection.captcha_secret else None,
         "site_key": protection.captcha_site_key,
     }
-
-
-def _captcha(protection: SpamProtection) -> Provider | None:
-    return PROVIDERS[Captcha(protection.captcha)] if protection.captcha and protection.captcha_secret else None
 
 
 def _render(

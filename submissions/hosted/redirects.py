@@ -6,7 +6,6 @@ is safe: relative to the page, of the page's own origin, or of an origin that th
 or this would be an open redirect.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urljoin, urlsplit
@@ -74,26 +73,16 @@ def posting_page(*, origin: str | None, referer: str, own_page: str) -> str:
     return origin if origin_of(origin) else ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WayBack:
-    """A link on the thank-you page."""
-
-    url: str
-    label: str
-
-
-def way_back(form: Form, referer: str) -> WayBack | None:
+def way_back(form: Form, referer: str) -> dict[str, str] | None:
     """
-    Return the link back from the thank-you page; None if there is nowhere to go.
+    Return `{url, label}`, the link back from the thank-you page; None if there is nowhere to go.
 
     It leads to the form's own URL for it, else to the page that posted: one of an origin that the form allows, or the
     form's hosted page. A Referer of any other page is ignored, as another site's `_next` is.
     """
-    if form.return_url:
-        return WayBack(form.return_url, gettext("Back to %(host)s") % {"host": urlsplit(form.return_url).hostname})
     origin = origin_of(referer)
-    if origin and origin == origin_of(form.url) and urlsplit(referer).path.startswith(urlsplit(form.url).path):
-        return WayBack(form.url, gettext("Back to the form"))
-    if origin and is_allowed(origin, form.allowed_origins):
-        return WayBack(referer, gettext("Back to %(host)s") % {"host": urlsplit(referer).hostname})
-    return None
+    is_own = bool(origin) and origin == origin_of(form.url)
+    if not form.return_url and is_own and urlsplit(referer).path.startswith(urlsplit(form.url).path):
+        return {"url": form.url, "label": gettext("Back to the form")}
+    url = form.return_url or (referer if origin and is_allowed(origin, form.allowed_origins) else "")
+    return {"url": url, "label": gettext("Back to %(host)s") % {"host": urlsplit(url).hostname}} if url else None

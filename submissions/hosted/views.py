@@ -5,6 +5,7 @@ The gates are those of `/api/submit`; the form in the URL takes the place of the
 clients that ask for JSON get JSON (docs/contract.md 6).
 """
 
+import dataclasses
 import hashlib
 import time
 from functools import cached_property
@@ -24,7 +25,7 @@ from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
-from submissions.hosted.bodies import FormBody, body_as_read, read_form_body
+from submissions.hosted.bodies import body_as_read, read_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
@@ -33,7 +34,7 @@ from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner
 from submissions.receiving.page_limits import is_allowed_page
-from submissions.receiving.parse_body import NOTHING, Post, take_in
+from submissions.receiving.parse_body import NO_BODY, NOTHING, Body, Post, take_in
 from submissions.receiving.proof_of_work import PURPOSE, new_challenge
 from submissions.receiving.spam import SentTooFast
 
@@ -102,7 +103,7 @@ class HostedForm(Door, View):
 
     def read_post(self, request: HttpRequest) -> Post:
         """Return what the form body says; all that could be read of a body with a problem too."""
-        body, intake, key = FormBody({}), NOTHING, None
+        body, intake, key = NO_BODY, NOTHING, None
         problem: ApiError | None = None
         try:
             body = read_form_body(request)
@@ -111,19 +112,10 @@ class HostedForm(Door, View):
         except ApiError as error:
             problem = error
         opened_for = time.time() - self.stamp.at if self.stamp else None
-        return Post(
-            request,
-            raw_body=body.raw or body_as_read(request),
-            body_sha256=body.sha256,
-            fields=body.fields,
-            arrived=body.files,
-            intake=intake,
-            idempotency_key=key,
-            opened_for=opened_for,
-            problem=problem,
-        )
+        body = dataclasses.replace(body, raw=body.raw or body_as_read(request))
+        return Post(request, body=body, intake=intake, idempotency_key=key, opened_for=opened_for, problem=problem)
 
-    def _key_of_page(self, body: FormBody) -> str | None:
+    def _key_of_page(self, body: Body) -> str | None:
         """Return a key that makes the hosted page, sent twice unchanged (a double click, a reload), one submission."""
         if self.stamp is None:
             return None
@@ -156,18 +148,18 @@ class HostedForm(Door, View):
             put_for_visitors(failure, form.fields if form else [])  # in English, whatever the form's language
             return error_json(failure)
         if isinstance(failure, Suspended | QuotaExceeded):
-            return pages.unavailable(post.request, form, status=failure.status, typed=post.fields)
+            return pages.unavailable(post.request, form, status=failure.status, typed=post.body.fields)
         return pages.problem(
             post.request,
             form,
             failure,
-            typed=post.fields,
-            had_files=bool(post.arrived),
+            typed=post.body.fields,
+            had_files=bool(post.body.files),
             action=self._action(post, form, failure) if form else "",
         )
 
     def _wants_json(self, post: Post) -> bool:
-        return self.is_always_json or wants_json(post.request, post.raw_body)
+        return self.is_always_json or wants_json(post.request, post.body.raw)
 
     def _action(self, post: Post, form: Form, failure: ApiError) -> str:
         """Return where the form that is shown again posts to: the form's own address, with a stamp."""

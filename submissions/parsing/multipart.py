@@ -7,8 +7,7 @@ A body that is not whole, and a part without the name of an input, are refused: 
 import binascii
 import dataclasses
 import hashlib
-from collections.abc import Iterator
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from django.conf import settings
 from python_multipart.decoders import QuotedPrintableDecoder
@@ -20,6 +19,9 @@ from forms_app.field_definitions import MAX_FIELDS, MAX_FILE_BYTES
 from submissions.files.storage import away_on_failure, temporary_file
 from submissions.parsing.part_heads import BrokenHead, Head, read_head
 
+if TYPE_CHECKING:
+    from python_multipart.decoders import SupportsWrite
+
 CHUNK_BYTES = 64 * 1024  # of a body, in one read
 MOST_DELIMITERS = 10_000  # lines that begin with the boundary; more than the parts that a body may have
 
@@ -27,13 +29,6 @@ MOST_DELIMITERS = 10_000  # lines that begin with the boundary; more than the pa
 class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes, at most `size`; none at the end."""
-
-
-class Sink(Protocol):
-    """The reader of a part's bytes."""
-
-    def write(self, data: bytes, /) -> object:
-        """Take the next bytes."""
 
 
 class FileContent:
@@ -201,13 +196,9 @@ class _Parts:
         self.is_whole = True
 
     def close(self) -> None:
-        for content in self._contents():
-            content.content.close()
-
-    def _contents(self) -> Iterator[FileContent]:
-        yield from (part.file for part in self.found if part.file)
-        if self._file:
-            yield self._file
+        for file in [*(part.file for part in self.found), self._file]:
+            if file:
+                file.content.close()
 
     def _count_text(self, size: int) -> None:
         self._text_bytes += size
@@ -218,7 +209,7 @@ class _Parts:
 class Base64Decoder:
     """Base64 as mails have it, in lines; python_multipart's takes no line breaks."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: "SupportsWrite[bytes]") -> None:
         self._sink, self._rest = sink, b""
 
     def write(self, data: bytes) -> None:
@@ -233,7 +224,7 @@ class Base64Decoder:
             raise binascii.Error
 
 
-def _decoder(encoding: str, sink: Sink) -> Base64Decoder | QuotedPrintableDecoder | None:
+def _decoder(encoding: str, sink: "SupportsWrite[bytes]") -> Base64Decoder | QuotedPrintableDecoder | None:
     """Return the decoder of a Content-Transfer-Encoding; None for a part that is sent as it is."""
     if encoding == "base64":
         return Base64Decoder(sink)

@@ -45,12 +45,7 @@ class SubmissionValues(WrittenSchema):
             f"value has at most {MAX_VALUE:,} characters then. "
             f"These names control the submission and are not data: {', '.join(sorted(CONTROL_FIELDS))}."
         ),
-        "propertyNames": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": MAX_NAME,
-            "pattern": r"^\u0000*[^\u0000][\s\S]*$",
-        },
+        "propertyNames": _NAME,
         "minProperties": 1,
         "additionalProperties": _ANY_VALUE,
         "not": {"propertyNames": {"enum": sorted(CONTROL_FIELDS | CAPTCHA_FIELDS)}},

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import lru_cache
-from typing import Literal
 
 import urllib3
 from django.conf import settings
@@ -35,7 +34,6 @@ MAX_TOKEN = 8192  # characters; Turnstile's have at most 2,048
 logger = logging.getLogger(__name__)
 _http = urllib3.PoolManager(maxsize=AT_ONCE)
 _places = threading.BoundedSemaphore(AT_ONCE)
-Verdict = Literal["passed", "refused", "unknown"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,14 +133,12 @@ def require_pass(
     again = _key_of(token, form_id, used_by)
     if token and used_by and cache.get(again) is not None:
         return ()
-    verdict: Verdict = "passed"
-    if not (token and cache.delete(_key_of(token, form_id))):  # good for one submission
-        verdict = check_token(provider, token, secret=protection.captcha_secret, address=address)
-    if verdict == "refused":
-        raise _refusal(provider)
-    if verdict == "passed" and used_by:
+    is_kept = token and cache.delete(_key_of(token, form_id))  # good for one submission
+    if not is_kept and not _is_accepted(provider, token, secret=protection.captcha_secret, address=address):
+        return (f"not checked: {captcha.label} did not answer",)
+    if used_by:
         cache.set(again, 1, REMEMBERED)
-    return (f"not checked: {captcha.label} did not answer",) if verdict == "unknown" else ()
+    return ()
 
 
 def require_pass_of_upload(
@@ -160,10 +156,7 @@ def require_pass_of_upload(
         if uses_of(f"{key}-uploads", REMEMBERED) > most:
             raise _refusal(provider)
         return
-    verdict = check_token(provider, token, secret=protection.captcha_secret, address=address)
-    if verdict == "refused":
-        raise _refusal(provider)
-    if verdict == "passed":
+    if _is_accepted(provider, token, secret=protection.captcha_secret, address=address):
         uses_of(f"{key}-uploads", REMEMBERED)
         cache.set(key, 1, REMEMBERED)
 
@@ -178,26 +171,25 @@ def _key_of(token: str, form_id: uuid.UUID, used_by: str = "") -> str:
     return f"captcha-{form_id}-{hashlib.sha256(parts.encode()).hexdigest()}"
 
 
-def check_token(provider: Provider, token: str, *, secret: str, address: str) -> Verdict:
+def _is_accepted(provider: Provider, token: str, *, secret: str, address: str) -> bool:
     """
-    Ask the service about a token; `address` is the visitor's IP.
+    Return whether the service accepts a token; `address` is the visitor's IP. Raises ValidationFailed if it refuses.
 
-    `unknown` if it does not answer, is not asked because it did not answer others, or rejects the secret: none of these
-    is the visitor's fault.
+    False if it does not answer, is not asked because it did not answer others, or rejects the secret: none of these is
+    the visitor's fault.
     """
     if not 0 < len(token) <= MAX_TOKEN:
-        return "refused"
+        raise _refusal(provider)
     url = getattr(settings, provider.setting)
     answer = _service_at(url).ask({"secret": secret, "response": token, "remoteip": address})
     if answer is None:
-        return "unknown"
+        return False
     try:
         found = json.loads(answer)
         passed, errors = found.get("success") is True, found.get("error-codes") or []
     except (ValueError, AttributeError) as error:
         logger.warning("captcha not checked by %s: %s", url, error)
-        return "unknown"
-    if passed:
-        return "passed"
-    ours = any("secret" in str(code) or code == "internal-error" for code in errors)
-    return "unknown" if ours else "refused"
+        return False
+    if not passed and not any("secret" in str(code) or code == "internal-error" for code in errors):
+        raise _refusal(provider)
+    return passed

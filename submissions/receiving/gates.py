@@ -35,7 +35,6 @@ from config.api.errors import (
 )
 from config.client_address import client_address
 from config.nudge import DELIVER, nudge
-from config.text import clean_text
 from forms_app.field_kinds import FieldType
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
@@ -48,7 +47,7 @@ from submissions.receiving.insert import Stored, TooManyHeld, replay, store
 from submissions.receiving.key_and_form import Owner
 from submissions.receiving.once import Once
 from submissions.receiving.page_limits import refuse_page
-from submissions.receiving.parse_body import Post
+from submissions.receiving.parse_body import Post, request_meta
 from submissions.receiving.spam import spam_reasons
 from submissions.refusals.recorder import note_refusal
 
@@ -58,7 +57,6 @@ FORM_BLOCKED = gettext_noop(
 )
 NOT_AVAILABLE = gettext_noop("This form is not available.")  # for visitors, who cannot change that
 NOT_OPEN = gettext_noop("This form does not take submissions now.")  # likewise
-MAX_META = {"userAgent": 512, "origin": 300, "referer": 2048}  # characters kept
 
 
 @dataclasses.dataclass(slots=True)
@@ -94,7 +92,7 @@ class Candidate:
         if not post.idempotency_key:
             return None
         sender = IdempotencyKey.Sender.PAGE if key is None or key.is_publishable else IdempotencyKey.Sender.SECRET
-        return Once(post.idempotency_key, sender, post.digest())
+        return Once(post.idempotency_key, sender, post.body.digest())
 
     def own_form(self) -> Form:
         """Return the form. Raises NotFound and, for another organization's form, Unauthorized."""
@@ -139,7 +137,9 @@ class Door(ABC):
                 gate(candidate)
             stored = accept(candidate)
             nudge(DELIVER)
-            settle(candidate, stored)
+            if candidate.usage and candidate.is_reserved and (candidate.spam_reasons or stored.replayed):
+                candidate.usage = ratelimit.give_back(candidate.usage)
+            ratelimit.note_marks(candidate.usage)
             return self.answer(candidate, stored)
         except Exception as error:  # the same mapping as DRF's handler, for the same reasons
             if candidate and stored:
@@ -147,7 +147,7 @@ class Door(ABC):
             failure = as_api_error(error)
             return logged_once(self._refuse(post, candidate, failure), failure)
         finally:
-            for file in post.arrived:
+            for file in post.body.files:
                 file.content.close()
 
     def _refuse(self, post: Post, candidate: Candidate | None, failure: ApiError) -> HttpResponse:
@@ -162,8 +162,9 @@ class Door(ABC):
                 failure = address.refusal()
         if failure.status < 500:
             ratelimit.note_marks(usage)
-        if isinstance(failure, RateLimited) and (self.is_for_visitors or _is_pages_hour(candidate, failure)):
-            failure.message = ratelimit.BUSY
+        is_pages_hour = candidate is not None and candidate.is_from_page and failure.reason == "hour"
+        if isinstance(failure, RateLimited) and (self.is_for_visitors or is_pages_hour):
+            failure.message = ratelimit.BUSY  # the sentence for servers names the hour's numbers
         note_refusal(
             post.request,
             failure,
@@ -173,11 +174,6 @@ class Door(ABC):
             shown_key=post.key_in_body,
         )
         return self.refuse(post, failure, owner=owner, usage=usage)
-
-
-def _is_pages_hour(candidate: Candidate | None, failure: ApiError) -> bool:
-    """Return whether a page was refused for the organization's hour: the sentence for servers names its numbers."""
-    return candidate is not None and candidate.is_from_page and failure.reason == "hour"
 
 
 def refuse_suspended(candidate: Candidate) -> None:
@@ -280,7 +276,7 @@ def require_published(candidate: Candidate) -> None:
 
 def require_values(candidate: Candidate) -> None:
     """Refuse a submission without values, or with values that do not fit the form's fields (400)."""
-    intake, arrived, fields = candidate.post.intake, candidate.post.arrived, candidate.own_form().fields
+    intake, arrived, fields = candidate.post.intake, candidate.post.body.files, candidate.own_form().fields
     if not intake.values and not arrived:
         raise EmptySubmission
     sent = {file.field for file in arrived}
@@ -295,16 +291,16 @@ def require_files(candidate: Candidate) -> None:
 
     The names of the files become the fields' values.
     """
-    post, form = candidate.post, candidate.own_form()
+    intake, arrived, form = candidate.post.intake, candidate.post.body.files, candidate.own_form()
     takes_files = any(field["type"] == FieldType.FILE for field in form.fields)
-    if candidate.owner.is_member or not (takes_files or post.arrived):
+    if candidate.owner.is_member or not (takes_files or arrived):
         return  # a member's test has names for examples
-    if not takes_files and sum(file.size for file in post.arrived) > settings.MAX_BODY_BYTES:
+    if not takes_files and sum(file.size for file in arrived) > settings.MAX_BODY_BYTES:
         raise PayloadTooLarge
-    files = check_files(form.fields, post.intake, post.arrived, form_id=form.pk)
+    files = check_files(form.fields, intake, arrived, form_id=form.pk)
     if files.files and files.size > candidate.owner.organization.room_for_files:
         raise _full(candidate)
-    post.intake.values.update(files.names)
+    intake.values.update(files.names)
     candidate.files = files
 
 
@@ -400,20 +396,3 @@ def _earlier(candidate: Candidate) -> Stored | None:
     """Return what this post's idempotency key has stored before with the same body, if it has."""
     known = candidate.once.find(candidate.own_form().pk) if candidate.once else None
     return replay(known) if known else None
-
-
-def settle(candidate: Candidate, stored: Stored) -> None:
-    """Give the reserved request back if it was spam or a replay, and note an hour that is nearly used up."""
-    usage = candidate.usage
-    if usage and candidate.is_reserved and (candidate.spam_reasons or stored.replayed):
-        usage = ratelimit.give_back(usage)
-    ratelimit.note_marks(usage)
-
-
-def request_meta(request: HttpRequest) -> dict[str, str | None]:
-    """Return the metadata to store: `{ip, userAgent, origin, referer}`."""
-    headers = {"userAgent": "HTTP_USER_AGENT", "origin": "HTTP_ORIGIN", "referer": "HTTP_REFERER"}
-    meta: dict[str, str | None] = {"ip": client_address(request)}
-    for name, header in headers.items():
-        meta[name] = clean_text(request.META.get(header, ""))[: MAX_META[name]] or None
-    return meta

@@ -45,7 +45,7 @@ class Owner:
     is_member: bool = False
 
 
-# The columns that submitting needs; others of these models would cost a query.
+# The columns that submitting needs, in the order of the models, as `from_db` reads them. Others would cost a query.
 ORGANIZATION = ("id", "plan", "rate_limit", "suspended_at", "stored_bytes", "storage_limit", "held_posts")
 FORM = (
     "id", "organization_id", "status", "fields", "allowed_origins", "success_message", "spam_protection",
@@ -68,7 +68,7 @@ def find_key_and_form(post: Post) -> Owner:
 
     Raises InvalidAccessKey for a key that is missing, malformed, unknown, revoked or expired.
     """
-    row = _look_up(post.key_digest, post.form_id) if post.key_digest else None
+    row = _look_up(post) if post.key_digest else None
     if row is None:
         raise InvalidAccessKey
     key_id, kind, used, in_page, organization_id, *rest = row
@@ -84,17 +84,15 @@ def find_key_and_form(post: Post) -> Owner:
     )
 
 
-def _look_up(digest: str, form_id: uuid.UUID | None) -> Any:
-    moment = now()
-    used_since = connection.ops.adapt_datetimefield_value(moment - USE_NOTED_EVERY)
-    today = connection.ops.adapt_datefield_value(moment.date())
-    if form_id is None:
-        return _fetch(_DEFAULT_FORM, [used_since, used_since, digest, today])
-    return _fetch(_NAMED_FORM, [used_since, used_since, database_id(form_id), digest, today])
-
-
-def _fetch(sql: str, parameters: list[Any]) -> Any:
-    """Run the look-up. If a restart of the database has broken the connection, try again over a new one."""
+def _look_up(post: Post) -> Any:
+    """Return the row. If a restart of the database has broken the connection, try again over a new one."""
+    moment, ops = now(), connection.ops
+    sql, named = (_NAMED_FORM, [database_id(post.form_id)]) if post.form_id else (_DEFAULT_FORM, [])
+    used_since, today = (
+        ops.adapt_datetimefield_value(moment - USE_NOTED_EVERY),
+        ops.adapt_datefield_value(moment.date()),
+    )
+    parameters = [used_since, used_since, *named, post.key_digest, today]
     try:
         return execute_prepared(sql, parameters).fetchone()
     except Error as error:

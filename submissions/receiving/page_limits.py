@@ -24,13 +24,22 @@ def refuse_page(request: HttpRequest, owner: Owner) -> ApiError | None:
     """
     is_secret = owner.key is not None and not owner.key.is_publishable
     refusal = _refuse_origin(request, owner.form, is_secret=is_secret) if owner.form else None
-    return refusal or _refuse_bursts(request, str(owner.form.pk if owner.form else owner.organization.pk))
+    shared = owner.form.pk if owner.form else owner.organization.pk
+    return refusal or ratelimit.refuse_bursts(request, _bursts(request, str(shared)))
 
 
 def refuse_upload(request: HttpRequest, form: Form) -> ApiError | None:
-    """Return why a file sent by itself is refused, or None; as `refuse_page`, but counted against its own bursts."""
+    """
+    Return why a file sent by itself is refused, or None; as `refuse_page`, but counted against its own bursts: as many
+    as the files of so many submissions.
+    """
     refusal = _refuse_origin(request, form, is_secret=False)
-    return refusal or ratelimit.refuse_bursts(request, _upload_limits(request, str(form.pk)))
+    limits = [
+        (f"upload-{group}", value, f"{MAX_FILES * int(number)}/{period}")
+        for group, value, rate in _bursts(request, str(form.pk))
+        for number, _, period in [rate.partition("/")]
+    ]
+    return refusal or ratelimit.refuse_bursts(request, limits)
 
 
 def is_allowed_page(request: HttpRequest, form: Form) -> bool:
@@ -58,23 +67,8 @@ def own_origins() -> list[str]:
     return [origin_of(url) or parse_origin_pattern(url) for url in ours]
 
 
-def _refuse_bursts(request: HttpRequest, form_id: str) -> ApiError | None:
-    return ratelimit.refuse_bursts(request, _burst_limits(request, form_id))
-
-
-def _burst_limits(request: HttpRequest, form_id: str) -> list[tuple[str, str, str]]:
+def _bursts(request: HttpRequest, form_id: str) -> list[tuple[str, str, str]]:
     return [
         ("burst-address", f"{client_network(request)} {form_id}", settings.BURST_PER_ADDRESS_AND_FORM),
         ("burst-form", form_id, settings.BURST_PER_FORM),
     ]
-
-
-def _upload_limits(request: HttpRequest, form_id: str) -> list[tuple[str, str, str]]:
-    """Return the bursts of files by themselves: as many as the files of so many submissions."""
-    limits = _burst_limits(request, form_id)
-    return [(f"upload-{group}", value, _times(MAX_FILES, rate)) for group, value, rate in limits]
-
-
-def _times(factor: int, rate: str) -> str:
-    number, slash, period = rate.partition("/")
-    return f"{factor * int(number)}{slash}{period}"

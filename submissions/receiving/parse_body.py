@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from config.api.errors import ApiError, Detail, ValidationFailed, invalid
 from config.api.parsing import NumberText, idempotency_key, read_json
 from config.api.serializers import MAX_DETAILS
+from config.client_address import client_address
 from config.ids import InvalidId, Prefix, decode_id
 from config.text import clean_name, clean_text
 from forms_app.field_definitions import (
@@ -30,6 +31,7 @@ from keys.authentication import META_NAME
 from submissions.files.arrived import Arrived
 
 MAX_VALUE = 65_536  # characters
+META = {"userAgent": ("HTTP_USER_AGENT", 512), "origin": ("HTTP_ORIGIN", 300), "referer": ("HTTP_REFERER", 2048)}
 NO_FORM = uuid.UUID(int=0)  # the id of no form: a malformed one must not lead to the default form
 HONEYPOT = "_gotcha"
 KEPT_CONTROLS = frozenset({"_next", "_redirect", "_subject", "_replyto", "_webhook", "_cc"})  # for delivery and story
@@ -58,14 +60,33 @@ NOTHING = Intake({}, {}, {}, {}, [])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Body:
+    """
+    Names and values of a body as parsed, and its files, which are closed with the request.
+
+    `raw`: its bytes, unless they are in a file. `sha256`: of the parts of multipart, whose boundary differs each time.
+    """
+
+    fields: dict[str, Any]
+    files: Sequence[Arrived] = ()
+    raw: bytes = b""
+    sha256: str = ""
+
+    def digest(self) -> str:
+        """Return the SHA-256 in hexadecimal that is the same for the same body."""
+        return self.sha256 or hashlib.sha256(self.raw).hexdigest()
+
+
+NO_BODY = Body({})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Post:
     """
     The content of a request, before any look-up.
 
     `key_digest`: SHA-256 of its access key; "" without a well-formed one. `form_id`: None for the default form.
-    `key_in_body`: the key that the body shows, well-formed or not, where keys are read from it. `fields`: the body as
-    parsed. `body_sha256`: of the parts of multipart, which may be in a file; then `raw_body` is empty. `arrived`: its
-    files; they are closed with the request.
+    `key_in_body`: the key that the body shows, well-formed or not, where keys are read from it.
     `opened_for`: seconds for which the hosted page was open, if it was sent from there.
     `problem`: the first error in the body. It is raised later, after key and limit (docs/contract.md 1), whose look-up
     may need the form id in the body.
@@ -74,19 +95,12 @@ class Post:
     request: HttpRequest
     key_digest: str = ""
     form_id: uuid.UUID | None = None
-    raw_body: bytes = b""
-    fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    body: Body = NO_BODY
     intake: Intake = NOTHING
     idempotency_key: str | None = None
     opened_for: float | None = None
     problem: ApiError | None = None
     key_in_body: str = ""
-    body_sha256: str = ""
-    arrived: Sequence[Arrived] = ()
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the body in hexadecimal, for its idempotency key."""
-        return self.body_sha256 or hashlib.sha256(self.raw_body).hexdigest()
 
 
 def read_keyed_json(request: HttpRequest) -> Post:
@@ -97,17 +111,18 @@ def read_keyed_json(request: HttpRequest) -> Post:
     """
     token = request.META.get(META_NAME, "")
     digest = tokens.digest(token) if tokens.is_well_formed(token) else ""
-    raw_body, fields, intake, key = b"", dict[str, Any](), NOTHING, None
+    body, intake, key = NO_BODY, NOTHING, None
     problem: ApiError | None = None
     if digest and request.method == "POST":
         try:
-            raw_body, fields = read_json(request, numbers_as_text=True)
+            raw, fields = read_json(request, numbers_as_text=True)
+            body = Body(fields, raw=raw)
             intake = take_in(fields)
             key = idempotency_key(request)
         except ApiError as error:
             problem = error
-    form_id, bad_id = named_form(request, fields)
-    return Post(request, digest, form_id, raw_body, fields, intake, key, problem=problem or bad_id)
+    form_id, bad_id = named_form(request, body.fields)
+    return Post(request, digest, form_id, body, intake, key, problem=problem or bad_id)
 
 
 def named_form(request: HttpRequest, fields: Mapping[str, Any]) -> tuple[uuid.UUID | None, ApiError | None]:
@@ -172,6 +187,14 @@ def take_in(body: Mapping[str, Any], *, page_controls: Collection[str] = ()) -> 
         spam_reasons=[f"honeypot: {HONEYPOT} was filled in"] if controls.get(HONEYPOT) else [],
         dropped=dropped,
     )
+
+
+def request_meta(request: HttpRequest) -> dict[str, str | None]:
+    """Return the metadata to store: `{ip, userAgent, origin, referer}`."""
+    meta: dict[str, str | None] = {"ip": client_address(request)}
+    for name, (header, most) in META.items():
+        meta[name] = clean_text(request.META.get(header, ""))[:most] or None
+    return meta
 
 
 def is_control(name: str, page_controls: Collection[str] = ()) -> bool:

@@ -49,10 +49,9 @@ def require_proof(proofs: Mapping[str, str], *, purposes: Collection[str], used_
 
     `used_by`: the form and the idempotency key of the request, which may use it again; "" for none.
     """
-    payload = proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or ""
-    challenge = _solved(payload, purposes)
-    if not _is_first_use(challenge, used_by):
-        raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
+    key, user = _key_of(_solved(proofs, purposes)), used_by or secrets.token_hex(8)
+    if not cache.add(key, user, GOOD_FOR) and cache.get(key) != user:
+        raise _refusal("This proof of work was used before. Solve a new challenge")
 
 
 def require_proof_of_upload(proofs: Mapping[str, str], *, purposes: Collection[str], most: int) -> None:
@@ -61,10 +60,9 @@ def require_proof_of_upload(proofs: Mapping[str, str], *, purposes: Collection[s
 
     It can be used for a submission afterwards: a visitor solves one challenge for the files and the form.
     """
-    challenge = _solved(proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or "", purposes)
-    key = _key_of(challenge)
+    key = _key_of(_solved(proofs, purposes))
     if cache.get(key) is not None or uses_of(f"{key} uploads", GOOD_FOR) > most:
-        raise _refusal("proof_of_work_required", "This proof of work was used before. Solve a new challenge")
+        raise _refusal("This proof of work was used before. Solve a new challenge")
 
 
 def uses_of(key: str, seconds: int) -> int:
@@ -77,26 +75,22 @@ def uses_of(key: str, seconds: int) -> int:
         return 1
 
 
-def _solved(payload: str, purposes: Collection[str]) -> altcha.Challenge:
-    """Return the challenge of ours that a payload solves. Raises ValidationFailed."""
+def _solved(proofs: Mapping[str, str], purposes: Collection[str]) -> altcha.Challenge:
+    """Return the challenge of ours that a proof solves. Raises ValidationFailed."""
+    payload = proofs.get(FIELD) or proofs.get(WIDGET_FIELD) or ""
     if not payload:
-        raise _refusal("proof_of_work_required", "This form requires a proof of work. GET /f/challenge, solve it")
+        raise _refusal("This form requires a proof of work. GET /f/challenge, solve it")
     if len(payload) > MAX_PAYLOAD or not altcha.verify_solution(payload, _secret()).verified:
-        raise _refusal("proof_of_work_required", "The proof of work is wrong or has expired. Solve a new challenge")
+        raise _refusal("The proof of work is wrong or has expired. Solve a new challenge")
     challenge = altcha.Payload.from_base64(payload).challenge
     if (challenge.parameters.data or {}).get(PURPOSE, "") not in purposes:
-        raise _refusal("proof_of_work_required", "This proof of work is for another form. Solve one for this form")
+        raise _refusal("This proof of work is for another form. Solve one for this form")
     return challenge
 
 
-def _refusal(code: str, problem: str) -> Exception:
-    return invalid(FIELD, code, f"{problem} and send the solution as {FIELD}.", has_subject=True)
-
-
-def _is_first_use(challenge: altcha.Challenge, used_by: str) -> bool:
-    key = _key_of(challenge)
-    user = used_by or secrets.token_hex(8)
-    return cache.add(key, user, GOOD_FOR) or cache.get(key) == user
+def _refusal(problem: str) -> Exception:
+    message = f"{problem} and send the solution as {FIELD}."
+    return invalid(FIELD, "proof_of_work_required", message, has_subject=True)
 
 
 def _key_of(challenge: altcha.Challenge) -> str:

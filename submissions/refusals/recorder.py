@@ -18,7 +18,7 @@ from django.db import close_old_connections
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.api.errors import ApiError, Detail
+from config.api.errors import ApiError
 from config.clean_up import delete_in_batches
 from config.database import drop_broken_connections
 from config.logs import without_detail
@@ -56,7 +56,8 @@ def note_refusal(
     shown_key: str = "",
 ) -> None:
     """
-    Record a refused submission. Costs no query, never waits, never raises.
+    Record a refused submission: its origin, and the error without any submitted value. Costs no query, never waits,
+    never raises.
 
     `shown_key`: the key in the body, where keys are read from it instead of from the header.
     """
@@ -66,50 +67,29 @@ def note_refusal(
         return
     try:
         shown = shown_key or request.META.get(META_NAME, "")
-        refused = _describe(request, failure, organization_id, form_id, key_id, shown)
+        is_key, reason = tokens.is_well_formed(shown), failure.reason
+        if failure.code == "invalid_access_key":
+            reason = reason or ("unknown" if is_key else "misspelt" if shown else "missing")
+        detail = failure.details[0] if failure.details else None
+        # JSON that a script sends as a form is one long name: the field is a body then, and no input's name.
+        is_named = detail is None or len(detail.field) < MAX_NAME
+        message = failure.message if failure.code in SAFE_MESSAGES and is_named else ""
+        refused = Refused(
+            organization_id=organization_id,
+            form_id=form_id,
+            key_id=key_id,
+            digest=tokens.digest(shown) if organization_id is None and is_key else "",
+            code=failure.code,
+            detail_code=(detail.code if detail else reason)[:40],
+            field=clean_text(detail.field) if detail and is_named else "",
+            origin=_origin(request),
+            message=clean_text(_QUOTED_NUMBER.sub("A number", message))[:MAX_MESSAGE],
+        )
         if refused.organization_id or refused.form_id or refused.digest:
             waiting.add(refused)
             waiting.start_writer()
     except Exception:  # a failure here must not change the response
         logger.exception("a refused submission could not be recorded")
-
-
-def _describe(
-    request: HttpRequest,
-    failure: ApiError,
-    organization_id: uuid.UUID | None,
-    form_id: uuid.UUID | None,
-    key_id: uuid.UUID | None,
-    shown: str,
-) -> Refused:
-    """Return the refusal: the origin of the request, the error without any submitted value."""
-    detail = failure.details[0] if failure.details else None
-    is_key = tokens.is_well_formed(shown)
-    reason = failure.reason
-    if failure.code == "invalid_access_key":
-        reason = reason or ("unknown" if is_key else "misspelt" if shown else "missing")
-    return Refused(
-        organization_id=organization_id,
-        form_id=form_id,
-        key_id=key_id,
-        digest=tokens.digest(shown) if organization_id is None and is_key else "",
-        code=failure.code,
-        detail_code=(detail.code if detail else reason)[:40],
-        field=clean_text(detail.field) if detail and _is_name(detail.field) else "",
-        origin=_origin(request),
-        message=_message(failure, detail),
-    )
-
-
-def _is_name(text: str) -> bool:
-    """Return whether this is an input's name, and not a body: JSON that a script sends as a form is one long name."""
-    return len(text) < MAX_NAME
-
-
-def _message(failure: ApiError, detail: Detail | None) -> str:
-    if failure.code not in SAFE_MESSAGES or (detail and not _is_name(detail.field)):
-        return ""
-    return clean_text(_QUOTED_NUMBER.sub("A number", failure.message))[:MAX_MESSAGE]
 
 
 def _origin(request: HttpRequest) -> str:

@@ -86,15 +86,11 @@ def write_refusals(kinds: Kinds) -> None:
     if ordered:
         with transaction.atomic(), connection.cursor() as cursor:  # one commit, so one sync of SQLite's file
             cursor.executemany(_UPSERT, [_values(refused, times, hour) for refused, times in ordered])
-            note_usage(refusals=_by_organization(ordered, hour.date()))
-
-
-def _by_organization(rows: Iterable[tuple[Refused, Times]], day: dt.date) -> Counter[Key]:
-    found: Counter[Key] = Counter()
-    for refused, times in rows:
-        if refused.organization_id is not None:
-            found[refused.organization_id, day] += times.count
-    return found
+            usage = Counter[Key]()
+            for refused, times in ordered:
+                if refused.organization_id is not None:
+                    usage[refused.organization_id, hour.date()] += times.count
+            note_usage(refusals=usage)
 
 
 def _sum(found: Iterable[tuple[Refused, Times]]) -> dict[Refused, Times]:

@@ -55,14 +55,14 @@ from keys.permissions import IsSecretKey
 from submissions.files.arrived import Arrived, Checked
 from submissions.files.checks import NOT_ALLOWED, check_file, most_files
 from submissions.files.keeping import give_up, keep_files
-from submissions.hosted.bodies import MULTIPART, FormBody, read_form_body
+from submissions.hosted.bodies import MULTIPART, read_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.words import put_for_visitors
 from submissions.models import StoredFile
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.gates import NOT_AVAILABLE, NOT_OPEN
 from submissions.receiving.page_limits import refuse_upload
-from submissions.receiving.parse_body import parse_form_id
+from submissions.receiving.parse_body import Body, parse_form_id
 from submissions.refusals.recorder import note_refusal
 
 FIELD, FILE, FORM = "field", "file", "formId"  # the parts of the body
@@ -237,7 +237,7 @@ def _created(row: StoredFile) -> Response:
 
 
 @contextmanager
-def _read(request: HttpRequest) -> Iterator[FormBody]:
+def _read(request: HttpRequest) -> Iterator[Body]:
     """Yield the body; its files are closed afterwards. Raises UnsupportedMediaType, PayloadTooLarge and others."""
     if media_type(request) != MULTIPART:
         raise UnsupportedMediaType(f"Send the file as {MULTIPART}.")
@@ -249,7 +249,7 @@ def _read(request: HttpRequest) -> Iterator[FormBody]:
             file.content.close()
 
 
-def _checked(fields: list[Any], body: FormBody, *, more: list[str] | None = None) -> Checked:
+def _checked(fields: list[Any], body: Body, *, more: list[str] | None = None) -> Checked:
     """Return the file of a body, which fits its field. Raises ValidationFailed. `more`: other names that are known."""
     if more is not None:
         for name in body.fields:
@@ -259,7 +259,7 @@ def _checked(fields: list[Any], body: FormBody, *, more: list[str] | None = None
     return check_file(field, file)
 
 
-def _file_of(body: FormBody) -> Arrived:
+def _file_of(body: Body) -> Arrived:
     if not body.files or any(file.field != FILE for file in body.files):
         raise invalid(FILE, "required", "is required. Send the file under this name.")
     if len(body.files) > 1:
@@ -267,7 +267,7 @@ def _file_of(body: FormBody) -> Arrived:
     return body.files[0]
 
 
-def _field_of(fields: list[Any], body: FormBody) -> FieldDefinition:
+def _field_of(fields: list[Any], body: Body) -> FieldDefinition:
     """Return the File field that is named. Raises ValidationFailed."""
     name = body.fields.get(FIELD)
     if not isinstance(name, str) or not name:

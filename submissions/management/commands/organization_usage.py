@@ -1,6 +1,5 @@
 """`organization_usage SLUG [--json|--csv]`, `organization_usage --all --csv`."""
 
-import dataclasses
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -9,8 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from keys.management.operator_command import find_organization
 from keys.models import Organization
-from submissions.counts.usage import KEPT, SHOWN, Usage, usage_of
+from submissions.counts.usage import KEPT, SHOWN, usage_of
 from submissions.exporting.csv_lines import csv_line
+from submissions.models import UsageDay
 
 HEAD = ("day", "submissions", "mails", "refusals", "stored bytes")
 CSV_HEAD = ("organization", "plan", "day", "submissions", "mails", "refusals", "storedBytes")
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         elif one is not None:
             self._print(usage_of(one, days=options["days"]), as_json=options["json"])
 
-    def _print(self, days: list[Usage], *, as_json: bool) -> None:
+    def _print(self, days: list[UsageDay], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps([_object(day) for day in days], indent=1))
             return
@@ -59,8 +59,6 @@ class Command(BaseCommand):
                 self.stdout.write(csv_line([organization.slug, organization.plan, *counts]), ending="")
 
 
-def _object(usage: Usage) -> dict[str, Any]:
-    """Return `{day, submissions, mails, refusals, storedBytes}`."""
-    row = dataclasses.asdict(usage)
-    stored = row.pop("stored_bytes")
-    return {**row, "day": usage.day.isoformat(), "storedBytes": stored}
+def _object(row: UsageDay) -> dict[str, Any]:
+    counts = {name: getattr(row, name) for name in ("submissions", "mails", "refusals")}
+    return {"day": row.day.isoformat(), **counts, "storedBytes": row.stored_bytes}

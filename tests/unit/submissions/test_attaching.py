@@ -18,7 +18,7 @@ from submissions.receiving.gates import Candidate, accept
 from submissions.receiving.insert import Stored, store
 from submissions.receiving.key_and_form import Owner
 from submissions.receiving.once import Once
-from submissions.receiving.parse_body import NOTHING, Post, take_in
+from submissions.receiving.parse_body import NOTHING, Body, Post, take_in
 from tests.unit.webhooks.rows import make_form
 from tests.unit.webhooks.side_by_side import THREADS, run_side_by_side, shared_database
 
@@ -127,7 +127,7 @@ def test_submission__of_a_form_that_is_erased_meanwhile__is_not_found(key: str |
     form = make_form()
     files = FilesOfPost([waiting(form)] if has_files else [], {})
     owner = Owner(form.organization, form, is_member=True)
-    post = Post(HttpRequest(), intake=take_in({"a": "b"}), idempotency_key=key, body_sha256="a")
+    post = Post(HttpRequest(), intake=take_in({"a": "b"}), idempotency_key=key, body=Body({}, sha256="a"))
     candidate = Candidate(post, owner, files=files)
     Form.objects.filter(pk=form.pk).delete()
 

@@ -10,11 +10,12 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from config.api.errors import ApiError
 from forms_app.field_definitions import MAX_FILE_BYTES
-from submissions.hosted.bodies import FormBody, read_form_body
+from submissions.hosted.bodies import read_form_body
+from submissions.receiving.parse_body import Body
 from tests.support.posted_files import FILE_HEADERS, PDF, Part, body_of, pdf
 
 
-def read(body: bytes, **environ: Any) -> FormBody:
+def read(body: bytes, **environ: Any) -> Body:
     given = {
         "REQUEST_METHOD": "POST",
         "CONTENT_TYPE": FILE_HEADERS["Content-Type"],
@@ -27,7 +28,7 @@ def read(body: bytes, **environ: Any) -> FormBody:
     return found
 
 
-def close(body: FormBody) -> None:
+def close(body: Body) -> None:
     for file in body.files:
         file.content.close()
 

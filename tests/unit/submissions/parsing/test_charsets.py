@@ -9,8 +9,9 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 from webencodings import LABELS
 
-from submissions.hosted.bodies import MULTIPART, URLENCODED, FormBody, parse_form_body
+from submissions.hosted.bodies import MULTIPART, URLENCODED, parse_form_body
 from submissions.parsing.charsets import UNMAPPED, decode
+from submissions.receiving.parse_body import Body
 from tests.support.costs import fill, hostile_texts, too_expensive
 
 Encoded = list[tuple[bytes, bytes]]
@@ -31,7 +32,7 @@ TEXTS = {  # of a page in this charset, as its label says
 CODECS = {"iso-8859-1": "cp1252", "windows-1252": "cp1252", "Shift_JIS": "cp932", "euc-kr": "cp949"}
 
 
-def parsed(body: bytes, content_type: str) -> FormBody:
+def parsed(body: bytes, content_type: str) -> Body:
     environ = {"REQUEST_METHOD": "POST", "CONTENT_TYPE": content_type, "wsgi.input": BytesIO()}
     found = parse_form_body(WSGIRequest(environ), body)
     for file in found.files:
@@ -39,12 +40,12 @@ def parsed(body: bytes, content_type: str) -> FormBody:
     return found
 
 
-def urlencoded(values: Encoded, parameters: str = "") -> FormBody:
+def urlencoded(values: Encoded, parameters: str = "") -> Body:
     body = b"&".join(f"{quote_from_bytes(name)}={quote_from_bytes(value)}".encode() for name, value in values)
     return parsed(body, URLENCODED + parameters)
 
 
-def multipart(values: Encoded, parameters: str = "", head: bytes = b"", file: bytes = b"") -> FormBody:
+def multipart(values: Encoded, parameters: str = "", head: bytes = b"", file: bytes = b"") -> Body:
     named = b'; filename="' + file + b'"' if file else b""
     parts = [
         b'--BB\r\nContent-Disposition: form-data; name="' + name + b'"' + named + head + b"\r\n\r\n" + value + b"\r\n"
@@ -107,7 +108,7 @@ def test_name__that_is_not_utf_8__is_of_the_charset_of_its_part() -> None:
 
 
 @pytest.mark.parametrize("encode", [urlencoded, multipart])
-def test_names__that_clean_to_one__are_one_with_a_list(encode: Callable[[Encoded], FormBody]) -> None:
+def test_names__that_clean_to_one__are_one_with_a_list(encode: Callable[[Encoded], Body]) -> None:
     sent = [("é".encode(), b"1"), ("e\u0301".encode(), b""), (b"c\0", b"2"), (b"b", b""), (b"c", b"3"), (b"c", b"4")]
 
     assert encode(sent).fields == {"é": ["1", ""], "c": ["2", "3", "4"], "b": ""}

@@ -6,8 +6,9 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
 from config.api.errors import ApiError, ValidationFailed
-from submissions.hosted.bodies import FormBody, parse_form_body
+from submissions.hosted.bodies import parse_form_body
 from submissions.parsing.multipart import CHUNK_BYTES
+from submissions.receiving.parse_body import Body
 from tests.corpora import corpus
 
 Found = list[tuple[str, str | None, bytes]]  # name, name of the file, content
@@ -15,14 +16,14 @@ Found = list[tuple[str, str | None, bytes]]  # name, name of the file, content
 DISPOSITION = b"Content-Disposition: form-data; "
 
 
-def read(body: bytes, boundary: str = "BB", kind: str = "multipart/form-data") -> FormBody:
+def read(body: bytes, boundary: str = "BB", kind: str = "multipart/form-data") -> Body:
     content_type = f'{kind}; boundary="{boundary}"'
     return parse_form_body(
         WSGIRequest({"REQUEST_METHOD": "POST", "CONTENT_TYPE": content_type, "wsgi.input": BytesIO()}), body
     )
 
 
-def parts_of(body: FormBody) -> Found:
+def parts_of(body: Body) -> Found:
     found: Found = [(name, None, value.encode("latin-1")) for name, value in body.fields.items()]
     for file in body.files:
         found.append((file.field, file.name, file.content.read()))
