@@ -51,9 +51,9 @@ class Outage:
             if self._since is not None:
                 return
             self._since = self._last
-            threading.Thread(target=self._watch, daemon=True, name="outage").start()
         code = {"sqlstate": sqlstate(error)} if sqlstate(error) else {}
         logger.error("database unavailable: %s", _reason(error), extra={**(request or {}), **code})
+        threading.Thread(target=self._watch, daemon=True, name="outage").start()
 
     def _watch(self) -> None:
         while not self._ends():
