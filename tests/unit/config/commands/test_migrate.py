@@ -18,7 +18,7 @@ __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # SQLite locks the whole 
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BEFORE = "0003_messages_and_channels"
+BEFORE = "0018_lost_claims_are_due_like_others"  # the way there locks the table of receivers
 
 
 @pytest.fixture
