@@ -24,7 +24,6 @@ class SubmissionAdmin(FoundById):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
-        """Return the submissions with their form, without their values."""
         rows = super().get_queryset(request).select_related("organization", "form")
         return rows.defer("data", "search_text", "controls", "meta", "spam_reasons")
 
@@ -66,7 +65,6 @@ class StoredFileAdmin(FoundById):
 
     @admin.display(description="submission")
     def submission_id_text(self, row: StoredFile) -> str:
-        """Return the id of its submission, if one uses it."""
         return encode_id(Prefix.SUBMISSION, row.submission_id) if row.submission_id else ""
 
 

@@ -22,7 +22,6 @@ class JsonTextField(models.TextField):
         _pyi_private_get_type: Any
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
-        """Return the value behind the stored text."""
         return None if value is None else json.loads(value)
 
     def get_prep_value(self, value: Any) -> str | None:

@@ -10,5 +10,4 @@ def fold(text: str) -> str:
 
 
 def search_text(values: list[str]) -> str:
-    """Return the searchable text of a submission."""
     return VALUE_SEPARATOR.join(map(fold, values))

@@ -74,8 +74,7 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
     }
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the submissions that the filters select, for lists and exports."""
-        super().filter_queryset(queryset)  # sets `self.filterset`
+        """Return the submissions that the filters select, for lists and exports; `check` has set the filters."""
         self.scope: Scope = self.filterset.scope(self.organization_id)
         rows: QuerySet[Any] = self.scope.rows().defer(*HEAVY_COLUMNS)
         return rows

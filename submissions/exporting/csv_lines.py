@@ -72,20 +72,17 @@ def csv_parts(rows: Rows, form: Form | None, chosen: Sequence[str]) -> Parts:
 
 def find_layout(rows: Iterable[dict[str, str]], form: Form | None, chosen: Sequence[str]) -> Layout:
     """Return the columns, the `chosen` ones or all. `rows`: the data of each row, read only if the names are needed."""
-    names, has_more = (list[str](), False) if chosen and MORE not in chosen else _names(rows, form)
+    names, has_more = list[str](), False
+    if not chosen or MORE in chosen:
+        declared = [field["name"] for field in form.fields] if form else []
+        others, has_more = other_names(rows, declared)
+        names = declared + others
     header, sources = list(chosen), [source_of(column) for column in chosen]
     if not chosen:
         header = [*OWN_COLUMNS, *map(_column, names), *([MORE] if has_more else [])]
         sources = [(True, column) for column in OWN_COLUMNS]
         sources += [*((False, name) for name in names), *([(True, MORE)] if has_more else [])]
     return Layout(header, sources, set(names) if has_more else None)
-
-
-def _names(rows: Iterable[dict[str, str]], form: Form | None) -> tuple[list[str], bool]:
-    """Return the names of the data columns, and whether there are more names."""
-    declared = [field["name"] for field in form.fields] if form else []
-    others, has_more = other_names(rows, declared)
-    return declared + others, has_more
 
 
 def other_names(rows: Iterable[dict[str, str]], declared: list[str]) -> tuple[list[str], bool]:
@@ -136,7 +133,6 @@ def more_cell(data: dict[str, str], shown: set[str]) -> str:
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    """Return a line of CSV."""
     return csv_text([[cell] for cell in cells])
 
 

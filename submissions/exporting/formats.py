@@ -79,7 +79,6 @@ class _List(Aggregate):
     output_field = TextField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """Return the SQL of the same for SQLite."""
         return self.as_sql(compiler, connection, function="JSON_GROUP_ARRAY", **extra)
 
 

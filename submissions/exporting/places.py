@@ -35,7 +35,6 @@ class Place:
         self._renewed = time.monotonic()
 
     def renew(self) -> None:
-        """Extend the lease, if that is due."""
         if self._names and time.monotonic() - self._renewed > RENEW_SECONDS:
             self._renewed = time.monotonic()
             for name in self._names:
@@ -95,7 +94,6 @@ def _take(names: list[str], taken: list[str]) -> bool:
 
 
 def _count(names: list[str]) -> int:
-    """Return how many of the places are taken."""
     return sum(cache.get(name) is not None for name in names)
 
 

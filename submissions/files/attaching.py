@@ -37,8 +37,3 @@ def attach(submission_id: uuid.UUID, rows: Sequence[StoredFile]) -> None:
         changes = {"submission_id": submission_id, "place": place, "expires_at": None, "address": ""}
         if unused.filter(stored_at__isnull=False).update(**changes) != 1:
             raise refusal({"name": row.field, "label": row.field}, BAD_ID)
-
-
-def remove_files_of(submission_ids: Sequence[uuid.UUID]) -> None:
-    """Have the files of submissions that are being deleted removed too, in the caller's transaction."""
-    StoredFile.objects.filter(submission_id__in=submission_ids, removed_at=None).update(removed_at=now())

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from config.api.errors import Detail, ValidationFailed
 from forms_app.field_definitions import DEFAULT_FILE_BYTES, DEFAULT_FILES, FieldDefinition
@@ -19,14 +19,21 @@ TOO_LARGE, TOO_MANY, EMPTY = "too_large", "too_many", "empty_file"
 WRONG_TYPE, BAD_ID, NOT_ALLOWED = "file_type_not_allowed", "invalid_upload", "file_not_allowed"
 FILE_CODES = {TOO_LARGE, TOO_MANY, EMPTY, WRONG_TYPE, BAD_ID}  # of a File field; NOT_ALLOWED is of others
 
+_MESSAGES = {
+    TOO_LARGE: gettext_noop("A file in “%(label)s” is too large. Each may have at most %(most)s."),
+    EMPTY: gettext_noop("A file in “%(label)s” is empty. Choose another one."),
+    WRONG_TYPE: gettext_noop(
+        "A file in “%(label)s” has a type that is not accepted, or its name suggests another type. Accepted: %(types)s"
+    ),
+    BAD_ID: gettext_noop("A file in “%(label)s” was not found, or was used already. Choose it again."),
+}
+
 
 def most_files(field: Mapping[str, Any]) -> int:
-    """Return how many files a field takes."""
     return int(field.get("maxFiles", DEFAULT_FILES))
 
 
 def most_bytes_of(field: Mapping[str, Any]) -> int:
-    """Return how large each file of a field may be."""
     return int(field.get("maxBytes", DEFAULT_FILE_BYTES))
 
 
@@ -62,24 +69,11 @@ def refusal(field: Mapping[str, Any], code: str) -> ValidationFailed:
 
 def message_of(field: Mapping[str, Any], code: str) -> str:
     """Return the sentence of an error, in the language that is active."""
-    label, accept = field["label"], accept_of(field)
-    if code == TOO_LARGE:
-        return gettext("A file in “%(label)s” is too large. Each may have at most %(most)s.") % {
-            "label": label,
-            "most": show_bytes(most_bytes_of(field)),
-        }
+    accept, number = accept_of(field), most_files(field)
+    values = {"label": field["label"], "types": types_for_people(accept), "most": show_bytes(most_bytes_of(field))}
     if code == TOO_MANY:
-        most = most_files(field)
-        return ngettext(
-            "“%(label)s” takes at most %(most)s file.", "“%(label)s” takes at most %(most)s files.", most
-        ) % {"label": label, "most": most}
-    if code == EMPTY:
-        return gettext("A file in “%(label)s” is empty. Choose another one.") % {"label": label}
-    if code == WRONG_TYPE and accept:
-        return gettext(
-            "A file in “%(label)s” has a type that is not accepted, or its name suggests another type. "
-            "Accepted: %(types)s"
-        ) % {"label": label, "types": types_for_people(accept)}
-    if code == WRONG_TYPE:
-        return gettext("The name of a file in “%(label)s” suggests another type than its content.") % {"label": label}
-    return gettext("A file in “%(label)s” was not found, or was used already. Choose it again.") % {"label": label}
+        text = ngettext("“%(label)s” takes at most %(most)s file.", "“%(label)s” takes at most %(most)s files.", number)
+        return text % (values | {"most": number})
+    if code == WRONG_TYPE and not accept:
+        return gettext("The name of a file in “%(label)s” suggests another type than its content.") % values
+    return gettext(_MESSAGES.get(code, _MESSAGES[BAD_ID])) % values

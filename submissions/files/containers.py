@@ -42,7 +42,6 @@ _INSTALLER_TABLE = "\u4840"  # begins the names of their tables
 
 @dataclass(frozen=True, slots=True)
 class _Directory:
-    start: int  # in the file
     entries: int
     data: bytes
     shift: int  # bytes before the ZIP
@@ -113,7 +112,7 @@ def _directory_before(file: IO[bytes], end: int, record: bytes) -> _Directory | 
     if entries > MAX_ENTRIES or length > MAX_DIRECTORY:
         raise RefusedContent("damaged")
     file.seek(start)
-    return _Directory(start, entries, file.read(length), start - offset)
+    return _Directory(entries, file.read(length), start - offset)
 
 
 def _end64(file: IO[bytes], end: int) -> tuple[int, int, int, int] | None:

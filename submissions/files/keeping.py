@@ -83,11 +83,6 @@ def give_up(rows: Iterable[StoredFile]) -> None:
         StoredFile.objects.filter(pk__in=ids, submission_id=None, removed_at=None).update(removed_at=now())
 
 
-def unused_allowance(organization: Organization) -> int:
-    """Return how many bytes of an organization's files may wait for their submission."""
-    return organization.storage_allowance // UNUSED_SHARE
-
-
 def unused_files() -> QuerySet[StoredFile]:
     """Return the files that the allowances count: sent by themselves, not used and not removed."""
     return StoredFile.objects.filter(submission_id=None, removed_at=None).exclude(address="")
@@ -103,11 +98,12 @@ def _make_room(rows: Sequence[StoredFile], *, address: str) -> None:
     organization = Organization.objects.get(pk=rows[0].organization_id)
     need, unused = sum(row.size for row in rows), unused_files()
     for waiting, allowance in (
-        (unused.filter(organization_id=organization.pk), unused_allowance(organization)),
+        (unused.filter(organization_id=organization.pk), organization.storage_allowance // UNUSED_SHARE),
         (unused.filter(address=address), settings.FILES_UNUSED_BYTES),
     ):
         if need > allowance:
-            raise _too_large(rows[0].field, allowance)
+            text = gettext("must be smaller than %(most)s to be sent before the form.")
+            raise invalid(rows[0].field, "too_large", text % {"most": show_bytes(allowance)})
         excess = (waiting.aggregate(all=Sum("size"))["all"] or 0) + need - allowance
         if excess > 0:
             _remove_oldest(waiting, excess)
@@ -132,11 +128,6 @@ def _remove_oldest(waiting: QuerySet[StoredFile], excess: int) -> None:
                 going.append(pk)
                 excess -= size
         waiting.filter(pk__in=going).update(removed_at=now())
-
-
-def _too_large(field: str, allowance: int) -> Exception:
-    message = gettext("must be smaller than %(most)s to be sent before the form.") % {"most": show_bytes(allowance)}
-    return invalid(field, "too_large", message)
 
 
 def _note_stored(rows: Sequence[StoredFile], kept: dt.timedelta) -> None:

@@ -1,11 +1,7 @@
 """Files as their submissions show them (docs/contract.md 11.13): one query for a page, none for rows without files."""
 
-import uuid
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
-
-from django.db import DEFAULT_DB_ALIAS
 
 from submissions.models import StoredFile, Submission
 
@@ -24,22 +20,14 @@ def file_record(row: StoredFile) -> dict[str, Any]:
     }
 
 
-def files_of(
-    submission_ids: Iterable[uuid.UUID], *, using: str = DEFAULT_DB_ALIAS
-) -> dict[uuid.UUID, list[StoredFile]]:
-    """Return the files of these submissions in their order, without submissions that have none. One query."""
-    found: defaultdict[uuid.UUID, list[StoredFile]] = defaultdict(list)
-    for file in StoredFile.objects.using(using).of(submission_ids):
-        if file.submission_id:
-            found[file.submission_id].append(file)
-    return dict(found)
-
-
 def load_files(rows: Iterable[Submission]) -> list[Submission]:
     """Set `files` of each row and return the rows. One query for those that have files, and none if none has."""
     loaded = list(rows)
-    having = [row for row in loaded if row.files_size]
-    found = files_of((row.pk for row in having), using=having[0]._state.db or DEFAULT_DB_ALIAS) if having else {}
-    for row in having:
-        row.files = found.get(row.pk, [])
+    having = {row.pk: row for row in loaded if row.files_size}
+    for row in having.values():
+        row.files = []
+    if having:
+        for file in StoredFile.objects.using(loaded[0]._state.db).of(having):
+            if file.submission_id:
+                having[file.submission_id].files.append(file)
     return loaded

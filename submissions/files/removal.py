@@ -6,8 +6,6 @@ within seconds; the hourly clean-up finds the rest. Two hosts may delete the sam
 nothing is locked while the storage works.
 """
 
-import uuid
-
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from config.times import now
@@ -20,9 +18,9 @@ ROWS_A_BATCH = 200
 FAILURES_A_RUN = 3  # then the storage is unavailable, and the next run tries again
 
 
-def remove_files_of_form(form_id: uuid.UUID) -> None:
-    """Remove all files that were sent to a form, in the caller's transaction, which deletes it."""
-    StoredFile.objects.filter(form_id=form_id, removed_at=None).update(removed_at=now())
+def remove_files(**which: object) -> None:
+    """Remove `which` files, in the caller's transaction, which deletes their submissions or their form."""
+    StoredFile.objects.filter(removed_at=None, **which).update(removed_at=now())
 
 
 def purge_files() -> int:

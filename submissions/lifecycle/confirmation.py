@@ -32,7 +32,6 @@ def new_token() -> tuple[str, str]:
 
 
 def digest_of(token: str) -> str:
-    """Return the hash of a token, as stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -9,7 +9,7 @@ from config.clean_up import delete_in_batches
 from config.times import now
 from forms_app.models import Form
 from keys.audit import Actor, record_event
-from submissions.files.removal import remove_files_of_form
+from submissions.files.removal import remove_files
 from submissions.lifecycle.spam_marks import delete_submissions
 from submissions.models import IdempotencyKey, Submission, Tally
 
@@ -44,7 +44,7 @@ def finish_erasing(form: Form) -> None:
     delete_in_batches(IdempotencyKey.objects.filter(form=form), by="key")
     Tally.objects.filter(form=form).delete()
     with transaction.atomic():
-        remove_files_of_form(form.pk)
+        remove_files(form_id=form.pk)
         form.delete()
 
 

@@ -17,7 +17,7 @@ from submissions.counts.positions import take_back
 from submissions.counts.stored_bytes import add_stored_bytes, stored_bytes_of
 from submissions.counts.tally import apply_moves, key_of, new_moves
 from submissions.counts.usage import note_usage, today
-from submissions.files.attaching import remove_files_of
+from submissions.files.removal import remove_files
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
 from submissions.lifecycle.recording import record_submissions
 from submissions.models import Submission
@@ -37,28 +37,20 @@ def mark_read(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, is_read: 
 
 def mark_spam(submission: Submission) -> Submission:
     """Mark a submission as spam; its pending deliveries are canceled, and it is no longer held."""
-    _mark([submission.pk], spam=True)
+    mark_many([submission.pk], organization_id=submission.organization_id, spam=True)
     return Submission.objects.get(pk=submission.pk)
 
 
 def mark_not_spam(submission: Submission) -> Submission:
     """Mark a submission as not spam. It is dispatched like a new one, to the current recipients."""
-    _mark([submission.pk], spam=False)
-    nudge(DELIVER)
+    mark_many([submission.pk], organization_id=submission.organization_id, spam=False)
     return Submission.objects.get(pk=submission.pk)
 
 
 def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: bool) -> int:
     """Mark an organization's submissions as spam or not, all or none; return how many changed."""
-    changed = _mark(ids, spam=spam, organization=organization_id)
-    if not spam:
-        nudge(DELIVER)
-    return changed
-
-
-def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
     with transaction.atomic():
-        wanted = Submission.objects.filter(pk__in=ids, spam=not spam, **owner).order_by("pk")
+        wanted = Submission.objects.filter(pk__in=ids, organization=organization_id, spam=not spam).order_by("pk")
         rows = list(wanted.select_for_update().defer("search_text", "data"))
         was_held, moves = held_for_quota(rows), new_moves()
         for row in rows:
@@ -78,11 +70,12 @@ def _mark(ids: Sequence[uuid.UUID], *, spam: bool, **owner: uuid.UUID) -> int:
             take_back(rows)
         Submission.objects.bulk_update(rows, CHANGED)
         record_submissions(rows, "submissions.marked_spam" if spam else "submissions.marked_not_spam")
+    if not spam:
+        nudge(DELIVER)
     return len(rows)
 
 
 def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
-    """Delete an organization's submissions; return how many."""
     own = Submission.objects.filter(pk__in=ids, organization=organization_id)
     return delete_submissions(list(own.values_list("pk", flat=True)), is_recorded=True)
 
@@ -111,7 +104,7 @@ def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -
         freed = stored_bytes_of(Submission.objects.filter(pk__in=counted)) if counted else {}
         for act in _before_deleting:
             act([row.pk for row in rows])
-        remove_files_of([row.pk for row in rows])
+        remove_files(submission_id__in=[row.pk for row in rows])
         Submission.objects.filter(pk__in=[row.pk for row in rows]).delete()
         apply_moves(moves)
         make_room(held_for_quota(rows))

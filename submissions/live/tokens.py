@@ -86,5 +86,4 @@ def server_sent(event: str, data: str = "{}", *, event_id: str = "") -> bytes:
 
 
 def submission_event(row: Submission, form_name: str, values: Mapping[str, str]) -> bytes:
-    """Return the message about a submission with these values."""
     return server_sent("submission", dump_json(event_of(row, form_name, values)), event_id=row.public_id)

@@ -33,7 +33,6 @@ class DayCount:
 
     @property
     def kept(self) -> int:
-        """Those that are not spam."""
         return max(0, self.received - self.spam)
 
 

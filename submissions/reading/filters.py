@@ -3,7 +3,6 @@
 import uuid
 
 import django_filters
-from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from drf_spectacular.utils import extend_schema_field
 
@@ -58,10 +57,6 @@ class SubmissionFilters(django_filters.FilterSet):
     class Meta:
         model = Submission
         fields: list[str] = []
-
-    def filter_queryset(self, queryset: QuerySet[Submission]) -> QuerySet[Submission]:
-        """Return the queryset as it is: `scope` selects."""
-        return queryset
 
     def scope(self, organization_id: uuid.UUID) -> Scope:
         """

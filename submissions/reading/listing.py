@@ -70,7 +70,6 @@ class Scope:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts, each of which must be found."""
         return (self.text, *self.also) if self.text else ()
 
     @property
@@ -128,7 +127,6 @@ class Page(NumberedPage):
 
     @property
     def last_number(self) -> int:
-        """The last page: `pages`."""
         return self.pages
 
 

@@ -23,7 +23,7 @@ from submissions.files import storage
 from submissions.files.scanning.clamd import ClamdAway, NotScanned, scan
 from submissions.models import StoredFile
 
-AWAY_LOG_SECONDS = 300.0  # between lines about the same outage
+AWAY_LOG_SECONDS = 300  # between lines about the same outage
 REFUSED_SECONDS = 300.0  # until a file without a result is tried again
 ROWS_A_RUN = 200
 RUN_SECONDS = 30.0  # then no further scan begins, so that a worker can be stopped
@@ -88,37 +88,16 @@ def _scan_one(row: StoredFile) -> int:
     return changed
 
 
-class Outage:
-    """Log lines about a scanner or a storage that fails: one each five minutes, and one at the end."""
-
-    def __init__(self) -> None:
-        self._next_line = 0.0
-        self._is_on = False
-
-    def note(self, error: BaseException) -> None:
-        self._is_on = True
-        if time.monotonic() >= self._next_line:
-            text = "files are not scanned; their submissions wait at most %.0f s: %s"
-            logger.error(text, settings.SCAN_SECONDS, error)
-            self._next_line = time.monotonic() + AWAY_LOG_SECONDS
-
-    def end(self) -> None:
-        if self._is_on:
-            logger.info("files are scanned again")
-        self._is_on, self._next_line = False, 0.0
-
-
-outage = Outage()
-
-
 def scan_due() -> None:
     """Scan pending files, unless another process does. A scanner or a storage that fails is left to the next run."""
     if not (storage.is_reachable() and cache.add("scan", 1, LEASE_SECONDS)):
         return
     try:
-        if scan_pending():
-            outage.end()
+        if scan_pending() and cache.delete("scan-away"):
+            logger.info("files are scanned again")
     except (ClamdAway, storage.FilesAway) as error:
-        outage.note(error)
+        if cache.add("scan-away", 1, AWAY_LOG_SECONDS):
+            text = "files are not scanned; their submissions wait at most %.0f s: %s"
+            logger.error(text, settings.SCAN_SECONDS, error)
     finally:
         cache.delete("scan")

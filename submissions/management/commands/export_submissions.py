@@ -21,7 +21,6 @@ class Command(OperatorCommand):
     help = "Write the submissions of a form to standard output, oldest first."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options: those of GET /api/submissions/export."""
         parser.add_argument("form_id", metavar="FORM_ID", help="such as frm_01jd…")
         parser.add_argument("--format", choices=[*EXPORTS], default="csv")
         parser.add_argument("--columns", metavar="A,B", help="the columns of CSV, in this order; all without it")

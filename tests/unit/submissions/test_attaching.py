@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from config.api.errors import Conflict, NotFound, ValidationFailed
 from config.times import now
 from forms_app.models import Form
-from submissions.files.attaching import remove_files_of
+from submissions.files.removal import remove_files
 from submissions.models import IdempotencyKey, StoredFile, Submission
 from submissions.receiving.files import FilesOfPost
 from submissions.receiving.gates import Candidate, accept
@@ -141,7 +141,7 @@ def test_files_of_deleted_submissions__are_to_be_removed() -> None:
     form = make_form()
     gone, other = (stored(form, waiting(form)) for _ in range(2))
 
-    remove_files_of([gone.id])
+    remove_files(submission_id__in=[gone.id])
 
     removed = StoredFile.objects.filter(removed_at__isnull=False).values_list("submission_id", flat=True)
     assert list(removed) == [gone.id]

@@ -16,7 +16,7 @@ from config.times import now
 from forms_app.models import Form
 from submissions.exporting.files_zip import count_files, zip_entries
 from submissions.exporting.formats import snapshot_parts
-from submissions.files.records import file_record, files_of, load_files
+from submissions.files.records import file_record, load_files
 from submissions.files.zip_stream import zip_parts
 from submissions.models import StoredFile, Submission
 from submissions.reading.cursor import read_on
@@ -56,7 +56,7 @@ def test_files__of_a_submission__are_in_the_order_of_their_places_without_remove
     made = put_with_files(tenant, tenant.default_form_id, [Sent(name, is_kept=False) for name in names])
     StoredFile.objects.filter(name="gone.pdf").update(removed_at=now())
     assert [file.name for file in made.files] == ["z.pdf", "a.pdf", "m.pdf"]
-    assert [file.name for file in files_of([made.pk])[made.pk]] == ["z.pdf", "a.pdf", "m.pdf"]
+    assert [file.name for file in load_files([made])[0].files] == ["z.pdf", "a.pdf", "m.pdf"]
 
 
 def test_file_record__of_a_row__is_whole(tenant: Tenant) -> None:
