@@ -204,13 +204,8 @@ class SharedInserts:
         self._head = head
         self._one = f"({', '.join('?' * columns)})"
         self._lock = threading.Lock()  # of the next two, for moments
-        self._waiting: list[_Row] = []  # at most one for each thread of the process
+        self.waiting: list[_Row] = []  # at most one for each thread of the process
         self.is_led = False
-
-    @property
-    def waiting(self) -> int:
-        """Return how many rows wait for a thread that writes."""
-        return len(self._waiting)
 
     def insert(self, values: Sequence[Any]) -> None:
         """
@@ -225,7 +220,7 @@ class SharedInserts:
             return
         own = _Row(values)
         with self._lock:
-            self._waiting.append(own)
+            self.waiting.append(own)
             if not self.is_led:
                 self.is_led = own.leads = True
         if not own.leads:
@@ -239,12 +234,12 @@ class SharedInserts:
     def _lead(self, raw: sqlite3.Connection, own: _Row) -> None:
         """Write all rows that wait, then let a thread lead whose row has come meanwhile."""
         with self._lock:
-            rows, self._waiting = self._waiting, []
+            rows, self.waiting = self.waiting, []
         try:
             self._write(raw, rows)
         finally:
             with self._lock:
-                following = self._waiting[:1]
+                following = self.waiting[:1]
                 self.is_led = bool(following)
             for row in following:
                 row.leads = True

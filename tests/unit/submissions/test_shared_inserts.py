@@ -104,7 +104,7 @@ class Desk:
         return found
 
     def _has_waiting(self, number: int) -> bool:
-        return self.inserts.waiting == number
+        return len(self.inserts.waiting) == number
 
 
 @pytest.fixture
