@@ -7,7 +7,9 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
-POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02  # the first pause between two calls of a probe
+POLL_SHARE = 0.1  # of the time waited so far: a probe is often a request, and what takes seconds needs few of them
+MOST_POLL_SECONDS = 0.25
 # For what must happen, however long a busy machine takes. Bounds that are promised are the tests' own.
 PATIENCE_SECONDS = 30.0
 
@@ -26,15 +28,15 @@ def eventually(
     timeout: float = PATIENCE_SECONDS,
     because: str = "",
     *,
-    every: float = POLL_SECONDS,
+    every: float | None = None,
 ) -> T:
     """
-    Return the first true answer of `probe`, called `every` so many seconds for `timeout` seconds.
+    Return the first true answer of `probe`, called for `timeout` seconds: `every` so many, or in growing pauses.
 
     An AssertionError in `probe` means "not yet", so it may be a row of asserts that ends with `return True`.
     Raises AssertionError with the last thing seen.
     """
-    end = time.monotonic() + timeout
+    start = time.monotonic()
     while True:
         try:
             if answer := probe():
@@ -42,9 +44,10 @@ def eventually(
             seen, cause = f"the last answer was {answer!r}", None
         except AssertionError as error:
             seen, cause = str(error), error
-        if time.monotonic() >= end:
+        waited = time.monotonic() - start
+        if waited >= timeout:
             raise AssertionError(f"not within {timeout:g} s: {because or 'the condition'}; {seen}") from cause
-        time.sleep(every)
+        time.sleep(every or min(max(POLL_SECONDS, waited * POLL_SHARE), MOST_POLL_SECONDS))
 
 
 async def reached(condition: Callable[[], object]) -> None:
