@@ -57,10 +57,6 @@ def target_of(receiver: Receiver) -> Target:
     return Target(receiver.channel, receiver.public_id, host_of(receiver.url), receiver)
 
 
-def mail_target(address: str) -> Target:
-    return Target(MAIL, address)
-
-
 def host_of(url: str) -> str:
     """
     Return the receiving host of a URL in lower case, "" if it has none.
@@ -117,7 +113,7 @@ def enqueue_mail(
     with transaction.atomic():
         message = Message.objects.create(event=event.name, secret=event.write(mail), expires_at=expires_at)
         values = {"account_id": account_id, "priority": event.priority, "key": key}
-        delivery = mail_target(to).delivery(message, organization_id, **values)
+        delivery = Target(MAIL, to).delivery(message, organization_id, **values)
         delivery.save(force_insert=True)
         transaction.on_commit(lambda: nudge(DELIVER))
     return delivery

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 URGENT = 5
 
 
-def _never(_row: Submission) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Event:
     """
@@ -51,7 +47,7 @@ class Event:
     name: str
     label: "StrOrPromise"
     write: Callable[[Any], str]
-    is_caused_by: Callable[[Submission], bool] = _never
+    is_caused_by: Callable[[Submission], bool] = lambda _row: False
     record: type[serializers.BaseSerializer[Any]] | None = None
     summary: str = ""
     is_tried_once: bool = False

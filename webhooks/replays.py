@@ -26,7 +26,7 @@ from keys.audit import record_event
 from keys.audit.changes import changes
 from keys.models import Organization
 from submissions.models import Submission
-from webhooks.channels.registry import channel_of
+from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL, host_of
 from webhooks.events import SUBMISSION_CREATED, is_secret
 from webhooks.models import DESTINATION, WEBHOOK, Delivery, DeliveryQuerySet, Receiver
@@ -64,7 +64,7 @@ def retry_delivery(delivery: Delivery) -> Delivery:
         raise Conflict(gettext("This submission is marked as spam. Mark it as not spam first."))
     if is_secret(delivery.event):
         raise Conflict(gettext("This mail had a code or a link, which is not kept. Request or send a new one."))
-    if channel_of(delivery).gate(delivery) != Delivery.Status.PENDING:
+    if CHANNELS[delivery.channel].gate(delivery) != Delivery.Status.PENDING:
         raise Conflict(gettext("This delivery cannot be sent now. Activate its destination first."))
     refuse_replays(delivery.organization, 1)
     host = delivery.host if delivery.receiver is None else host_of(delivery.receiver.url)

@@ -172,7 +172,6 @@ class DeliveryRecord(serializers.ModelSerializer[Delivery]):
         )  # fmt: skip
 
     def get_test(self, delivery: Delivery) -> bool:
-        """Return whether this is a test event."""
         return delivery.event == TEST.name
 
 

@@ -50,8 +50,6 @@ def answer_to_replay(view: Repeatable, resend: Callable[..., tuple[int, int]], v
 
 
 class DeliveryFilters(django_filters.FilterSet):
-    """`?status=`."""
-
     status = django_filters.ChoiceFilter(choices=Delivery.Status.choices, empty_label=None)
 
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from submissions.models import Submission
 from tests.support.tenants import Tenant
-from webhooks.enqueue import mail_target, target_of
+from webhooks.enqueue import MAIL, Target, target_of
 from webhooks.events import NOTICE
 from webhooks.models import Delivery, Message, Receiver
 
@@ -30,7 +30,7 @@ def make_delivery(to: Receiver | str, *, submission: Submission | None = None, *
     else:
         message = Message.objects.create(event=event, body=body)
     owner = values.pop("organization", None) or (submission or to).organization_id  # type: ignore[union-attr]  # a webhook
-    target = target_of(to) if isinstance(to, Receiver) else mail_target(to)
+    target = target_of(to) if isinstance(to, Receiver) else Target(MAIL, to)
     delivery = target.delivery(message, getattr(owner, "pk", owner))
     values.setdefault("next_attempt_at", Now() if values.get("status", "pending") == "pending" else None)
     for name, value in values.items():

@@ -24,7 +24,7 @@ from webhooks.channels import smtp
 from webhooks.channels.base import Channel
 from webhooks.channels.mail_rendering import render_mail, render_notice, render_stored, render_test
 from webhooks.channels.outcome import Outcome
-from webhooks.enqueue import MAIL, Target, mail_target
+from webhooks.enqueue import MAIL, Target
 from webhooks.events import SUBMISSION_CREATED, TEST, TO_SUBMITTERS, Event, is_secret
 from webhooks.models import Delivery
 
@@ -115,7 +115,7 @@ def _valid(form: uuid.UUID, addresses: Sequence[str]) -> list[Target]:
     for address in addresses:
         try:
             validate_email(address)
-            valid.append(mail_target(address))
+            valid.append(Target(MAIL, address))
         except ValidationError:
             logger.warning("form %s has a recipient that is not an email address", form)
     return valid

@@ -24,7 +24,7 @@ from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
 from webhooks.channels.receiver_status import ACTIVE, disable, record_status
-from webhooks.enqueue import Target, enqueue, mail_target, target_of
+from webhooks.enqueue import MAIL, Target, enqueue, target_of
 from webhooks.events import EVENTS, WEBHOOK_DISABLED, Event
 from webhooks.models import IN_FLIGHT, WEBHOOK, Delivery, Receiver
 from webhooks.payloads import Notice
@@ -174,5 +174,5 @@ def _notify_owners(webhook: Receiver) -> None:
             "We stopped sending to %(url)s\n\nReason: %(reason)s\n\n"
             "Fix the endpoint, activate the webhook again, and replay the deliveries that it missed. Nothing was lost."
         ) % {"url": webhook.url, "reason": webhook.shown_reason}
-    targets = [mail_target(owner.email) for owner in owners]
+    targets = [Target(MAIL, owner.email) for owner in owners]
     enqueue(WEBHOOK_DISABLED, Notice(subject, text, language), targets, organization_id=webhook.organization_id)

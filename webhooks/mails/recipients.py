@@ -23,7 +23,7 @@ from forms_app.consent.questions import OrganizationAskedTooMany
 from forms_app.consent.recipients import GOOD_FOR, mailable, new_question, unasked
 from forms_app.models import Form
 from keys.notices import languages_of
-from webhooks.enqueue import enqueue, enqueue_mail, mail_target
+from webhooks.enqueue import MAIL, Target, enqueue, enqueue_mail
 from webhooks.events import RECIPIENT_ASKED, TEST
 from webhooks.payloads import RenderedMail
 
@@ -100,7 +100,7 @@ def send_test_mail(form: Form, recipient: str) -> None:
     if recipient not in mailable([form]).get(form.pk, []):
         raise Conflict(gettext("This recipient has not confirmed the address, or has stopped the mails."))
     take_share("test-mail", form.organization_id, settings.TEST_MAILS)
-    enqueue(TEST, form, [mail_target(recipient)], organization_id=form.organization_id)
+    enqueue(TEST, form, [Target(MAIL, recipient)], organization_id=form.organization_id)
     nudge(DELIVER)
 
 

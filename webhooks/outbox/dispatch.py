@@ -10,6 +10,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -26,12 +27,12 @@ from submissions.counts.tally import apply_moves, key_of, new_moves
 from submissions.counts.usage import note_usage, today
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmitterMail
-from webhooks.channels.registry import CHANNELS, channel_of
+from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import Target
 from webhooks.events import EVENTS, Event
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
-from webhooks.outbox.insert_deliveries import NewDelivery, insert_deliveries, insert_messages
+from webhooks.outbox.insert_deliveries import insert_deliveries, insert_messages, new_delivery
 
 ROWS_A_BATCH = 200
 MISSED_SECONDS = 60.0
@@ -120,7 +121,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
     for row in rows:
         row.form = forms[row.form_id]
     load_files(rows)
-    deliveries: list[NewDelivery] = []
+    deliveries: list[dict[str, Any]] = []
     moment = database_now()
     for event in EVENTS.values():
         if causing := [row for row in rows if event.is_caused_by(row)]:
@@ -135,7 +136,7 @@ def _is_answered(row: Submission) -> bool:
     return bool(row.form.reply) and Reply.of(row.form.reply).enabled and may_be_answered(row)
 
 
-def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[NewDelivery]:
+def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime) -> list[dict[str, Any]]:
     wanted: dict[uuid.UUID, list[Target]] = {row.pk: [] for row in rows}
     with_body: set[uuid.UUID] = set()
     for channel in CHANNELS.values():
@@ -152,7 +153,7 @@ def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime
             key = (target.channel, target.name, row.spam)
             if key not in statuses:
                 statuses[key] = _first_status(row, messages[row.pk], target)
-            deliveries.append(NewDelivery(row, messages[row.pk].pk, event.name, target, statuses[key]))
+            deliveries.append(new_delivery(row, messages[row.pk].pk, event.name, target, statuses[key]))
     return deliveries
 
 
@@ -195,7 +196,7 @@ def _resume_canceled(rows: Sequence[Submission]) -> None:
     canceled = list(Delivery.objects.filter(submission__in=released, status=CANCELED).select_related("receiver"))
     for delivery in canceled:
         delivery.submission = released[delivery.submission_id]
-    again = [each.pk for each in canceled if each.channel in CHANNELS and channel_of(each).gate(each) == PENDING]
+    again = [each.pk for each in canceled if each.channel in CHANNELS and CHANNELS[each.channel].gate(each) == PENDING]
     unsent = Delivery.objects.filter(pk__in=again, status=CANCELED)
     unsent.update(status=PENDING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
 

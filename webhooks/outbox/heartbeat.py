@@ -39,7 +39,6 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def hold(self, tokens: Iterable[uuid.UUID]) -> None:
-        """Renew the leases of these claims from now on."""
         with self._lock:
             self._held.update(tokens)
         if self._thread is None and self._held:

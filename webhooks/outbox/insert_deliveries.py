@@ -9,7 +9,7 @@ import datetime as dt
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection
 
@@ -28,38 +28,30 @@ _TIMES = {  # {status}: of the row, {time}: a parameter
 }
 
 
-class NewDelivery(NamedTuple):
-    row: Submission
-    message_id: uuid.UUID
-    event: str
-    target: Target
-    status: str
+def new_delivery(row: Submission, message_id: uuid.UUID, event: str, target: Target, status: str) -> dict[str, Any]:
+    """Return the columns of a new delivery. SQLite stores ids as 32 hexadecimal digits, and PostgreSQL takes them."""
+    return {
+        "id": new_id().hex,
+        "organization_id": row.organization_id.hex,
+        "message_id": message_id.hex,
+        "submission_id": row.pk.hex,
+        "receiver_id": None if target.receiver is None else target.receiver.pk.hex,
+        "event": event,
+        "channel": target.channel,
+        "target": target.name,
+        "host": target.host,
+        "status": status,
+    }
 
 
-def insert_deliveries(deliveries: Sequence[NewDelivery], moment: dt.datetime) -> None:
+def insert_deliveries(deliveries: Sequence[Mapping[str, Any]], moment: dt.datetime) -> None:
     """
     Insert new deliveries: pending ones are due at `moment`, canceled ones ended then.
 
     Skips those that are there already. Runs in the caller's transaction.
     """
-    # 32 hexadecimal digits: SQLite stores an id so, and PostgreSQL takes it.
-    rows = [
-        {
-            "id": new_id().hex,
-            "organization_id": row.organization_id.hex,
-            "message_id": message_id.hex,
-            "submission_id": row.pk.hex,
-            "receiver_id": None if target.receiver is None else target.receiver.pk.hex,
-            "event": event,
-            "channel": target.channel,
-            "target": target.name,
-            "host": target.host,
-            "status": status,
-        }
-        for row, message_id, event, target, status in deliveries
-    ]
-    if rows:
-        _insert(Delivery._meta.db_table, _TIMES, rows, moment, otherwise="ON CONFLICT DO NOTHING")
+    if deliveries:
+        _insert(Delivery._meta.db_table, _TIMES, deliveries, moment, otherwise="ON CONFLICT DO NOTHING")
 
 
 def insert_messages(messages: Sequence[Message], moment: dt.datetime) -> None:

@@ -65,15 +65,13 @@ class Deliverer:
             try:
                 while not self.stop.is_set() and time.monotonic() < end:
                     is_busy = self._step(pool)
-                    if not is_busy and until_idle and self._is_idle():
+                    is_idle = not (is_busy or any(self._in_flight.values()) or self._finished)
+                    if is_idle and until_idle:
                         return False
                     self._pause(is_busy=is_busy)
             finally:
                 self._finish()
         return not self.stop.is_set()
-
-    def _is_idle(self) -> bool:
-        return not (any(self._in_flight.values()) or self._finished)
 
     def _step(self, pool: ThreadPoolExecutor) -> bool:
         """Do one round: record, dispatch, claim and start. Return whether there was anything to do."""

@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from config.times import now
 from keys.models import Membership, Notice, Role, User
 from keys.notices import mail_language
-from webhooks.enqueue import mail_target
+from webhooks.enqueue import MAIL, Target
 from webhooks.events import NOTICE
 from webhooks.mails.submitters import decide_some, undecided_mails
 from webhooks.models import Delivery, Message
@@ -86,7 +86,7 @@ def _queue(rows: Sequence[Notice], receivers: Sequence[User]) -> None:
     deliveries = []
     for user in receivers:
         key = f"notice:{row.pk}:{user.pk}"
-        delivery = mail_target(user.email).delivery(message, row.organization_id, key=key, priority=NOTICE.priority)
+        delivery = Target(MAIL, user.email).delivery(message, row.organization_id, key=key, priority=NOTICE.priority)
         delivery.account = user  # a mail that waits for a retry ends with the account
         deliveries.append(delivery)
     Delivery.objects.bulk_create(deliveries)

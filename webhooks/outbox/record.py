@@ -20,7 +20,7 @@ from submissions.counts.tally import apply_moves, key_of, new_moves
 from submissions.counts.usage import Key, note_usage, today
 from submissions.models import Submission
 from webhooks.channels.outcome import Outcome
-from webhooks.channels.registry import CHANNELS, channel_of
+from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
 from webhooks.models import WEBHOOK, Attempt, Delivery, ErrorClass, Message, Receiver
@@ -188,7 +188,6 @@ def _drop_secrets(results: Sequence[Result]) -> None:
 
 
 def _mails_of(results: Sequence[Result]) -> Counter[Key]:
-    """Return how many mails of each organization were delivered today."""
     mails = [r.claim.delivery for r in results if r.claim.delivery.channel == MAIL and r.outcome.succeeded]
     return Counter((mail.organization_id, today()) for mail in mails if mail.organization_id is not None)
 
@@ -213,7 +212,7 @@ def _cancel(results: Sequence[Result]) -> None:
 
 def _cancel_one(result: Result) -> None:
     delivery = result.claim.delivery
-    status = channel_of(delivery).gate(delivery)
+    status = CHANNELS[delivery.channel].gate(delivery)
     changes: dict[str, object] = {"lease_token": None, "lease_until": None, "lost_claims": 0}
     if status != PENDING:
         changes |= {"status": status, "next_attempt_at": None, "finished_at": Now() if status == CANCELED else None}

@@ -7,7 +7,7 @@ import time
 
 from config.times import now
 from webhooks.channels.outcome import Outcome
-from webhooks.channels.registry import channel_of
+from webhooks.channels.registry import CHANNELS
 from webhooks.models import Delivery, ErrorClass
 from webhooks.outbox.claim import Claim
 
@@ -31,7 +31,7 @@ def send(claim: Claim) -> Result:
     delivery, started_at, clock = claim.delivery, now(), time.monotonic()
     outcome, logged = CANCELED, ""  # unless it may be sent now
     try:
-        channel = channel_of(delivery)
+        channel = CHANNELS[delivery.channel]
         if channel.gate(delivery) == Delivery.Status.PENDING:
             rendered = channel.render(delivery)
             logged = channel.logged(delivery, rendered)

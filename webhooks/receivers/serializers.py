@@ -151,7 +151,6 @@ class DestinationRecord(ReceiverRecord):
 
     @extend_schema_field(CONFIG)
     def get_config(self, destination: Receiver) -> dict[str, Any]:
-        """Return the config without its secrets."""
         return config_of(destination)
 
 

@@ -48,15 +48,11 @@ def status_filter(choices: list[Any]) -> django_filters.ChoiceFilter:
 
 
 class WebhookFilters(django_filters.FilterSet):
-    """`?formId=` and `?status=`."""
-
     formId = OwnFormFilter()
     status = status_filter(WEBHOOK_STATUSES)
 
 
 class DestinationFilters(django_filters.FilterSet):
-    """`?formId=`, `?kind=` and `?status=`."""
-
     formId = OwnFormFilter()
     kind = django_filters.ChoiceFilter(choices=[(name, name) for name in KINDS], empty_label=None)
     status = status_filter(DESTINATION_STATUSES)

@@ -69,13 +69,6 @@ class KeptConnections:
         if are_left:
             call_later(SWEEP_SECONDS, self.sweep)
 
-    def close_all(self) -> None:
-        with self._lock:
-            connections = list(self._since)
-            self._since.clear()
-        for connection in connections:
-            connection.close()
-
     def _pop(self, endpoint: str) -> Connection | None:
         with self._lock:
             own = self._of(endpoint)

@@ -222,11 +222,12 @@ def answer_of(outcome: Outcome) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def wait_in(value: Any) -> float | None:
-    """Return the seconds that an answer asks us to wait, 0 to 24 hours; None if it is not a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # NaN
-        return None
-    return float(max(0, min(value, http.MAX_RETRY_AFTER_SECONDS)))
+def with_wait(outcome: Outcome, seconds: Any) -> Outcome:
+    """Return the outcome of a 429 with the wait that its answer asks for, 0 to 24 hours, if that is a number."""
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds == seconds  # no NaN
+    if outcome.status != 429 or not is_number:
+        return outcome
+    return replace(outcome, retry_after_seconds=float(max(0, min(seconds, http.MAX_RETRY_AFTER_SECONDS))))
 
 
 def post_json(url: str, value: Any, *, shown_url: str, secrets: Mapping[str, str] = MappingProxyType({})) -> Request:

@@ -6,12 +6,11 @@ https://discord.com/developers/docs/topics/rate-limits
 """
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from webhooks.channels.destinations.base import Chat, answer_of, secret_address, wait_in
+from webhooks.channels.destinations.base import Chat, answer_of, secret_address, with_wait
 from webhooks.channels.destinations.submitted import Submitted, cut_to_fit
 from webhooks.channels.destinations.urls import pinned_address
 from webhooks.channels.outcome import Outcome
@@ -61,9 +60,7 @@ class Discord(Chat):
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Prefer the exact `retry_after` of the body, in seconds; the header is rounded."""
-        judged = super().judge(outcome)
-        wait = wait_in(answer_of(outcome).get("retry_after")) if outcome.status == 429 else None
-        return judged if wait is None else replace(judged, retry_after_seconds=wait)
+        return with_wait(super().judge(outcome), answer_of(outcome).get("retry_after"))
 
 
 def escaped(text: str) -> str:

@@ -23,7 +23,7 @@ from webhooks.channels.destinations.base import (
     Request,
     answer_of,
     post_json,
-    wait_in,
+    with_wait,
 )
 from webhooks.channels.destinations.submitted import Submitted, cut, cut_encoded
 from webhooks.channels.outcome import Outcome
@@ -114,8 +114,7 @@ class Telegram(Kind):
             description = str(answer.get("description", "")).lower()
             return replace(judged, refused=self.reason if any(text in description for text in NO_CHAT) else "")
         parameters = answer.get("parameters")
-        wait = wait_in(parameters.get("retry_after")) if isinstance(parameters, dict) else None
-        return judged if outcome.status != 429 or wait is None else replace(judged, retry_after_seconds=wait)
+        return with_wait(judged, parameters.get("retry_after") if isinstance(parameters, dict) else None)
 
 
 def text_of(submitted: Submitted) -> str:

@@ -32,7 +32,9 @@ def only_loopback(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_kept() -> Iterator[None]:
     """No connection is left to the next test."""
     yield
-    kept_connections.KEPT.close_all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_connections, "MAX_AGE_SECONDS", 0.0)
+        kept_connections.KEPT.sweep()
 
 
 @pytest.fixture

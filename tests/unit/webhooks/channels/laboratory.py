@@ -19,6 +19,7 @@ from dataclasses import asdict
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import django
 from django.conf import settings
@@ -62,7 +63,8 @@ class Laboratory:
         """Start a test with these names; forget the last one."""
         from webhooks.channels.connections import kept_connections
 
-        kept_connections.KEPT.close_all()
+        with mock.patch.object(kept_connections, "MAX_AGE_SECONDS", 0.0):
+            kept_connections.KEPT.sweep()
         self._names.zone, self._names.asked = zone, []
         for receiver in [*self._public, *self._traps.values()]:
             receiver.connections, receiver.requests = 0, []

@@ -5,7 +5,7 @@ import datetime as dt
 from django.db.models import F
 from django.db.models.functions import Now
 
-from webhooks.enqueue import mail_target, target_of
+from webhooks.enqueue import MAIL, Target, target_of
 from webhooks.models import Delivery, Message, Receiver
 
 AN_HOUR = dt.timedelta(hours=1)
@@ -13,7 +13,7 @@ AN_HOUR = dt.timedelta(hours=1)
 
 def make_backlog(to: Receiver | str, count: int, *, age: dt.timedelta = AN_HOUR, **values: object) -> list[Delivery]:
     """Store so many deliveries to a webhook or mail address, due since `age`; `values` are other columns."""
-    target = target_of(to) if isinstance(to, Receiver) else mail_target(to)
+    target = target_of(to) if isinstance(to, Receiver) else Target(MAIL, to)
     organization = values.pop("organization_id", None) or to.organization_id  # type: ignore[union-attr]  # a webhook
     message = Message.objects.create(event="submission.created", body="{}")
     rows = [target.delivery(message, organization) for _ in range(count)]  # type: ignore[arg-type]  # an id

@@ -46,7 +46,7 @@ from tests.unit.webhooks.rows import (
     result,
     totals,
 )
-from webhooks.channels.registry import channel_of
+from webhooks.channels.registry import CHANNELS
 from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.claim import Claim
@@ -214,7 +214,7 @@ class Outbox(RuleBasedStateMachine):
         self._finish([claim], FAILED)
 
     def _finish(self, claims: list[Claim], outcome: Any) -> None:
-        stopped = [channel_of(claim.delivery).gate(claim.delivery) != "pending" for claim in claims]
+        stopped = [CHANNELS[claim.delivery.channel].gate(claim.delivery) != "pending" for claim in claims]
         outcomes = [CANCELED if is_stopped else outcome for is_stopped in stopped]
         record([result(claim, each) for claim, each in zip(claims, outcomes, strict=True)])
         for claim, each in zip(claims, outcomes, strict=True):
