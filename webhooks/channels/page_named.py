@@ -48,8 +48,7 @@ class NamedWebhooks:
 
 def _registered(form: Form, url: str) -> list[Receiver]:
     own = Receiver.objects.webhooks().filter(organization=form.organization_id)
-    active = own.filter(url=url, status=Receiver.Status.ACTIVE)
-    return list(active.order_by("id"))[:1]
+    return list(own.filter(url=url, status=Receiver.Status.ACTIVE).order_by("id")[:1])
 
 
 def _pending(form: Form, url: str) -> list[Receiver]:

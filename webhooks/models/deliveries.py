@@ -247,7 +247,6 @@ class Delivery(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id as the API shows it."""
         return encode_id(Prefix.DELIVERY, self.id)
 
     @property

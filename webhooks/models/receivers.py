@@ -149,7 +149,6 @@ class Receiver(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id as the API shows it."""
         return encode_id(Prefix.WEBHOOK if self.is_webhook else Prefix.DESTINATION, self.id)
 
     @property

@@ -251,7 +251,6 @@ class Connection(http.client.HTTPConnection):
 
     @property
     def has_answer_begun(self) -> bool:
-        """Whether any byte of an answer to the last message has arrived."""
         return self.answer is not None and self.answer.has_begun
 
     def is_quiet(self) -> bool:

@@ -106,7 +106,6 @@ def names_of(headers: dict[str, Any]) -> str:
 
 
 def text_of(template: Any) -> str:
-    """Return a template as people edit it."""
     return template if isinstance(template, str) else indented(template)
 
 
@@ -118,8 +117,6 @@ FIRST_TEMPLATE = {
 
 
 class Http(Kind):
-    """Requests with a filled template."""
-
     name = "http"
     label = gettext_lazy("HTTP request")
     config_class = HttpConfig

@@ -32,7 +32,6 @@ class Submitted:
 
     @property
     def title(self) -> str:
-        """One line for its head."""
         text = gettext("New submission: %(form)s") if self.url else gettext("Test: new submission to %(form)s")
         return one_line(text % {"form": self.form_name})
 

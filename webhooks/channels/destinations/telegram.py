@@ -103,7 +103,6 @@ class Telegram(Kind):
         return post_json(url, message, shown_url=f"{ADDRESS}/bot…/sendMessage")
 
     def previewed(self, request: Request, submitted: Submitted) -> Preview:  # noqa: ARG002  # the interface of kinds
-        """Return the text, its first line as the title."""
         title, _, rest = json.loads(request.body)["text"].partition("\n")
         return Preview(title=title, text=rest.strip())
 
