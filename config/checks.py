@@ -17,6 +17,11 @@ from config.files.s3_url import WrongFilesUrl, read_files_url
 
 TAG = "fieldpost"
 MIN_SECRET_KEY = 32  # characters
+CHOICES = {
+    "SIGN_UP": ("open", "invited", "closed"),
+    "DEFAULT_PLAN": ("free", "pro", "enterprise"),
+    "ORGANIZATIONS": ("open", "operators"),
+}
 SHORTEST_LEASE_SECONDS = 5
 POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
 
@@ -55,6 +60,23 @@ def check_one_process_without_redis(**_arguments: object) -> Iterator[CheckMessa
         hint = "Set REDIS_URL, or leave WEB_CONCURRENCY at 1."
         message = "More than one web process requires Redis to share the rate limits."
         yield Error(message, hint=hint, id="fieldpost.E002")
+
+
+@register(TAG)
+def check_choices(**_arguments: object) -> Iterator[CheckMessage]:
+    """A misspelled choice must not open an installation, nor close it."""
+    for name, those in CHOICES.items():
+        if getattr(settings, name) not in those:
+            hint = f"Set {name} to {' or '.join(those)}."
+            yield Error(f"{name} has an unknown value.", hint=hint, id="fieldpost.E030")
+
+
+@register(TAG, deploy=True)
+def check_open_sign_up(**_arguments: object) -> Iterator[CheckMessage]:
+    """Strangers who sign up are on the default plan."""
+    if settings.SIGN_UP == "open" and settings.DEFAULT_PLAN != "free":
+        message = f"Anyone can sign up, and gets the limits of the plan {settings.DEFAULT_PLAN}."
+        yield checks.Warning(message, hint="Set DEFAULT_PLAN=free, or SIGN_UP=invited.", id="fieldpost.W008")
 
 
 @register(TAG)

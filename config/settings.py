@@ -115,6 +115,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "dashboard.access.member",
+                "dashboard.installation.installation",
             ]
         },
     }
@@ -239,6 +240,11 @@ FILES_UNUSED_DAYS = env.float("FILES_UNUSED_DAYS", default=7)  # for which a fil
 FILES_UNUSED_BYTES = env.int("FILES_UNUSED_BYTES", default=50 * 1024 * 1024)  # of one address
 CLAMD_URL = env.str("CLAMD_URL", default="")  # tcp://host:port or unix:///path of a virus scanner
 SCAN_SECONDS = env.float("SCAN_SECONDS", default=900)  # for which a submission waits for the scan of its files
+
+# Whose installation it is --------------------------------------------------------------------------------------------
+SIGN_UP = env.str("SIGN_UP", default="invited")  # open, invited or closed: who may make an account
+DEFAULT_PLAN = env.str("DEFAULT_PLAN", default="enterprise")  # of new organizations; who hosts others sets free
+ORGANIZATIONS = env.str("ORGANIZATIONS", default="open")  # open or operators: who makes more of them in the dashboard
 
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")

@@ -45,7 +45,9 @@ urlpatterns = [
     path("readyz", readyz),
     path(security_txt.PATH, security_txt.security_txt, name="security-txt"),
     path("dashboard/", include("dashboard.urls")),
-    path("account/", include("dashboard.accounts.passkey_login")),  # before allauth's own
+    path("setup", include("dashboard.views.setup")),
+    path("account/", include("dashboard.accounts.login_link")),  # before allauth's own, like the next
+    path("account/", include("dashboard.accounts.passkey_login")),
     path("account/", include("allauth.urls")),
     re_path(r"^(?:dashboard|account)(?:/.*)?$", to_canonical),
     path("admin/", include(operators)),

@@ -12,6 +12,7 @@ SECRET_KEY={secret_key}
 ENCRYPTION_KEYS={encryption_key}
 DATABASE_URL=sqlite:///{sqlite_file}
 DEMO=1
+SIGN_UP=open
 WEBHOOK_ALLOW_HTTP=1
 WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8,::1/128
 """

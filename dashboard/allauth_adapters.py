@@ -10,6 +10,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.adapter import DefaultUserSessionsAdapter
@@ -17,6 +18,7 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sites.shortcuts import get_current_site
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext, gettext_lazy
 
@@ -27,6 +29,7 @@ from dashboard.accounts.devices import device_name, is_known, remember_device, t
 from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.languages import language_now
 from dashboard.accounts.login_proof import forget_failures, note_failure
+from dashboard.installation import is_open
 from dashboard.opened_invitation import opened_invitation_page
 from keys.audit.accounts import note_ended_sessions
 from keys.models import User
@@ -45,6 +48,12 @@ class AccountAdapter(DefaultAccountAdapter):
         "too_many_login_attempts": gettext_lazy("Too many tries. Wait a few minutes, or set a new password by mail."),
         "incorrect_code": gettext_lazy("That code is not correct."),
     }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Return whether strangers may sign up. Raises ImmediateHttpResponse with the page that says why not."""
+        if not is_open():
+            raise ImmediateHttpResponse(render(request, "account/signup_closed.html", status=403))
+        return True
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that limits count, the same as the API's; of an IPv6 network, its first."""
@@ -103,7 +112,7 @@ class AccountAdapter(DefaultAccountAdapter):
         user = values.get("user") or User.objects.filter(email=email.lower()).first()
         with translation.override(mail_language([user]) if user else language_now()):
             device = device_name(str(values.get("user_agent", "")))
-            always |= {"public_url": settings.PUBLIC_URL, "minutes": minutes, "device": device}
+            always |= {"public_url": settings.PUBLIC_URL, "is_open": is_open(), "minutes": minutes, "device": device}
             rendered = self.render_mail(template_prefix, email, {**always, **values})
             queue_account_mail(rendered, template_prefix, email, {**values, "user": user})
 

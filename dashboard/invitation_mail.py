@@ -32,13 +32,19 @@ def invite_by_mail(organization: Organization, email: str, role: Role, *, by: Us
     return invitation
 
 
+def invitation_link(token: str) -> str:
+    """Return the address of the page on which an invited person joins."""
+    return f"{settings.PUBLIC_URL}/dashboard/invitations/{token}"
+
+
 def _rendered(invitation: Invitation, token: str) -> RenderedMail:
     organization = name_for_strangers(invitation.organization.name, gettext("an organization"))
     context = {
         "inviter": invitation.invited_by.email if invitation.invited_by else "",
         "role": ROLES[Role(invitation.role)],
         "organization": organization,
-        "link": f"{settings.PUBLIC_URL}/dashboard/invitations/{token}",
+        "link": invitation_link(token),
+        "takes_new_people": invitation.takes_new_people,
     }
     inviter = context["inviter"] or gettext("Somebody")
     return RenderedMail(

@@ -2,6 +2,7 @@
 
 from itertools import count
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 from django.utils.translation import get_language, gettext
@@ -30,7 +31,7 @@ def create_organization(
     *,
     name: str,
     owner: User,
-    plan: Plan = Plan.FREE,
+    plan: Plan | None = None,
     by: Actor = None,
     number_taken_slugs: bool = False,
     language: str = ENGLISH,
@@ -39,7 +40,7 @@ def create_organization(
     Create an organization with its owner, a published default form and one publishable key.
 
     The slug is made from the name. If it is taken, adds a number, such as `acme-2`, with `number_taken_slugs`, else
-    raises SlugTaken. `language`: of its default form.
+    raises SlugTaken. `plan`: DEFAULT_PLAN without it. `language`: of its default form.
 
     Raises ValueError for a name that is empty, too long, or holds a web address.
     """
@@ -52,7 +53,9 @@ def create_organization(
         slug = _free_slug(slug)
     try:
         with transaction.atomic():
-            organization = Organization.objects.create(name=name, slug=slug, plan=plan, stored_bytes=0)
+            organization = Organization.objects.create(
+                name=name, slug=slug, plan=plan or settings.DEFAULT_PLAN, stored_bytes=0
+            )
             Membership.objects.create(organization=organization, user=owner, role=Role.OWNER)
             create_form(
                 organization=organization,
@@ -72,7 +75,7 @@ def create_organization(
 
 def create_own_organization(*, name: str, user: User) -> Organization:
     """
-    Create an organization for a user of the dashboard, on the Free plan.
+    Create an organization for a user of the dashboard.
 
     Raises ValueError as `create_organization` does, and for a fourth organization on Free.
     """

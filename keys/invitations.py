@@ -24,9 +24,11 @@ MOST_A_DAY = 100  # invitation mails per person, over all organizations, includi
 INVITED = "member.invited"  # action in the audit trail
 
 
-def invite(*, organization: Organization, email: str, role: Role, by: User) -> tuple[Invitation, str]:
+def invite(*, organization: Organization, email: str, role: Role, by: User | None) -> tuple[Invitation, str]:
     """
     Invite a person and return the invitation with the token of its link. A second one replaces the first.
+
+    `by`: None for a command; its invitation makes an account also where SIGN_UP is closed.
 
     Raises ValidationFailed for an invalid address, Conflict for a member and for too many invitations, Forbidden if an
     admin invites an owner.
@@ -41,21 +43,23 @@ def invite(*, organization: Organization, email: str, role: Role, by: User) -> t
     with transaction.atomic():
         members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")
         roles = dict(members.values_list("user_id", "role"))  # locked, so that limits hold for concurrent invitations
-        if not may_give(roles.get(by.pk, ""), role):
+        if by is not None and not may_give(roles.get(by.pk, ""), role):
             raise Forbidden(gettext("Only an owner can invite an owner."))
         if User.objects.filter(email=email, pk__in=list(roles)).exists():
             raise Conflict(gettext("%(email)s is already a member.") % {"email": email})
         _refuse_too_many(organization, email, by)
-        values = {"role": role, "digest": digest(token), "invited_by": by, "created_at": now()}
+        values = {"role": role, "digest": digest(token), "invited_by": by, "makes_account": by is None}
         invitation, _ = Invitation.objects.update_or_create(
-            organization=organization, email=email, defaults={**values, "expires_at": now() + GOOD_FOR}
+            organization=organization,
+            email=email,
+            defaults={**values, "created_at": now(), "expires_at": now() + GOOD_FOR},
         )
         subject = f"{email} as {role.value}"
         record_event(organization=organization, by=by, action=INVITED, subject=subject)
     return invitation, token
 
 
-def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
+def _refuse_too_many(organization: Organization, email: str, by: User | None) -> None:
     others = Invitation.objects.filter(organization=organization, expires_at__gt=now()).exclude(email=email)
     if others.count() >= MOST_OPEN:
         raise Conflict(
@@ -63,7 +67,10 @@ def _refuse_too_many(organization: Organization, email: str, by: User) -> None:
             % {"most": MOST_OPEN}
         )
     yesterday = now() - dt.timedelta(days=1)
-    if AuditEvent.objects.filter(user=by, action=INVITED, created_at__gt=yesterday).count() >= MOST_A_DAY:
+    if (
+        by is not None
+        and AuditEvent.objects.filter(user=by, action=INVITED, created_at__gt=yesterday).count() >= MOST_A_DAY
+    ):
         raise Conflict(
             gettext("You have sent %(most)s invitations within a day. Try again tomorrow.") % {"most": MOST_A_DAY}
         )

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
 PAGES = ("/dashboard", "/account", "/admin")  # for people with an account
-LOCALIZED = (*PAGES, "/mails", "/demo")  # in their reader's language
+LOCALIZED = (*PAGES, "/setup", "/mails", "/demo")  # in their reader's language
 WITH_COOKIES = (*LOCALIZED, "/files")  # on all others no cookie is read or set
 PLAIN_POSTS = ("hosted-", "moved-")  # how names begin: `/f/`, and addresses of other form services
 OPEN_TO_SCRIPTS = frozenset({"submit", "schema", "forms-js"})  # of pages of any origin; plain posts are too

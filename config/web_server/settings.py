@@ -8,6 +8,7 @@ https://gunicorn.org/reference/settings/
 
 import os
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,14 @@ def when_ready(server: Any) -> None:
         for listener in server.LISTENERS:
             milliseconds = round(1000 * float(os.environ.get("READER_SECONDS") or 60))
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Print the link of the first person, while an installation has none. The worker has loaded Django by now."""
+    from django.utils.module_loading import import_string
+
+    sys.stdout.write(import_string("dashboard.installation.setup_line")())
+    sys.stdout.flush()
 
 
 def pre_request(_worker: Any, request: Any) -> None:

@@ -30,6 +30,7 @@ from dashboard.accounts.password_strength import refuse_weak
 from dashboard.accounts.second_steps import use_code
 from dashboard.html_forms.sign_up import NameField
 from dashboard.opened_invitation import opened_invitation
+from forms_app.sign_up import MAX_NAME
 from keys.models import Invitation, User
 
 if TYPE_CHECKING:
@@ -132,10 +133,9 @@ class SignupForm(AsksForAMail, Labeled, account.SignupForm):
             return super().try_save(request)
 
 
-class JoinForm(forms.Form):
-    """The account of an invited person, on the page of the invitation's link. The address is the invited one."""
+class NewPersonForm(forms.Form):
+    """Name and password of an account that is made on this page; a subclass adds `email`."""
 
-    email = forms.EmailField(label=gettext_lazy("Email"), disabled=True, required=False)
     name = NameField(
         max_length=MAX_PERSON_NAME,
         label=gettext_lazy("Your name"),
@@ -143,22 +143,51 @@ class JoinForm(forms.Form):
     )
     password1 = account.SetPasswordField(label=gettext_lazy("Password"), help_text=PASSWORD_HELP)
 
+    def refuse_weak_password(self, organization: str) -> None:
+        """Judge the password, also by the name of the organization."""
+        values = self.cleaned_data
+        person = User(email=values.get("email", ""), name=values.get("name", ""))
+        if password := values.get("password1"):
+            try:
+                validate_password(password, person)
+                refuse_weak(password, [person.email, person.name, organization])
+            except ValidationError as error:
+                self.add_error("password1", error)
+
+
+class JoinForm(NewPersonForm):
+    """The account of an invited person, on the page of the invitation's link. The address is the invited one."""
+
+    email = forms.EmailField(label=gettext_lazy("Email"), disabled=True, required=False)
+    field_order = ["email", "name", "password1"]
+
     def __init__(self, *args: Any, invitation: Invitation, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["email"] = invitation.email
         self.invitation = invitation
 
-    def clean(self) -> dict[str, Any]:
-        """Judge the password, also by the organization's name."""
-        values: dict[str, Any] = super().clean() or self.cleaned_data
-        person = User(email=self.invitation.email, name=values.get("name", ""))
-        if password := values.get("password1"):
-            try:
-                validate_password(password, person)
-                refuse_weak(password, [person.email, person.name, self.invitation.organization.name])
-            except ValidationError as error:
-                self.add_error("password1", error)
-        return values
+    def clean(self) -> None:
+        """Judge the password."""
+        self.refuse_weak_password(self.invitation.organization.name)
+
+
+class SetupForm(NewPersonForm):
+    """The first organization and person of an installation."""
+
+    organization = NameField(
+        max_length=MAX_NAME,
+        label=gettext_lazy("Organization"),
+        help_text=gettext_lazy("Your company, project or site."),
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    email = forms.EmailField(
+        max_length=254, label=gettext_lazy("Email"), widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+    field_order = ["organization", "name", "email", "password1"]
+
+    def clean(self) -> None:
+        """Judge the password."""
+        self.refuse_weak_password(self.cleaned_data.get("organization", ""))
 
 
 class ResetPasswordForm(AsksForAMail, account.ResetPasswordForm):

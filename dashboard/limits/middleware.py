@@ -5,8 +5,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 
 from config.api.ratelimit import refuse_bursts
+from dashboard.installation import has_people
 from dashboard.limits.costs import is_expensive, typed_kind
 from dashboard.limits.page import too_many
 
@@ -26,8 +28,12 @@ class AccountLimits:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], _args: object, _kwargs: object
     ) -> HttpResponse | None:
-        """Return the 429 of the limit that this request exceeds."""
-        if not request.path_info.startswith(PEOPLE) or not request.user.is_authenticated or typed_kind(request, view):
+        """Return the 429 of the limit that this request exceeds, or the way to the page for the first person."""
+        if not request.path_info.startswith(PEOPLE):
+            return None
+        if not request.user.is_authenticated:
+            return None if has_people() else redirect("setup")
+        if typed_kind(request, view):
             return None
         limits = [("dashboard-posts", POSTS)] if request.method == "POST" else []
         limits += [("dashboard-expensive", EXPENSIVE)] if is_expensive(request, view) else []

@@ -72,6 +72,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     remember_invitation(request, token)  # a login or sign-up leads back here
     if User.objects.filter(email=found.email).exists():
         return _without_referrer(render(request, "dashboard/invitation.html", {"invitation": found, "is_known": True}))
+    if not found.takes_new_people:
+        return _without_referrer(render(request, "dashboard/invitation.html", {"invitation": found}))
     return _without_referrer(_join_as_new_person(request, found))
 
 

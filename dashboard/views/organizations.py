@@ -12,6 +12,7 @@ from config.api.errors import ApiError
 from dashboard.access import MemberRequest, in_organization, person, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.html_forms.members import OrganizationForm, TypedNameForm
+from dashboard.installation import may_make_organizations
 from forms_app.sign_up import create_own_organization
 from keys.invitations import invitations_to
 from keys.models import Role
@@ -72,6 +73,8 @@ def end(request: MemberRequest) -> HttpResponse:
 @login_required
 def new_organization(request: HttpRequest) -> HttpResponse:
     user = person(request)
+    if not may_make_organizations(user):
+        return render(request, "dashboard/organization_by_operators.html", status=403)
     entered = OrganizationForm(request.POST or None)
     if request.method == "POST" and entered.is_valid():
         try:

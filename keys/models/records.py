@@ -1,5 +1,6 @@
 """Invitations, notices, remembered answers, marks of the hour."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
@@ -54,6 +55,9 @@ class Invitation(models.Model):
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
     invited_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    makes_account = models.BooleanField(
+        default=False, db_default=False, help_text="By an operator: also where SIGN_UP is closed."
+    )
     created_at = models.DateTimeField(default=now, db_default=Now())
     expires_at = models.DateTimeField()
 
@@ -71,6 +75,11 @@ class Invitation(models.Model):
     @property
     def is_open(self) -> bool:
         return self.expires_at > now()
+
+    @property
+    def takes_new_people(self) -> bool:
+        """Return whether its link makes an account."""
+        return self.makes_account or settings.SIGN_UP != "closed"
 
 
 class Notice(models.Model):

@@ -4,12 +4,12 @@ import datetime as dt
 import logging
 
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
 from config.times import now
 from forms_app.models import Form
 from keys.models import Membership, Organization, User
-from keys.plans import Plan
 from submissions.lifecycle.closing import delete_organization
 from submissions.models import Submission
 
@@ -47,7 +47,7 @@ def _unverified() -> QuerySet[User]:
 def _is_unused(organization: Organization) -> bool:
     """Return whether an organization has no trace of use: it is as sign-up made it, with one member."""
     return not (
-        organization.plan != Plan.FREE
+        organization.plan != settings.DEFAULT_PLAN
         or organization.is_suspended
         or Membership.objects.filter(organization=organization).count() > 1
         or organization.access_keys.filter(last_used_at__isnull=False).exists()

@@ -11,7 +11,7 @@ from typing import Self
 
 from celery import Celery
 
-from tests.services.backing import migrated_sqlite
+from tests.services.backing import FIRST_PERSON, migrated_sqlite
 from tests.services.commands import CommandServer
 from tests.services.environment import FILE_NAME, POSTGRESQL, SQLITE, sqlite_url
 from tests.services.processes import Process
@@ -34,8 +34,9 @@ class Application:
 
     On SQLite `serve` delivers by itself; on PostgreSQL worker and beat deliver instead. With
     `delivers=False` nothing delivers: a second service over a database that another one already looks after. With
-    `streams=False` there is no live stream. The roles in `forked` start as forks of a process that has imported other
-    packages (`tests/services/forks.py`), each time that `start_role` starts them.
+    `streams=False` there is no live stream; with `has_people=False` nobody has an account. The roles in `forked` start
+    as forks of a process that has imported other packages (`tests/services/forks.py`), each time that `start_role`
+    starts them.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Application:
         delivers: bool = True,
         streams: bool = True,
         migrates: bool = True,
+        has_people: bool = True,
         forked: Collection[str] = (),
     ) -> None:
         self.environment = {**environment, "DJANGO_SETTINGS_MODULE": "tests.services.settings"}
@@ -55,6 +57,7 @@ class Application:
         self.delivers = delivers
         self.streams = streams
         self.migrates = migrates
+        self.has_people = has_people
         self.forked = forked
         self.port = int(environment["PORT"])
         self.events_port = int(environment["EVENTS_PORT"])
@@ -88,10 +91,14 @@ class Application:
         """Apply migrations; on SQLite to a copy of the run's migrated database, where there is none yet."""
         file = Path(self.environment["DATA_DIR"]) / FILE_NAME
         is_own = self.environment["DATABASE_URL"] == sqlite_url(file.parent)
-        if is_own and not file.exists() and (made := migrated_sqlite()):
+        needs_person = is_own and self.has_people and not file.exists()
+        if needs_person and (made := migrated_sqlite()):
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(made, file)
+            needs_person = False
         self.manage("migrate", "--verbosity", "0")
+        if needs_person:
+            self.manage(*FIRST_PERSON)
 
     @property
     def commands(self) -> CommandServer:

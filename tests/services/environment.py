@@ -33,7 +33,7 @@ OUR_NAMES = {
     *("DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
     *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),
     *("DJANGO_SETTINGS_MODULE", "FIELDPOST_ROLE"),
-    *("PAGES_URL", "SECURITY_CONTACT"),
+    *("PAGES_URL", "SECURITY_CONTACT", "SIGN_UP", "DEFAULT_PLAN", "ORGANIZATIONS"),
     "PYTHONDONTWRITEBYTECODE",  # each of some two hundred processes would compile our modules again
 }
 OUR_PREFIXES = (
@@ -87,6 +87,8 @@ def service_environment(
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEBHOOK_ALLOW_HTTP": "1",
         **PAUSES,
+        "SIGN_UP": "open",
+        "DEFAULT_PLAN": "free",
         "PROOF_OF_WORK_HASHES": "2000",  # the default takes two seconds of Python each time
     }
     settings["DATABASE_URL"] = database_url or sqlite_url(data_dir)

@@ -24,6 +24,7 @@ from config.supervision.children import Children
 from config.supervision.ports import bequeath, listen
 from config.web_server import settings as gunicorn_settings
 from dashboard.demo import ensure_demo
+from dashboard.installation import setup_line
 
 # Until children that do not end by themselves are killed, twice: those that take requests, then deliverers.
 PATIENCE_SECONDS: dict[int, float] = {
@@ -91,7 +92,7 @@ class Command(BaseCommand):
         text = demo or f"Serving {settings.PUBLIC_URL}"
         if not settings.TRUSTED_PROXY_COUNT and not is_loopback(urlsplit(settings.PUBLIC_URL).hostname or ""):
             text += "\nNo proxy is in front of it (TRUSTED_PROXY_COUNT=0): a few slow clients can stop it."
-        self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n")
+        self.stdout.write(f"\nFieldpost is running. Stop it with Ctrl-C.\n\n{text}\n{setup_line()}")
         self.stdout.flush()
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.core.validators import validate_email
@@ -18,7 +19,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--plan", default="free", help="Free, Pro or Enterprise, in any case")
+        parser.add_argument("--plan", default=settings.DEFAULT_PLAN, help="Free, Pro or Enterprise, in any case")
         parser.add_argument("--owner", required=True, metavar="EMAIL", help="an unknown address gets an account")
 
     def handle(self, *args: Any, **options: Any) -> None:
