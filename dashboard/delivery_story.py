@@ -184,7 +184,7 @@ def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Momen
         yield Moment(None, gettext("Waiting for confirmation"), detail, WAITING, is_ahead=True)
         return
     if submission.held:
-        detail = gettext("When the next hour starts, on a larger plan, or when you release it.")
+        detail = gettext("When the next hour starts, with a higher limit, or when you release it.")
         yield Moment(None, gettext("Waiting for room in the hour"), detail, WAITING, is_ahead=True)
         return
     if submission.dispatched_at is None:

@@ -187,7 +187,7 @@ def _limit(refusal: Refusal) -> Advice:
         return Advice(Gate.LIMIT, gettext("Too many refused requests from one address"), fix)
     fix = gettext(
         "The plan includes %(most)s requests an hour. Pages have nine tenths. Send fewer requests, wait for the "
-        "seconds in Retry-After, or move to a larger plan."
+        "seconds in Retry-After, or ask for a higher limit."
     ) % {"most": intcomma(refusal.organization.hourly_limit)}
     return Advice(Gate.LIMIT, gettext("The plan's requests of this hour are used up"), fix)
 
@@ -336,7 +336,7 @@ def _suspended(_refusal: Refusal) -> Advice:
 
 def _full(_refusal: Refusal) -> Advice:
     fix = gettext(
-        "Delete submissions that you no longer need, set a retention for your forms, or change to a larger plan."
+        "Delete submissions that you no longer need, set a retention for your forms, or ask for a higher limit."
     )
     return Advice(Gate.LIMIT, gettext("The storage of the plan was full"), fix)
 

@@ -2,15 +2,71 @@
 
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from config.ids import InvalidId, Prefix, decode_id
 from config.times import now
 from forms_app.models import Form, FormReport
 from forms_app.moderation.blocking import block_form, unblock_form
+from forms_app.sign_up import create_organization
+from keys import admin as keys_admin
 from keys.admin import ReadOnly, operator
+from keys.models import Organization
+from keys.organizations import find_or_create_person
+from keys.plans import Plan
+
+
+class NewOrganizationForm(keys_admin.NamedForm):
+    owner = forms.EmailField(
+        max_length=254, label=gettext_lazy("Owner"), help_text=gettext_lazy("An unknown address gets an account.")
+    )
+
+    class Meta:
+        model = Organization
+        fields = ("name", "owner", "plan")
+
+
+admin.site.unregister(Organization)
+
+
+@admin.register(Organization)
+class OrganizationAdmin(keys_admin.OrganizationAdmin):
+    """Also makes organizations: with their form, which `keys` does not know."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return admin.ModelAdmin.has_add_permission(self, request)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form of a new organization, or the one that changes it."""
+        return super().get_form(request, obj, change, **kwargs, **({} if obj else {"form": NewOrganizationForm}))
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"plan": settings.DEFAULT_PLAN}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return super().get_readonly_fields(request, obj) if obj else ()
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return super().get_inlines(request, obj) if obj else []
+
+    def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
+        """Make or save it through the functions that also write the audit trail."""
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        made = create_organization(
+            name=obj.name,
+            owner=find_or_create_person(form.cleaned_data["owner"]),
+            plan=Plan(obj.plan),
+            by=operator(request),
+            number_taken_slugs=True,
+        )
+        obj.pk, obj.slug = made.pk, made.slug
 
 
 @admin.register(Form)

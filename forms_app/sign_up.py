@@ -84,8 +84,7 @@ def create_own_organization(*, name: str, user: User) -> Organization:
         made = AuditEvent.objects.filter(user=user, action=CREATED, organization__plan=Plan.FREE)
         if made.count() >= MOST_ON_FREE:
             text = gettext(
-                "You have made %(most)s organizations on the Free plan, the most for one account. "
-                "Delete one, or move one to a paid plan."
+                "You have made %(most)s organizations on the Free plan, the most for one account. Delete one first."
             )
             raise ValueError(text % {"most": MOST_ON_FREE})
         language = get_language() or ENGLISH

@@ -157,7 +157,7 @@ class OrganizationForm(NamedForm):
 @admin.register(Organization)
 class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
     """
-    Plans and limits. Sign-up and `create_organization` create organizations, with their form and key.
+    Plans and limits. `forms_app.admin` adds the page that makes an organization, with its form and key.
 
     The clean-up deletes them: millions of rows take too long for a request.
     """
@@ -225,24 +225,36 @@ class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
             note(action="member.removed", subject=membership.user.email)
 
 
+class UserForm(NamedForm):
+    def clean_email(self) -> str:
+        """Return the address as it is stored."""
+        return str(self.cleaned_data["email"]).lower()
+
+
 @admin.register(User)
 class UserAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
-    """Users. They sign up, set their passwords and delete their accounts themselves, and see what data that deletes."""
+    """Users. They set their passwords and delete their accounts themselves, and see what data that deletes."""
 
-    form = NamedForm
+    form = UserForm
     list_display = ("email", "is_active", "is_staff", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff")
     search_fields = ("email",)
     fields = ("email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     ordering = ("-date_joined",)
 
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return admin.ModelAdmin.has_add_permission(self, request)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Only a superuser can change `is_staff` and `is_superuser`."""
-        fixed = ("email", "date_joined", "last_login")
+        fixed = ("email", "date_joined", "last_login") if obj else ("date_joined", "last_login")
         return fixed if operator(request).is_superuser else (*fixed, "is_staff", "is_superuser")
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        before = values_of(User.objects.get(pk=obj.pk), *RIGHTS)
+        before = values_of(User.objects.get(pk=obj.pk) if change else User(), *RIGHTS)
+        if not change:
+            obj.set_unusable_password()  # by mail, or `manage.py login_link`
+            record_event(organization=None, action="operator.account_created", subject=obj.email)
         super().save_model(request, obj, form, change)
         found = changes(before, values_of(obj, *RIGHTS))
         if found:

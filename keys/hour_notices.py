@@ -31,7 +31,7 @@ CONSEQUENCES = {
     ),
 }
 ADVICE = gettext_lazy(
-    "If this happens often, move to a larger plan, or send fewer requests. This mail comes at most once a day."
+    "If this happens often, send fewer requests, or ask for a higher limit. This mail comes at most once a day."
 )
 
 

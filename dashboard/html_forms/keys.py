@@ -64,9 +64,8 @@ class NewKeyForm(forms.Form):
         if not terms.scoped_keys:
             for name in ("permissions", "expires_on"):
                 self.fields[name].disabled = True  # Django then ignores the posted value and uses the initial one
-            self.fields["permissions"].help_text = gettext("All six. Scoped keys are part of the Enterprise plan.")
-            self.fields["expires_on"].help_text = gettext("Keys that expire are part of the Enterprise plan.")
+            self.fields["permissions"].help_text = gettext("All six, on this plan.")
+            self.fields["expires_on"].help_text = gettext("On this plan keys do not expire.")
             self.fields["admin"].help_text = gettext(
-                "Can also list, regenerate and revoke keys through the API. Creating keys through the API is part of "
-                "the Enterprise plan."
+                "Can also list, regenerate and revoke keys through the API. On this plan it cannot create keys."
             )

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from config.api import ratelimit
 from dashboard.access import MemberRequest, in_organization
+from dashboard.installation import sells_plans
 from dashboard.overview.activity import share
 from dashboard.overview.organization import storage_of
 from keys.models import AccessKey
@@ -22,7 +23,7 @@ from webhooks.receivers.registration import MAX_WEBHOOKS
 @in_organization()
 @require_safe
 def plan(request: MemberRequest) -> HttpResponse:
-    """Show the three plans, the current one, and the requests of this hour."""
+    """Show what is used, the current plan, and the others where they are offered."""
     organization = request.member.organization
     usage = ratelimit.peek_organization(organization.pk, organization.hourly_limit)
     context = {
@@ -39,6 +40,7 @@ def plan(request: MemberRequest) -> HttpResponse:
                 "is_custom": one == Plan.ENTERPRISE,
             }
             for one in Plan
+            if one == organization.plan or sells_plans()
         ],
         "usage": usage,
         "resets_at": dt.datetime.fromtimestamp(usage.reset, dt.UTC),
@@ -47,6 +49,7 @@ def plan(request: MemberRequest) -> HttpResponse:
         "storage": storage_of(organization),
         "working_keys": AccessKey.objects.usable().filter(organization=organization).count(),
         "operator": settings.DEFAULT_FROM_EMAIL,
+        "may_change": request.member.user.has_perm("keys.change_organization"),
     }
     return render(request, "dashboard/plan.html", context)
 

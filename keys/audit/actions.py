@@ -131,6 +131,7 @@ ACTIONS: "dict[str, dict[str, StrOrPromise]]" = {
     Kind.OPERATOR: {
         "operator.rights_changed": pgettext_lazy("what somebody did", "changed the rights of"),
         "operator.second_step_removed": pgettext_lazy("what somebody did", "removed a second step of"),
+        "operator.account_created": pgettext_lazy("what somebody did", "made an account for"),
         "operator.login_link": pgettext_lazy("what somebody did", "made a link to log in for"),
     },
 }

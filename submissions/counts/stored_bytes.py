@@ -28,7 +28,7 @@ SUBJECT = gettext_lazy("%(organization)s has used %(mark)s %% of its storage")
 USED = gettext_lazy("%(organization)s stores %(stored)s of the %(allowance)s that its plan, %(plan)s, includes.")
 ADVICE = gettext_lazy(
     "Submissions are taken up to %(most)s; beyond that they are refused. Delete submissions that you no longer "
-    "need, set a retention for your forms, or change to a larger plan."
+    "need, set a retention for your forms, or ask for a higher limit."
 )
 
 _shown = lazy(show_bytes, str)

@@ -201,7 +201,7 @@ def test_keys__revoked_by_an_operator__stop_and_are_in_the_trail(operator: Brows
 
 
 @pytest.mark.on_sqlite
-@pytest.mark.parametrize("form", ["keys/organization/add/", "keys/user/add/", "keys/accesskey/add/"])
+@pytest.mark.parametrize("form", ["keys/accesskey/add/", "keys/auditevent/add/"])
 def test_admin__making_halves_of_things__is_refused(operator: Browser, form: str) -> None:
     assert operator.get(f"/admin/{form}").status == 403
 
@@ -275,3 +275,25 @@ def test_organization__suspended_and_resumed_by_an_operator__is_in_the_trail(ope
     assert api.get("/api/forms", tenant.key).status == 200
     assert trail(tenant, "organization.suspended") == [(person.email, ""), (person.email, "Unpaid")]
     assert trail(tenant, "organization.resumed") == [(person.email, "")]
+
+
+def test_operator__makes_an_account_and_an_organization(operator: Browser) -> None:
+    email = f"made-{secrets.token_hex(6)}@example.com"
+    assert operator.send("/admin/keys/user/add/", email=email.upper(), name="Grace", is_active="on").status == 302
+    person = User.objects.get(email=email)
+    assert (person.name, person.is_staff, person.has_usable_password()) == ("Grace", False, False)
+    assert AuditEvent.objects.get(action="operator.account_created", subject=email).user is not None
+    again = operator.send("/admin/keys/user/add/", email=email, name="Grace", is_active="on")
+    assert (again.status, "already exists" in again.text) == (200, True)
+
+    name, unknown = f"Made {secrets.token_hex(6)}", f"owner-{secrets.token_hex(6)}@example.com"
+    add = "/admin/keys/organization/add/"
+    page = operator.get(add).text
+    assert '<option value="free" selected>' in page
+    assert "www.example.com" in operator.send(add, name="see www.example.com", owner=unknown, plan="pro").text
+    assert not User.objects.filter(email=unknown).exists()
+    assert operator.send(add, name=name, owner=unknown, plan="pro").status == 302
+    made = Organization.objects.get(name=name)
+    assert (made.plan, made.memberships.get().user.email, made.forms.get().name) == ("pro", unknown, "Inbox")
+    created = AuditEvent.objects.get(organization=made, action="organization.created")
+    assert created.user is not None

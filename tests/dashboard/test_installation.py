@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import time_machine
+from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.times import now
 from dashboard.accounts.login_link import login_link
@@ -251,3 +253,54 @@ def test_login_link__old_or_altered_or_of_a_closed_account__is_gone(service: App
         service.manage("login_link", user.email)
     with pytest.raises(RuntimeError, match="Nobody has an account"):
         service.manage("login_link", new_email())
+
+
+def tables(service: Application) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of what people make: no sessions, no counted refusals, no answer to a forgotten password."""
+    left_out = ("submissions_refusal", "webhooks_delivery", "webhooks_message")
+    kept = ("keys_", "forms_app_", "submissions_", "webhooks_", "account_", "mfa_", "files_")
+    names = [str(name) for (name,) in rows(service, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {
+        name: rows(service, f"SELECT * FROM {name}")
+        for name in names
+        if name.startswith(kept) and not name.startswith(left_out)
+    }
+
+
+def addresses() -> set[str]:
+    """Return an address of every pattern of ours, with some value for each parameter."""
+    found = set[str]()
+
+    def walk(patterns: list[URLPattern | URLResolver], before: str) -> None:
+        for each in patterns:
+            here = before + str(each.pattern)
+            if isinstance(each, URLResolver):
+                walk(each.url_patterns, here)
+            else:
+                found.add("/" + re.sub(r"[\^$]|\\Z|\(\?:?P?<?\w*>?[^)]*\)\??", "", re.sub(r"<[^>]+>", "1", here)))
+
+    walk(get_resolver().url_patterns, "")
+    return {address for address in found if "*" not in address}
+
+
+@pytest.mark.parametrize("people", [0, 1], ids=["before setup", "after setup"])
+def test_stranger__at_a_fresh_installation__makes_nothing(fresh: Application, people: int) -> None:
+    with Client(fresh.port) as owner:
+        if people:
+            post(owner, "/setup", token=token_of(fresh), **PERSON)
+    before = tables(fresh)
+    assert len(before["keys_user"]) == people
+    visited = addresses()
+    assert {"/account/signup/", "/dashboard/o/1/members", "/api/forms", "/setup", "/f/1"} <= visited
+    values = {"email": "stranger@example.com", "password1": PASSWORD, "organization": "Strange", "name": "Strange"}
+    for address in sorted(visited):
+        with Client(fresh.port) as stranger:  # an address of its own each time, so that no limit is what stops it
+            browser = Browser(stranger)
+            browser.get("/account/login/")
+            browser.get(address)
+            headers = {**browser.headers(), **FORM}
+            csrf = browser.cookies.get("fieldpost_csrf", "")
+            stranger.post(address, data=urlencode({**values, "csrfmiddlewaretoken": csrf}), headers=headers)
+            stranger.post(address, json=values)
+    assert tables(fresh) == before
+    assert {kind for (kind,) in rows(fresh, "SELECT event FROM webhooks_message")} <= {"account.mail"}

@@ -171,7 +171,7 @@ def _report_cut(form: Form) -> None:
             text=gettext_lazy(
                 "On the Free plan, web addresses are left out of replies to people who have not confirmed their "
                 "address, and a reply of this form has some. Turn on confirmation for the form, or take them out of "
-                "the reply. On a paid plan they are sent as you wrote them."
+                "the reply. On other plans they are sent as you wrote them."
             ),
             values={"form": form.name},
         )
