@@ -19,7 +19,7 @@ from tests.services.postgresql import PostgreSQL, create_database, drop_database
 from tests.services.redis_server import RedisServer, numbered
 
 # A service without people has one page only, /setup.
-FIRST_PERSON = ["createsuperuser", "--noinput", "--verbosity", "0", "--email", "first@example.com"]
+FIRST_PERSON = ["createsuperuser", "--noinput", "--skip-checks", "--verbosity", "0", "--email", "first@example.com"]
 
 
 def migrated_sqlite() -> Path | None:
