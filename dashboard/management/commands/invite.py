@@ -16,7 +16,6 @@ class Command(OperatorCommand):
     help = "Invite a person and print the link that lets them in, with a new account or their own."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments (docs/contract.md 8)."""
         parser.add_argument("email")
         parser.add_argument("--organization", required=True, metavar="SLUG")
         parser.add_argument("--role", choices=Role.values, default=Role.MEMBER.value)

@@ -14,11 +14,9 @@ class Command(OperatorCommand):
     help = "Print a link that logs a person in once, within 10 minutes. Second steps are asked as always."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the argument (docs/contract.md 8)."""
         parser.add_argument("email")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the link."""
         user = User.objects.filter(email__iexact=options["email"].strip()).first()
         if user is None:
             raise CommandError(f"Nobody has an account with the address {options['email']}.")

@@ -11,7 +11,6 @@ class Command(BaseCommand):
     help = "Print the link with which the first person sets up this installation."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the line that the log has, too."""
         line = setup_line()
         if not line:
             raise CommandError("This installation is set up. `manage.py invite` and `login_link` let people in.")
