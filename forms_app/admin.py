@@ -16,8 +16,7 @@ from forms_app.moderation.blocking import block_form, unblock_form
 from forms_app.sign_up import create_organization
 from keys import admin as keys_admin
 from keys.admin import ReadOnly, operator
-from keys.models import Organization
-from keys.organizations import find_or_create_person
+from keys.models import Organization, User
 from keys.plans import Plan
 
 
@@ -59,9 +58,10 @@ class OrganizationAdmin(keys_admin.OrganizationAdmin):
         if change:
             super().save_model(request, obj, form, change)
             return
+        email = form.cleaned_data["owner"].lower()
         made = create_organization(
             name=obj.name,
-            owner=find_or_create_person(form.cleaned_data["owner"]),
+            owner=User.objects.filter(email=email).first() or User.objects.create_user(email),
             plan=Plan(obj.plan),
             by=operator(request),
             number_taken_slugs=True,

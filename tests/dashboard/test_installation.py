@@ -294,7 +294,7 @@ def test_stranger__at_a_fresh_installation__makes_nothing(fresh: Application, pe
     assert {"/account/signup/", "/dashboard/o/1/members", "/api/forms", "/setup", "/f/1"} <= visited
     values = {"email": "stranger@example.com", "password1": PASSWORD, "organization": "Strange", "name": "Strange"}
     for address in sorted(visited):
-        with Client(fresh.port) as stranger:  # an address of its own each time, so that no limit is what stops it
+        with Client(fresh.port) as stranger:  # another address each time, so that no limit stops it
             browser = Browser(stranger)
             browser.get("/account/login/")
             browser.get(address)

@@ -3,12 +3,11 @@
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from keys.management.find_organization import find_organization
 
 from config.api.errors import ApiError
 from dashboard.invitation_mail import invitation_link
 from keys.invitations import invite
-from keys.management.operator_command import OperatorCommand
+from keys.management.operator_command import OperatorCommand, find_organization
 from keys.models import Role
 
 
