@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext, gettext_noop
 
-from config.api.errors import RateLimited
+from config.api.errors import RateLimited, ServiceUnavailable
 from config.api.long_requests import PLACES
 from keys.models import Membership, Role
 
@@ -35,6 +35,9 @@ class Place:
         self._renewed = time.monotonic()
 
     def renew(self) -> None:
+        """Keep the place. Raises ServiceUnavailable once the lease has ended: somebody else may have the place."""
+        if time.monotonic() - self._renewed > LEASE_SECONDS:
+            raise ServiceUnavailable  # a client took longer than that for one part
         if self._names and time.monotonic() - self._renewed > RENEW_SECONDS:
             self._renewed = time.monotonic()
             for name in self._names:

@@ -7,6 +7,7 @@ import pytest
 from django.http import HttpRequest
 
 from config.api.errors import ServiceUnavailable
+from submissions.exporting import places
 from submissions.exporting.places import Place
 from submissions.exporting.response import in_place
 
@@ -32,6 +33,14 @@ def test_parts__with_empty_ones__come_without_these_and_keep_the_place() -> None
     assert (place.renewed, place.released) == (3, 0)
     assert list(content) == [b"a", b"b"]
     assert (place.renewed, place.released) == (6, 1)
+
+
+def test_parts__of_which_one_took_longer_than_the_lease__end(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = in_place((part for part in (b"a", b"b", b"c")), Place([]), None)
+    assert [next(content), next(content)] == [b"", b"a"]
+    monkeypatch.setattr(places, "LEASE_SECONDS", -1)  # the client takes its time
+    with pytest.raises(ServiceUnavailable):
+        next(content)
 
 
 def test_parts__of_which_there_are_none__are_an_empty_file() -> None:
