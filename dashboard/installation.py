@@ -29,7 +29,8 @@ def installation(request: HttpRequest) -> dict[str, bool]:
     return {
         "is_open": is_open(),
         "sells_plans": sells_plans(),
-        "may_make_organizations": may_make_organizations(request.user),
+        # Pages of errors that occur before anybody is known have no user.
+        "may_make_organizations": hasattr(request, "user") and may_make_organizations(request.user),
     }
 
 

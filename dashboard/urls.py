@@ -29,7 +29,7 @@ from dashboard.views import (
     plan,
     refusals,
 )
-from dashboard.views.submissions import bulk, columns, files, listing, one
+from dashboard.views.submissions import bulk, choosing_columns, files, listing, one
 
 app_name = "dashboard"
 in_organization = [
@@ -47,7 +47,7 @@ in_organization = [
         exports,  # before submissions, whose addresses match any last segment
         listing,
         bulk,
-        columns,
+        choosing_columns,
         files,
         one,  # last of these
         deliveries,

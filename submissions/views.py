@@ -22,7 +22,7 @@ from keys.audit.changes import changes
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
-from submissions.exporting.columns import COLUMNS_SCHEMA
+from submissions.exporting.csv_columns import COLUMNS_SCHEMA
 from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import ExportQuery, stream_export
 from submissions.lifecycle.held import release_by_hand
@@ -32,7 +32,7 @@ from submissions.reading.cursor import MalformedCursor, decode_cursor, read_on
 from submissions.reading.filters import SubmissionFilters
 from submissions.reading.listing import HEAVY_COLUMNS, Scope, count_and_find, read_exactly
 from submissions.reading.pagination import CURSOR, SubmissionListQuery, SubmissionPagination, cursor_problems
-from submissions.reading.shares import searching
+from submissions.reading.searches_at_once import searching
 from submissions.serializers import (
     BulkAction,
     BulkChange,

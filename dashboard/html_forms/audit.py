@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from dashboard.html_forms.day_input import DayInput
-from keys.audit.actions import ITSELF, VISITOR, Kind
+from keys.audit.action_names import ITSELF, VISITOR, Kind
 from keys.audit.reading import COMMANDS, OPERATOR, events_of, narrow
 from keys.models import AuditEvent, Organization
 

@@ -27,7 +27,7 @@ from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import stream_export
 from submissions.files.storage import FilesAway
 from submissions.models import Submission
-from submissions.reading.shares import searching
+from submissions.reading.searches_at_once import searching
 
 FORMATS = [
     (

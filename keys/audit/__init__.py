@@ -9,7 +9,7 @@ from typing import Final
 
 from config.api.current_request import current_request
 from config.client_address import client_address
-from keys.audit.actions import ITSELF, SYSTEM_USER, VISITOR
+from keys.audit.action_names import ITSELF, SYSTEM_USER, VISITOR
 from keys.audit.changes import Changes
 from keys.models import AccessKey, AuditEvent, Organization, User
 
@@ -45,7 +45,7 @@ def record_event(
     changes: Changes | None = None,
 ) -> AuditEvent:
     """
-    Record an action from `keys/audit/actions.py`; `subject` names its object, such as a key with its hint.
+    Record an action from `keys/audit/action_names.py`; `subject` names its object, such as a key with its hint.
 
     `organization`: None for a person's own account. `by`: by default the key or the user of the request, outside of one
     an operator, see `acting`; SERVICE for a change without anyone's request. `changes`: old and new values, from

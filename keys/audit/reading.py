@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from config.clean_up import delete_in_batches
 from config.ids import Prefix, encode_id
 from config.times import day_start, format_time, now
-from keys.audit.actions import ACTIONS, ITSELF, KIND_OF, SYSTEM_USER, VISITOR, words_of
+from keys.audit.action_names import ACTIONS, ITSELF, KIND_OF, SYSTEM_USER, VISITOR, words_of
 from keys.models import AuditEvent, Membership, Organization, User
 
 PERSONAL = Q(organization_ref=None, action__startswith="account.")  # of a person, not of an organization

@@ -25,7 +25,7 @@ from config.api.serializers import QuerySerializer
 from config.environment.postgresql import role
 from config.supervision import jobs
 from forms_app.models import Form
-from submissions.exporting.columns import ColumnsField
+from submissions.exporting.csv_columns import ColumnsField
 from submissions.exporting.formats import EXPORTS, snapshot_parts
 from submissions.exporting.response import stream_file
 from submissions.exporting.rows import Parts, Rows

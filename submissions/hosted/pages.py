@@ -23,8 +23,8 @@ from keys.branding.brand import brand_of
 from keys.models import Organization
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
+from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import way_back
-from submissions.hosted.words import put_for_visitors
 from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPARATOR, is_control

@@ -27,9 +27,9 @@ from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
 from submissions.hosted.bodies import body_as_read, read_form_body
 from submissions.hosted.find import find_form
+from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
-from submissions.hosted.words import put_for_visitors
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner

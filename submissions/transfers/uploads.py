@@ -57,7 +57,7 @@ from submissions.files.checks import NOT_ALLOWED, check_file, most_files
 from submissions.files.keeping import give_up, keep_files
 from submissions.hosted.bodies import MULTIPART, read_form_body
 from submissions.hosted.find import find_form
-from submissions.hosted.words import put_for_visitors
+from submissions.hosted.page_texts import put_for_visitors
 from submissions.models import StoredFile
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.gates import NOT_AVAILABLE, NOT_OPEN

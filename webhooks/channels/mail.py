@@ -21,7 +21,7 @@ from keys.plans import Plan
 from submissions.files.records import load_files
 from submissions.models import Submission
 from webhooks.channels import smtp
-from webhooks.channels.base import Channel
+from webhooks.channels.channel import Channel
 from webhooks.channels.mail_rendering import render_mail, render_notice, render_stored, render_test
 from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import MAIL, Target

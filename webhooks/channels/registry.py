@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webhooks.channels.base import Channel
+from webhooks.channels.channel import Channel
 from webhooks.channels.destinations.channel import DestinationChannel
 from webhooks.channels.mail import MailChannel
 from webhooks.channels.webhook import WebhookChannel

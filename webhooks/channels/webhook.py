@@ -20,7 +20,7 @@ from keys.models import Role, User
 from keys.notices import mail_language
 from submissions.models import Submission
 from webhooks.channels import http
-from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
+from webhooks.channels.channel import Noted, ReceiverChannel, receiver_of, serving
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
 from webhooks.channels.receiver_status import ACTIVE, disable, record_status

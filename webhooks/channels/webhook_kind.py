@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from config.api.serializers import StrictSerializer, TextField
 from submissions.files.records import load_files
 from submissions.models import Submission
-from webhooks.channels.destinations.base import Config, Input, Kind, Preview, Request, indented, post_json
+from webhooks.channels.destinations.kind import Config, Input, Kind, Preview, Request, indented, post_json
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import Submitted
 from webhooks.models import MAX_URL, WEBHOOK

@@ -29,7 +29,7 @@ from submissions.lifecycle.held import release_many
 from submissions.lifecycle.spam_marks import delete_many, mark_many, mark_read
 from submissions.models import Submission
 from submissions.reading.listing import count_bounded
-from submissions.reading.shares import searching
+from submissions.reading.searches_at_once import searching
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -17,14 +17,14 @@ from config.paging import page_number
 from config.times import now
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
-from dashboard.inbox.columns import chosen_columns
+from dashboard.inbox.chosen_columns import chosen_columns
 from dashboard.inbox.table import Table
 from dashboard.limits.costs import expensive, is_typed_search, searches, while_typing
 from dashboard.views.submissions.one import find_opened, shown
 from submissions.live.tokens import live_token
 from submissions.models import Submission
 from submissions.reading.listing import Page, Scope, count_unread, find_page, has_unconfirmed, rows_of
-from submissions.reading.shares import searching
+from submissions.reading.searches_at_once import searching
 
 PAGE_SIZE = 25
 MOST_UNREAD = 99  # counted; beyond, the tab says "99+"

@@ -14,7 +14,7 @@ from config.ids import Prefix, decode_id
 from config.times import format_time
 from forms_app.actions import change_recipients, publish_form
 from forms_app.models import Form, OptOut
-from keys.audit.actions import KIND_OF
+from keys.audit.action_names import KIND_OF
 from keys.branding.changes import set_logo
 from keys.models import AuditEvent, Organization
 from tests.services.client import Client

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from config.api.errors import RateLimited
-from submissions.reading.shares import searching
+from submissions.reading.searches_at_once import searching
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.browser import logged_in, person_of, place, text_of

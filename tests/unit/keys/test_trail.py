@@ -12,7 +12,7 @@ import pytest
 from config.times import now
 from keys.audit import record_event
 from keys.audit.accounts import RECORDED
-from keys.audit.actions import ACTIONS, KIND_OF, Kind
+from keys.audit.action_names import ACTIONS, KIND_OF, Kind
 from keys.audit.changes import MAX_CHANGES, changes
 from keys.audit.reading import purge_audit_trail
 from keys.models import AuditEvent

@@ -15,7 +15,7 @@ from submissions.lifecycle.spam_marks import mark_spam
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import FAILED, OK, claim_due, make_form, make_submission, submission_of, totals
-from webhooks.channels.base import Channel, Noted
+from webhooks.channels.channel import Channel, Noted
 from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import Target

@@ -20,8 +20,8 @@ from config.ids import Prefix, decode_id, encode_id
 from config.times import now
 from keys.notices import ENGLISH, notify_owners
 from submissions.models import Submission
-from webhooks.channels.base import Noted, ReceiverChannel, receiver_of, serving
-from webhooks.channels.destinations.base import Kind, Request
+from webhooks.channels.channel import Noted, ReceiverChannel, receiver_of, serving
+from webhooks.channels.destinations.kind import Kind, Request
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import submitted_of
 from webhooks.channels.outcome import Outcome

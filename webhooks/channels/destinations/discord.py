@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from webhooks.channels.destinations.base import Chat, answer_of, secret_address, with_wait
+from webhooks.channels.destinations.kind import Chat, answer_of, secret_address, with_wait
 from webhooks.channels.destinations.submitted import Submitted, cut_to_fit
 from webhooks.channels.destinations.urls import pinned_address
 from webhooks.channels.outcome import Outcome

@@ -23,7 +23,8 @@ from config.api.serializers import NameField, StrictSerializer, TextField
 from submissions.json_text import dump_json
 from webhooks.channels import http
 from webhooks.channels.connections.connection import MAX_ANSWER_BYTES
-from webhooks.channels.destinations.base import (
+from webhooks.channels.destinations.google_tokens import CredentialsField, forget_token, token_of
+from webhooks.channels.destinations.kind import (
     JSON,
     SECRET_LINES,
     USER_AGENT,
@@ -35,7 +36,6 @@ from webhooks.channels.destinations.base import (
     answer_of,
     hint,
 )
-from webhooks.channels.destinations.google_tokens import CredentialsField, forget_token, token_of
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.outcome import EXCERPT_BYTES, Outcome
 from webhooks.models import ErrorClass

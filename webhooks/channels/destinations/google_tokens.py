@@ -26,7 +26,7 @@ from rest_framework import serializers
 from submissions.json_text import dump_json
 from webhooks.channels import http
 from webhooks.channels.connections.connection import MAX_ANSWER_BYTES
-from webhooks.channels.destinations.base import (
+from webhooks.channels.destinations.kind import (
     USER_AGENT,
     answer_of,
 )

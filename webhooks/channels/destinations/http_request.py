@@ -10,7 +10,8 @@ from config.api.serializers import StrictSerializer, TextField
 from config.text import clean_text
 from forms_app.texts.placeholders import TemplateRefused
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.base import (
+from webhooks.channels.destinations.http_template import fill, parse_template
+from webhooks.channels.destinations.kind import (
     JSON,
     LINES,
     USER_AGENT,
@@ -21,7 +22,6 @@ from webhooks.channels.destinations.base import (
     hint,
     indented,
 )
-from webhooks.channels.destinations.http_template import fill, parse_template
 from webhooks.channels.destinations.submitted import Submitted
 from webhooks.channels.destinations.urls import read_url
 from webhooks.models import MAX_URL

@@ -1,9 +1,9 @@
 """Every kind of destination by its name. A new kind is one line here."""
 
-from webhooks.channels.destinations.base import Kind
 from webhooks.channels.destinations.discord import Discord
 from webhooks.channels.destinations.google_sheets import GoogleSheets
 from webhooks.channels.destinations.http_request import Http
+from webhooks.channels.destinations.kind import Kind
 from webhooks.channels.destinations.mattermost import Mattermost
 from webhooks.channels.destinations.ntfy import Ntfy
 from webhooks.channels.destinations.slack import Slack

@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import Chat, answer_of, secret_address
+from webhooks.channels.destinations.kind import Chat, answer_of, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.destinations.urls import read_url
 from webhooks.channels.outcome import Outcome

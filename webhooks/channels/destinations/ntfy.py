@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import SECRET, Config, Input, Kind, Preview, Request, post_json
+from webhooks.channels.destinations.kind import SECRET, Config, Input, Kind, Preview, Request, post_json
 from webhooks.channels.destinations.submitted import Submitted, cut, cut_encoded
 from webhooks.channels.destinations.urls import read_url
 from webhooks.models import MAX_URL

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from webhooks.channels.destinations.base import Chat, secret_address
+from webhooks.channels.destinations.kind import Chat, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut_to_fit
 from webhooks.channels.destinations.urls import pinned_address
 

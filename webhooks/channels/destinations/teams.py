@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.base import Chat, secret_address
+from webhooks.channels.destinations.kind import Chat, secret_address
 from webhooks.channels.destinations.submitted import Submitted, cut
 from webhooks.channels.destinations.urls import pinned_address
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from webhooks.channels.destinations.base import (
+from webhooks.channels.destinations.kind import (
     SECRET,
     Config,
     Input,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from webhooks.channels.destinations.base import Kind
+from webhooks.channels.destinations.kind import Kind
 from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.destinations.submitted import Submitted
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import MemberRequest, in_organization
 from dashboard.html_forms.submissions import SubmissionsFilterForm
-from dashboard.inbox.columns import choose_columns, moved
+from dashboard.inbox.chosen_columns import choose_columns, moved
 from dashboard.inbox.table import MAX_OFFERED
 
 UP, DOWN = -1, 1
