@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -17,6 +18,7 @@ _django = get_wsgi_application()
 
 from config.api.parsing import drop_long_media_types, say_length  # noqa: E402 - after setup
 from config.checks import refuse_wrong_settings  # noqa: E402 - after setup
+from dashboard.installation import setup_line  # noqa: E402 - after setup
 from submissions.receiving.wsgi import SubmitApplication  # noqa: E402 - after setup
 
 refuse_wrong_settings()  # a WSGI server does not run Django's system checks
@@ -36,6 +38,12 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
         response.close()
         return ()
     return cast(Iterable[bytes], response)
+
+
+def announce_setup() -> None:
+    """Print the link of the first person, while an installation has none."""
+    sys.stdout.write(setup_line())
+    sys.stdout.flush()
 
 
 class _Drained:

@@ -8,7 +8,6 @@ https://gunicorn.org/reference/settings/
 
 import os
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ secure_scheme_headers: dict[str, str] = {}
 
 loglevel = "error"
 control_socket_disable = True
-worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a sign of life needs no disk
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a sign of life needs no disk
 
 
 def when_ready(server: Any) -> None:
@@ -55,8 +54,7 @@ def post_worker_init(_worker: Any) -> None:
     """Print the link of the first person, while an installation has none. The worker has loaded Django by now."""
     from django.utils.module_loading import import_string
 
-    sys.stdout.write(import_string("dashboard.installation.setup_line")())
-    sys.stdout.flush()
+    import_string("config.wsgi.announce_setup")()
 
 
 def pre_request(_worker: Any, request: Any) -> None:

@@ -15,7 +15,7 @@ from tests.support.browser import Browser
 
 PAGES = ("", "submissions", "forms", "keys", "members", "plan", "organization", "destinations", "deliveries", "audit")
 OPEN = ("/docs", "/api/docs", "/api/schema", "/forms.js", "/readyz", "/account/login/", "/account/signup/")
-OWNER = "ada@example.com"
+OWNER = "owner-of-no-calls@example.com"
 
 
 @pytest.mark.on_sqlite

@@ -70,6 +70,7 @@ def test_cursor__followed_to_the_end_and_later_on__reads_each_submission_once_ol
     assert reader.ask()["data"] == []
     for n in "12345":
         submit(api, tenant, n)
+        wait_until_dispatched(tenant)  # two workers at the same time may take the last one first
     reader.until(*"12345")
     assert reader.ask() == {"data": [], "pagination": {"limit": 2, "next": reader.cursor, "hasMore": False}}
     submit(api, tenant, "6")

@@ -44,7 +44,8 @@ ROLES_MEMORY = Row(
 )
 # Settings of tests: without them the environment is that of `make run`, but for addresses and directory.
 TESTS_HAVE = ("SECRET_KEY", "DATABASE_URL", "WEB_CONCURRENCY", "EMAIL_URL", "DEFAULT_FROM_EMAIL",
-              "WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_ALLOW_HTTP", "PROOF_OF_WORK_HASHES", *PAUSES)  # fmt: skip
+              "WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_ALLOW_HTTP", "PROOF_OF_WORK_HASHES",
+              "SIGN_UP", "DEFAULT_PLAN", *PAUSES)  # fmt: skip
 
 
 def of_make_run(environment: Mapping[str, str]) -> dict[str, str]:
