@@ -29,11 +29,23 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PERSON = {"organization": "Acme", "name": "Ada", "email": "Ada@Example.com", "password1": PASSWORD}
 
 
+def start_empty(directory: Path) -> Application:
+    """Return a service in which nobody has an account, with the defaults of production."""
+    environment = service_environment(data_dir=directory, extra={"SIGN_UP": "invited", "DEFAULT_PLAN": "enterprise"})
+    return Application(environment, directory / "logs", streams=False, delivers=False, has_people=False)
+
+
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Application]:
-    """Yield a service in which nobody has an account, with the defaults of production."""
-    environment = service_environment(data_dir=tmp_path, extra={"SIGN_UP": "invited", "DEFAULT_PLAN": "enterprise"})
-    with Application(environment, tmp_path / "logs", streams=False, delivers=False, has_people=False) as service:
+    """Yield such a service, for one test to set up."""
+    with start_empty(tmp_path) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    """Yield one that stays empty."""
+    with start_empty(tmp_path_factory.mktemp("empty")) as service:
         yield service
 
 
@@ -54,6 +66,7 @@ def post(client: Client, path: str, **values: str) -> Answer:
     return client.post(path, data="&".join(f"{name}={value}" for name, value in values.items()), headers=FORM)
 
 
+@pytest.mark.on_sqlite
 def test_first_person__with_the_link_of_the_log__owns_the_installation(fresh: Application) -> None:
     token = token_of(fresh)
     assert f"Set up: {fresh.base_url}/setup?token={token}" in "".join(fresh.logs().values())
@@ -84,29 +97,32 @@ def test_first_person__with_the_link_of_the_log__owns_the_installation(fresh: Ap
         fresh.manage("setup_link")
 
 
-@pytest.mark.parametrize("path", [LOGIN, SIGN_UP, "/account/password/reset/", "/dashboard/", "/account/"])
-def test_pages_without_people__lead_to_setup(fresh: Application, path: str) -> None:
-    with Client(fresh.port) as client:
-        browser, seen = Browser(client), client.get(path)
-        for _ in range(2):  # of the dashboard by the login page
-            if seen.headers["Location"] != "/setup":
-                seen = browser.get(seen.headers["Location"])
-        assert (seen.status, seen.headers["Location"]) == (302, "/setup")
+@pytest.mark.on_sqlite
+def test_pages_without_people__lead_to_setup(empty: Application) -> None:
+    with Client(empty.port) as client:
+        for path in (LOGIN, SIGN_UP, "/account/password/reset/", "/dashboard/", "/account/"):
+            browser, seen = Browser(client), client.get(path)
+            for _ in range(2):  # of the dashboard by the login page
+                if seen.headers["Location"] != "/setup":
+                    seen = browser.get(seen.headers["Location"])
+            assert (path, seen.status, seen.headers["Location"]) == (path, 302, "/setup")
         assert "Nobody has set up this installation yet" in text_of(client.get("/setup"))
 
 
-def test_setup__wrong_token__is_refused_and_counted(fresh: Application) -> None:
+@pytest.mark.on_sqlite
+def test_setup__wrong_token__is_refused_and_counted(empty: Application) -> None:
     other_key = "0" * 32
-    with Client(fresh.port) as client:
+    with Client(empty.port) as client:
         for sent in (client.get(f"/setup?token={other_key}"), post(client, "/setup", token=other_key, **PERSON)):
             assert (sent.status, "not the token" in sent.text) == (403, True)
         for _ in range(98):
             client.get(f"/setup?token={other_key}")
         refused = client.get(f"/setup?token={other_key}")
         assert (refused.status, int(refused.headers["Retry-After"]) > 0) == (429, True)
-    assert rows(fresh, "SELECT count(*) FROM keys_user") == [(0,)]
+    assert rows(empty, "SELECT count(*) FROM keys_user") == [(0,)]
 
 
+@pytest.mark.on_sqlite
 def test_setup__two_at_once__one_wins(fresh: Application) -> None:
     token = token_of(fresh)
 
@@ -283,18 +299,27 @@ def addresses() -> set[str]:
     return {address for address in found if "*" not in address}
 
 
-@pytest.mark.parametrize("people", [0, 1], ids=["before setup", "after setup"])
-def test_stranger__at_a_fresh_installation__makes_nothing(fresh: Application, people: int) -> None:
+@pytest.mark.on_sqlite
+def test_stranger__before_the_setup__makes_nothing(empty: Application) -> None:
+    post_everywhere(empty, people=0)
+
+
+@pytest.mark.on_sqlite
+def test_stranger__after_the_setup__makes_nothing(fresh: Application) -> None:
     with Client(fresh.port) as owner:
-        if people:
-            post(owner, "/setup", token=token_of(fresh), **PERSON)
-    before = tables(fresh)
+        post(owner, "/setup", token=token_of(fresh), **PERSON)
+    post_everywhere(fresh, people=1)
+
+
+def post_everywhere(service: Application, *, people: int) -> None:
+    """Open every address as a stranger, and post to it; then nothing has changed."""
+    before = tables(service)
     assert len(before["keys_user"]) == people
     visited = addresses()
     assert {"/account/signup/", "/dashboard/o/1/members", "/api/forms", "/setup", "/f/1"} <= visited
     values = {"email": "stranger@example.com", "password1": PASSWORD, "organization": "Strange", "name": "Strange"}
     for address in sorted(visited):
-        with Client(fresh.port) as stranger:  # another address each time, so that no limit stops it
+        with Client(service.port) as stranger:  # another address each time, so that no limit stops it
             browser = Browser(stranger)
             browser.get("/account/login/")
             browser.get(address)
@@ -302,5 +327,5 @@ def test_stranger__at_a_fresh_installation__makes_nothing(fresh: Application, pe
             csrf = browser.cookies.get("fieldpost_csrf", "")
             stranger.post(address, data=urlencode({**values, "csrfmiddlewaretoken": csrf}), headers=headers)
             stranger.post(address, json=values)
-    assert tables(fresh) == before
-    assert {kind for (kind,) in rows(fresh, "SELECT event FROM webhooks_message")} <= {"account.mail"}
+    assert tables(service) == before
+    assert {kind for (kind,) in rows(service, "SELECT event FROM webhooks_message")} <= {"account.mail"}
