@@ -18,11 +18,13 @@ from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey, Membership, Organization, User
 from tests.services.application import Application
 from tests.services.client import Client
+from tests.services.waiting import eventually
 from tests.support.command_line import complaint, output
 from tests.support.key_records import id_of_key, record
 from tests.support.replies import ALL_SIX, assert_headers, success
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
+from webhooks.models import Delivery
 
 TOMORROW = (now().date() + dt.timedelta(days=1)).isoformat()
 
@@ -274,6 +276,10 @@ def test_keys_made_by__a_person__lists_them_with_their_state_also_when_the_accou
         [tenant.organization.slug, f"C ({made['C'].hint})", "active"],
         [tenant.organization.slug, f"B ({made['B'].hint})", "active"],
     ]
+    mails = Delivery.objects.filter(account=tenant.owner)  # about the new keys; one in flight would be in the way
+        account=tenant.owner
+    )  # about the new keys; one of them in flight would be in the way
+    eventually(lambda: mails.exists() and not mails.filter(finished_at=None).exists(), because="the mail has left")
     User.objects.filter(pk=tenant.owner.pk).delete()
     assert output(service, "keys_made_by", email).splitlines() == lines
     assert output(service, "keys_made_by", "nobody@example.com") == ""
