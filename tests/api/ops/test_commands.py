@@ -277,8 +277,6 @@ def test_keys_made_by__a_person__lists_them_with_their_state_also_when_the_accou
         [tenant.organization.slug, f"B ({made['B'].hint})", "active"],
     ]
     mails = Delivery.objects.filter(account=tenant.owner)  # about the new keys; one in flight would be in the way
-        account=tenant.owner
-    )  # about the new keys; one of them in flight would be in the way
     eventually(lambda: mails.exists() and not mails.filter(finished_at=None).exists(), because="the mail has left")
     User.objects.filter(pk=tenant.owner.pk).delete()
     assert output(service, "keys_made_by", email).splitlines() == lines
