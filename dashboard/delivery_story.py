@@ -17,8 +17,8 @@ from config.times import now
 from keys.choices import within_sentence
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.models import Consent, Submission, SubmitterMail
-from webhooks.channels.destinations.kinds import KINDS
 from webhooks.events import is_secret
+from webhooks.kinds.registry import KINDS
 from webhooks.mails.submitters import delivery_keys
 from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.retention import LOG_KEPT

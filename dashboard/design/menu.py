@@ -9,7 +9,7 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from webhooks.channels.webhook_kind import EVERY_KIND
+from webhooks.kinds.webhook import EVERY_KIND
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

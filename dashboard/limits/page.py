@@ -6,7 +6,7 @@ from django.utils.html import format_html
 
 from config.api.errors import RateLimited
 from dashboard.receivers.inputs import PREFIX
-from webhooks.channels.destinations.kinds import KINDS
+from webhooks.kinds.registry import KINDS
 
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - the name of an input
 # Names of inputs that are asked for again: a secret is in no more pages than it must.

@@ -11,8 +11,8 @@ from config.api.errors import ApiError, Detail
 from config.text import clean_name
 from dashboard.html_forms.own_form_field import OwnFormField
 from keys.models import Organization
-from webhooks.channels.destinations.kind import LINE, SECRET, Config, Input, Kind
 from webhooks.events import public_events
+from webhooks.kinds.kind import LINE, SECRET, Config, Input, Kind
 from webhooks.models import WEBHOOK
 
 PREFIX = "config"

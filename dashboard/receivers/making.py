@@ -22,8 +22,8 @@ from dashboard.receivers.inputs import PREFIX, ConfigForm, NameForm, ReceiverFor
 from dashboard.receivers.views import find_receiver, is_active_again, show_secret, to_receiver
 from forms_app.models import Form
 from keys.models import Role
-from webhooks.channels.destinations.kind import Config, Kind
-from webhooks.channels.webhook_kind import EVERY_KIND
+from webhooks.kinds.kind import Config, Kind
+from webhooks.kinds.webhook import EVERY_KIND
 from webhooks.models import WEBHOOK, Receiver
 from webhooks.receivers.actions import DISABLED_BY_HAND, held_for
 from webhooks.receivers.destinations import add_destination, change_destination, check_new_destination, config_of

@@ -28,7 +28,7 @@ from dashboard.limits.costs import expensive
 from dashboard.views import deliveries
 from keys.models import Role
 from submissions.json_text import dump_json
-from webhooks.channels.webhook_kind import EVERY_KIND
+from webhooks.kinds.webhook import EVERY_KIND
 from webhooks.log_queries import recent_results
 from webhooks.models import WEBHOOK, Delivery, Receiver
 from webhooks.receivers.actions import (

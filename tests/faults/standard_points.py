@@ -13,7 +13,7 @@ EXITS = {
     "after commit": ("submissions.receiving.insert.store", "exit after", 0),
     "before the nudge": ("config.nudge.nudge", "exit before", 0),
     "after claim": (CLAIM, "exit after", 0),
-    "after POST": ("webhooks.channels.http.post", "exit after", 1),
+    "after POST": ("webhooks.transport.http.post", "exit after", 1),
     "before record": ("webhooks.outbox.record.record", "exit before", 1),  # after the POST as well
 }
 MARK_FIRST = "mark first"

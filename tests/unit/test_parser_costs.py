@@ -47,9 +47,9 @@ from submissions.receiving.spam import spam_reasons
 from submissions.search_text import search_text
 from tests.support import costs
 from tests.support.costs import SIZE, Call, fill, hostile_texts, too_expensive
-from webhooks.channels.connections.address_guard import parse_url
-from webhooks.channels.http import parse_retry_after
-from webhooks.channels.smtp import one_line
+from webhooks.transport.address_guard import parse_url
+from webhooks.transport.http import parse_retry_after
+from webhooks.transport.smtp import one_line
 
 pytestmark = pytest.mark.slow
 

@@ -132,22 +132,22 @@ PATTERNS = {
     "submissions.transfers.downloads._MEDIA_TYPE": Row("fullmatch", ("text/", "a", "+x", "."), "application/pdf"),
     "submissions.transfers.downloads._RANGE": Row("fullmatch", ("bytes=", "9", "-", "bytes=0-"), "bytes=0-9"),
     "submissions.transfers.downloads._RUNNABLE": Row("match", ("xml", "java", "script", "a/"), "image/svg+xml"),
-    "webhooks.channels.connections.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
-    "webhooks.channels.connections.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
-    "webhooks.channels.destinations.discord.MARKUP": Row("sub", ("*", "\\*", "[a]("), WORDS),
-    "webhooks.channels.destinations.discord.PATH": Row(
+    "webhooks.transport.address_guard._BRACKETED": Row("fullmatch", ("[", "::", "]:", "9"), "[::1]:80"),
+    "webhooks.transport.address_guard._HOST": Row("fullmatch", ("a.", "_-"), "example.com"),
+    "webhooks.kinds.discord.MARKUP": Row("sub", ("*", "\\*", "[a]("), WORDS),
+    "webhooks.kinds.discord.PATH": Row(
         "fullmatch",
         ("/api/v10/webhooks/", "123456789012345678", "/a", "?thread_id="),
         "/api/webhooks/123456789012345678/abc",
     ),
-    "webhooks.channels.destinations.google_tokens.EMAIL": Row(
+    "webhooks.kinds.google_tokens.EMAIL": Row(
         "fullmatch", ("a.", "-a", "@a", ".gserviceaccount.com"), "robot@project.iam.gserviceaccount.com"
     ),
-    "webhooks.channels.destinations.google_sheets.ID": Row("fullmatch", ("a_", "-a"), "abc"),
-    "webhooks.channels.destinations.google_tokens.KEY_ID": Row("fullmatch", ("a_", "-0"), "0123abc"),
-    "webhooks.channels.destinations.google_tokens.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
-    "webhooks.channels.destinations.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
-    "webhooks.channels.destinations.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),
+    "webhooks.kinds.google_sheets.ID": Row("fullmatch", ("a_", "-a"), "abc"),
+    "webhooks.kinds.google_tokens.KEY_ID": Row("fullmatch", ("a_", "-0"), "0123abc"),
+    "webhooks.kinds.google_tokens.TOKEN": Row("fullmatch", ("ya29.", "~!"), "ya29.abc"),
+    "webhooks.kinds.http_request.NAME": Row("fullmatch", ("a-", "~|"), "X-Token"),
+    "webhooks.kinds.http_request.VALUE": Row("fullmatch", ("a ", "~!", " "), "Bearer abc"),
     "forms_app.texts.placeholders._FILTER": Row(
         "match", (" | ", "|", 'default: "', '"', "truncate: ", "99", "  "), ' | default: "none" | truncate: 80'
     ),
@@ -158,18 +158,18 @@ PATTERNS = {
         "findall", ("{{", "}}", '{{"', '"{{"', '{{""', "{{ a", "}", '" {{" '), "{{ data.name }} "
     ),
     "forms_app.texts.replies._WORD": Row("findall", ("a", " ", "\n"), WORDS),
-    "webhooks.channels.destinations.ntfy.TOKEN": Row("fullmatch", ("tk_", "~!"), "tk_abc"),
-    "webhooks.channels.destinations.ntfy.TOPIC": Row("fullmatch", ("/a", "/", "/a-", "?"), "/my-topic"),
-    "webhooks.channels.destinations.slack.PATH": Row("fullmatch", ("/services/", "T0/", "/B0"), "/services/T0/B0/abc"),
-    "webhooks.channels.destinations.teams.PATH": Row(
+    "webhooks.kinds.ntfy.TOKEN": Row("fullmatch", ("tk_", "~!"), "tk_abc"),
+    "webhooks.kinds.ntfy.TOPIC": Row("fullmatch", ("/a", "/", "/a-", "?"), "/my-topic"),
+    "webhooks.kinds.slack.PATH": Row("fullmatch", ("/services/", "T0/", "/B0"), "/services/T0/B0/abc"),
+    "webhooks.kinds.teams.PATH": Row(
         "fullmatch", ("/workflows/", "?sig=", "&sig=a", "/a"), "/workflows/a/invoke?sp=x&sig=abc"
     ),
-    "webhooks.channels.destinations.telegram.CHAT": Row("fullmatch", ("-1", "99", "@a"), "@channel"),
-    "webhooks.channels.destinations.telegram.MENTION": Row("sub", ("@a", "a@", "@@"), WORDS),
-    "webhooks.channels.destinations.telegram.TOKEN": Row("fullmatch", ("12345:", "99", "a-"), "12345:abc"),
+    "webhooks.kinds.telegram.CHAT": Row("fullmatch", ("-1", "99", "@a"), "@channel"),
+    "webhooks.kinds.telegram.MENTION": Row("sub", ("@a", "a@", "@@"), WORDS),
+    "webhooks.kinds.telegram.TOKEN": Row("fullmatch", ("12345:", "99", "a-"), "12345:abc"),
     "forms_app.consent.addresses._QUOTED_PAIR": Row("sub", ("\\a", "\\"), "ada lovelace "),
     "forms_app.consent.addresses._UNFIT_FOR_ADDRESS": Row("search", ("a@", "@b."), "ada@example.com"),
-    "webhooks.channels.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
+    "webhooks.transport.smtp._UNFIT_FOR_SUBJECT": Row("findall", ("\x00", "\u2028a"), WORDS),
 }
 
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from submissions.models import Submission
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.receiver_status import status_for
 from webhooks.enqueue import Target
 from webhooks.events import Event
 from webhooks.models import Delivery, Receiver
+from webhooks.transport.outcome import Outcome
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -20,13 +20,13 @@ from keys.notices import ENGLISH, languages_of
 from keys.plans import Plan
 from submissions.files.records import load_files
 from submissions.models import Submission
-from webhooks.channels import smtp
 from webhooks.channels.channel import Channel
 from webhooks.channels.mail_rendering import render_mail, render_notice, render_stored, render_test
-from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import MAIL, Target
 from webhooks.events import SUBMISSION_CREATED, TEST, TO_SUBMITTERS, Event, is_secret
 from webhooks.models import Delivery
+from webhooks.transport import smtp
+from webhooks.transport.outcome import Outcome
 
 TO_SUBMITTERS_NAMES = frozenset(event.name for event in TO_SUBMITTERS)
 

@@ -18,7 +18,7 @@ from keys.plans import show_bytes
 from submissions.lifecycle.spam_links import spam_url
 from submissions.models import StoredFile, Submission
 from submissions.serializers import submission_record
-from webhooks.channels.smtp import Mail, one_line
+from webhooks.transport.smtp import Mail, one_line
 
 MAX_HTML_BYTES = 100_000  # Gmail cuts a mail at 102 kB
 # Characters of each label and value, and the number of them, to try one after the other until the HTML is short enough.

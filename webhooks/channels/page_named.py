@@ -13,10 +13,10 @@ from django.db import transaction
 from config.times import now
 from forms_app.models import Form
 from submissions.models import Submission
-from webhooks.channels.connections.address_guard import canonical_host
 from webhooks.channels.receiver_status import record_status
 from webhooks.events import public_events
 from webhooks.models import Receiver
+from webhooks.transport.address_guard import canonical_host
 
 CONTROL = "_webhook"
 MAX_PENDING = 20  # pending webhooks of one form

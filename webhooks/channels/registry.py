@@ -3,7 +3,7 @@
 from typing import Any
 
 from webhooks.channels.channel import Channel
-from webhooks.channels.destinations.channel import DestinationChannel
+from webhooks.channels.destination import DestinationChannel
 from webhooks.channels.mail import MailChannel
 from webhooks.channels.webhook import WebhookChannel
 

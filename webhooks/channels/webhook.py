@@ -19,9 +19,7 @@ from config.times import now
 from keys.models import Role, User
 from keys.notices import mail_language
 from submissions.models import Submission
-from webhooks.channels import http
 from webhooks.channels.channel import Noted, ReceiverChannel, receiver_of, serving
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.page_named import NamedWebhooks
 from webhooks.channels.receiver_status import ACTIVE, disable, record_status
 from webhooks.enqueue import MAIL, Target, enqueue, target_of
@@ -29,6 +27,8 @@ from webhooks.events import EVENTS, WEBHOOK_DISABLED, Event
 from webhooks.models import IN_FLIGHT, WEBHOOK, Delivery, Receiver
 from webhooks.payloads import Notice
 from webhooks.signing import SIGNATURE, headers_for
+from webhooks.transport import http
+from webhooks.transport.outcome import Outcome
 
 DISABLE_AFTER = dt.timedelta(days=5)  # of failures without a single success
 DISABLE_AFTER_FAILURES = 10

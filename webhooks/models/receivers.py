@@ -57,7 +57,7 @@ class Receiver(models.Model):
 
     `form` is empty for all forms of the organization, later ones too (docs/adr/0084). A webhook has a URL, the events
     that it receives, secrets that sign them, and the health of its endpoint. A receiver of every other kind has a name,
-    `config`, the sealed JSON of the kind's settings (`webhooks/channels/destinations/`), and a pace.
+    `config`, the sealed JSON of the kind's settings (`webhooks/kinds/`), and a pace.
     """
 
     class Status(models.TextChoices):

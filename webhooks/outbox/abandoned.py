@@ -11,12 +11,12 @@ from django.db import transaction
 from django.db.models import F
 
 from config.times import now
-from webhooks.channels.outcome import Outcome
 from webhooks.models import Delivery, ErrorClass
 from webhooks.outbox.claim import Claim
 from webhooks.outbox.record import record
 from webhooks.outbox.send import Result
 from webhooks.outbox.shares import PLACES
+from webhooks.transport.outcome import Outcome
 
 ROWS_A_BATCH = 500
 FREE = len(PLACES) - 1  # lost claims in a row that are no attempt

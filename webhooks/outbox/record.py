@@ -19,7 +19,6 @@ from config.times import now
 from submissions.counts.tally import apply_moves, key_of, new_moves
 from submissions.counts.usage import Key, note_usage, today
 from submissions.models import Submission
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL
 from webhooks.events import EVENTS, is_secret
@@ -28,6 +27,7 @@ from webhooks.models.log_bounds import drop_old_attempts, drop_old_recordings
 from webhooks.outbox.failures_log import log_failed
 from webhooks.outbox.retry_schedule import delay_after
 from webhooks.outbox.send import Result
+from webhooks.transport.outcome import Outcome
 
 PENDING, DELIVERED, FAILED = Delivery.Status.PENDING, Delivery.Status.DELIVERED, Delivery.Status.FAILED
 CANCELED, HELD = Delivery.Status.CANCELED, Delivery.Status.HELD

@@ -6,10 +6,10 @@ import logging
 import time
 
 from config.times import now
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS
 from webhooks.models import Delivery, ErrorClass
 from webhooks.outbox.claim import Claim
+from webhooks.transport.outcome import Outcome
 
 CANCELED = Outcome(succeeded=False, status=None, duration_ms=0, error=ErrorClass.CANCELED.value)
 

@@ -11,11 +11,11 @@ from forms_app.texts.placeholders import TemplateRefused
 from forms_app.texts.placeholders import refuse_undeclared_names as refuse_undeclared
 from keys.models import Organization
 from submissions.json_text import dump_json
-from webhooks.channels.destinations.http_template import names_in
-from webhooks.channels.destinations.kind import Config, Kind
-from webhooks.channels.destinations.kinds import KINDS
 from webhooks.channels.receiver_status import ACTIVE, NEEDS_ATTENTION, record
-from webhooks.channels.webhook_kind import EVERY_KIND
+from webhooks.kinds.http_template import names_in
+from webhooks.kinds.kind import Config, Kind
+from webhooks.kinds.registry import KINDS
+from webhooks.kinds.webhook import EVERY_KIND
 from webhooks.models import Receiver
 from webhooks.receivers.actions import adding, changing, check_form, move, recorded
 

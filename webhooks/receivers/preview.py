@@ -12,8 +12,8 @@ from forms_app.models import Form
 from forms_app.texts.placeholders import NAMES
 from keys.models import Organization
 from submissions.models import Submission
-from webhooks.channels.destinations.kind import Config, Kind, Preview, Request, indented
-from webhooks.channels.webhook_kind import EVERY_KIND
+from webhooks.kinds.kind import Config, Kind, Preview, Request, indented
+from webhooks.kinds.webhook import EVERY_KIND
 from webhooks.models import Receiver
 from webhooks.payloads import example_submission
 from webhooks.receivers.destinations import refuse_undeclared_names

@@ -13,13 +13,13 @@ from forms_app.models import Form
 from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import Plan
-from webhooks.channels.connections.address_guard import canonical_host
-from webhooks.channels.destinations.urls import check_address
 from webhooks.channels.receiver_status import ACTIVE, PENDING, record
 from webhooks.enqueue import host_of
+from webhooks.kinds.addresses import check_address
 from webhooks.models import Delivery, Receiver, ReceiverQuerySet
 from webhooks.receivers.actions import adding, changing, check_form, move, recorded
 from webhooks.signing import new_secret
+from webhooks.transport.address_guard import canonical_host
 
 MAX_WEBHOOKS = 100  # of one form, those of all forms counted; each of them receives every submission
 MAX_OF_HOST = 5  # of an organization on Free: a host that never agreed gets few copies of a submission

@@ -10,8 +10,8 @@ from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import IdField, NameField, StrictSerializer, TextField
 from config.ids import Prefix
-from webhooks.channels.destinations.kinds import KINDS
 from webhooks.events import public_events
+from webhooks.kinds.registry import KINDS
 from webhooks.models import DESTINATION_STATUSES, MAX_URL, WEBHOOK_STATUSES, Receiver
 from webhooks.receivers.destinations import config_of
 

@@ -20,7 +20,7 @@ from forms_app.models import Form
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Organization, Permission
-from webhooks.channels.destinations.kinds import KINDS
+from webhooks.kinds.registry import KINDS
 from webhooks.models import DESTINATION_STATUSES, WEBHOOK_STATUSES, Receiver
 from webhooks.receivers.actions import delete_receiver, send_test
 from webhooks.receivers.destinations import add_destination, change_destination, check_new_destination

@@ -23,7 +23,7 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
         "ENUM_NAME_OVERRIDES": {
             "AccessKeyKind": "keys.models.AccessKey.Kind",
             "DeliveryStatus": "webhooks.models.Delivery.Status",
-            "DestinationKind": "webhooks.channels.destinations.kinds.KINDS",
+            "DestinationKind": "webhooks.kinds.registry.KINDS",
             "DestinationStatus": "webhooks.models.DESTINATION_STATUSES",
             "EventType": "webhooks.events.public_events",
             "FieldType": "forms_app.field_kinds.KINDS",

@@ -14,7 +14,7 @@ from tests.support.browser import person_of, place
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, text_field
-from webhooks.channels.destinations.kinds import KINDS
+from webhooks.kinds.registry import KINDS
 from webhooks.models import Receiver
 
 TYPED = {

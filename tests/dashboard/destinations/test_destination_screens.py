@@ -19,7 +19,7 @@ from tests.support.browser import Browser, logged_in, make_stale, member_of, per
 from tests.support.submitting import submit_and_get_id
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
-from webhooks.channels.destinations.kinds import KINDS
+from webhooks.kinds.registry import KINDS
 from webhooks.models import Delivery
 from webhooks.models import Receiver as ReceiverRow
 

@@ -66,7 +66,7 @@ def poison_that_raises(run: Run) -> None:
 def poison_that_kills(run: Run) -> None:
     """Two lost claims are free: with three attempts allowed, five processes die. No other delivery loses an attempt."""
     points = {
-        "kill": point("webhooks.channels.http.post", "on marked", marker=MARKER, kills=True),
+        "kill": point("webhooks.transport.http.post", "on marked", marker=MARKER, kills=True),
         "delays": point(DELAYS, "set", value=FEW_DELAYS),
     }
     deaths = 2 + len(FEW_DELAYS) + 1

@@ -23,7 +23,7 @@ from tests.support.deliveries import make_delivery
 from tests.support.rows import row
 from tests.support.tables.dashboard_table import IN_ORGANIZATION, Row
 from tests.support.tenants import Tenant, make_tenant
-from webhooks.channels.destinations.kinds import KINDS
+from webhooks.kinds.registry import KINDS
 from webhooks.models import Attempt, Receiver
 from webhooks.receivers.destinations import add_destination
 

@@ -16,12 +16,12 @@ from submissions.models import Submission
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import FAILED, OK, claim_one, make_form, make_submission, make_webhook, result
-from webhooks.channels.outcome import Outcome
 from webhooks.models import Attempt, Delivery, Receiver
 from webhooks.outbox.record import record
 from webhooks.receivers.registration import change_webhook
 from webhooks.replays import retry_delivery
 from webhooks.retention import LOG_KEPT, purge_log
+from webhooks.transport.outcome import Outcome
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
 

@@ -13,11 +13,11 @@ from keys.models import User
 from submissions.models import Submission, Tally
 from submissions.search_text import search_text
 from tests.unit.webhooks.dispatching import dispatch_all
-from webhooks.channels.outcome import Outcome
 from webhooks.models import Delivery, ErrorClass, Receiver
 from webhooks.outbox.claim import Claim, Claimer
 from webhooks.outbox.send import Result, send
 from webhooks.outbox.shares import Slots
+from webhooks.transport.outcome import Outcome
 
 _numbers = itertools.count(1)
 

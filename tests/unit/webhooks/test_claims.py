@@ -27,13 +27,13 @@ from tests.unit.webhooks.rows import (
     submission_of,
 )
 from tests.unit.webhooks.side_by_side import run_side_by_side, shared_database
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.webhook import QUICK_MILLISECONDS
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox.abandoned import free_abandoned
 from webhooks.outbox.claim import Claim
 from webhooks.outbox.record import record
 from webhooks.outbox.shares import Candidate, Shares
+from webhooks.transport.outcome import Outcome
 
 ROWS = 200
 IN_FLIGHT_PER_WEBHOOK = 4

@@ -9,8 +9,8 @@ from dashboard.receivers.inputs import ReceiverForm
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, send_one
-from webhooks.channels.webhook_kind import EVERY_KIND
 from webhooks.events import EVENTS, SUBMISSION_CREATED, Event, label_of
+from webhooks.kinds.webhook import EVERY_KIND
 from webhooks.models import Delivery, Message
 from webhooks.outbox.record import record
 from webhooks.payloads import SubmittedSubmission, standard_message

@@ -32,7 +32,6 @@ from tests.unit.webhooks.rows import (
     submission_of,
     totals,
 )
-from webhooks.channels.outcome import Outcome
 from webhooks.models import Attempt, Delivery, Message, Receiver
 from webhooks.outbox.record import record
 from webhooks.outbox.retry_schedule import DELAYS
@@ -41,6 +40,7 @@ from webhooks.receivers.actions import send_test
 from webhooks.receivers.registration import change_webhook
 from webhooks.replays import retry_delivery
 from webhooks.retention import purge_log
+from webhooks.transport.outcome import Outcome
 
 pytestmark = pytest.mark.django_db
 DAY = dt.timedelta(days=1)

@@ -16,7 +16,6 @@ from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import FAILED, OK, claim_due, make_form, make_submission, submission_of, totals
 from webhooks.channels.channel import Channel, Noted
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import Target
 from webhooks.events import SUBMISSION_CREATED, Event
@@ -24,6 +23,7 @@ from webhooks.models import Attempt, Delivery
 from webhooks.outbox.loop import Deliverer
 from webhooks.outbox.shares import Slots
 from webhooks.replays import retry_delivery
+from webhooks.transport.outcome import Outcome
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from keys.branding.mail_html import html_of
 from keys.models import Organization
 from webhooks.channels.mail_rendering import render_submission
-from webhooks.channels.smtp import Mail
+from webhooks.transport.smtp import Mail
 
 RECORD = {
     "id": "sub_01jz0000000000000000000000",

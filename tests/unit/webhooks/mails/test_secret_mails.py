@@ -18,7 +18,6 @@ from tests.unit.webhooks.rows import (
     result,
     send_one,
 )
-from webhooks.channels.outcome import Outcome
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import ACCOUNT_CODE, ACCOUNT_MAIL, INVITATION
 from webhooks.models import Delivery, ErrorClass, Message
@@ -26,6 +25,7 @@ from webhooks.outbox.record import record
 from webhooks.payloads import RenderedMail
 from webhooks.replays import retry_delivery
 from webhooks.retention import drop_outdated_mails
+from webhooks.transport.outcome import Outcome
 
 pytestmark = pytest.mark.django_db
 CODE = "7PDK-2MWX"

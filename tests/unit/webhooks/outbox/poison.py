@@ -25,7 +25,7 @@ class Poison(AppConfig):
 
     def ready(self) -> None:
         """Replace `post`, once."""
-        from webhooks.channels import http
+        from webhooks.transport import http
 
         post = http.post
 

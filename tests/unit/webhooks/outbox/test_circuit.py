@@ -10,7 +10,6 @@ from django.db.models.functions import Now
 from config.times import now
 from tests.unit.webhooks.outbox.backlogs import let_pass, make_backlog
 from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, form_of, make_form, make_webhook, result
-from webhooks.channels.outcome import Outcome
 from webhooks.channels.webhook import MOST_IN_FLIGHT, PROBE_EVERY
 from webhooks.models import IN_FLIGHT, Delivery, Receiver
 from webhooks.outbox.claim import Claim, Claimer
@@ -20,6 +19,7 @@ from webhooks.outbox.shares import Slots
 from webhooks.outbox.waiting import OLDEST
 from webhooks.receivers.actions import send_test
 from webhooks.receivers.registration import change_webhook
+from webhooks.transport.outcome import Outcome
 
 pytestmark = pytest.mark.django_db
 SLOW = dataclasses.replace(OK, duration_ms=500)

@@ -19,9 +19,9 @@ from django.db.models.functions import Now
 from tests.services.processes import Process
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.unit.webhooks.destinations.sending import make_destination
-from tests.unit.webhooks.destinations.sending import owe as send_to_destinations
 from tests.unit.webhooks.dispatching import dispatch_all
+from tests.unit.webhooks.kinds.sending import make_destination
+from tests.unit.webhooks.kinds.sending import owe as send_to_destinations
 from tests.unit.webhooks.outbox.backlogs import make_backlog
 from tests.unit.webhooks.outbox.poison import POISON
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, totals

@@ -12,7 +12,7 @@ from config.times import now
 from forms_app.models import Form
 from tests.support.browser import person_of, place, session_of
 from tests.support.tenants import Tenant, make_tenant
-from tests.unit.webhooks.destinations.sending import owe, send_due, to_http
+from tests.unit.webhooks.kinds.sending import owe, send_due, to_http
 from tests.unit.webhooks.rows import make_webhook
 from webhooks import retention
 from webhooks.models import Attempt, Delivery, Receiver
