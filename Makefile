@@ -66,9 +66,9 @@ faults: .venv/.dev
 forms.js: .venv/.run build/node/.installed
 	@$(BIN)/python -m forms_app.script.builds
 
-# The dashboard's style sheet from dashboard/design/styles, typeface and icons from npm; a test compares them.
+# The dashboard's style sheet from dashboard/frame/design/styles, typeface and icons from npm; a test compares them.
 design: .venv/.run build/node/.installed
-	@$(BIN)/python -m dashboard.design.build
+	@$(BIN)/python -m dashboard.frame.design.build
 
 # Pictures of every page of the dashboard, the README's three among them.
 screenshots: .venv/.dev

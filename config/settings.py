@@ -100,7 +100,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "dashboard.accounts.session_list.SessionWatch",
     "django_htmx.middleware.HtmxMiddleware",
-    "dashboard.limits.middleware.AccountLimits",
+    "dashboard.frame.limits.middleware.AccountLimits",
     "csp.middleware.CSPMiddleware",
 ]
 
@@ -121,7 +121,7 @@ TEMPLATES = [
     }
 ]
 
-FORM_RENDERER = "dashboard.form_renderer.FormRenderer"
+FORM_RENDERER = "dashboard.frame.form_renderer.FormRenderer"
 
 # Databases -----------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/ref/databases/
@@ -378,7 +378,7 @@ MAIL_CONCURRENCY = env.int("MAIL_CONCURRENCY", default=8)  # mails in flight per
 EMAIL_URL = env.str("EMAIL_URL", default="consolemail://")
 vars().update(env.email_url_config(EMAIL_URL))
 if DEMO and EMAIL_URL.startswith("consolemail:"):
-    EMAIL_BACKEND = "dashboard.laptop_mails.mailbox.KeptMails"  # prints too; read at /dashboard/mails
+    EMAIL_BACKEND = "dashboard.pages.laptop_mails.mailbox.KeptMails"  # prints too; read at /dashboard/mails
 EMAIL_TIMEOUT = 10  # seconds per socket operation; Django's default is unlimited
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Fieldpost <fieldpost@localhost>")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL

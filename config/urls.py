@@ -11,7 +11,7 @@ from config.pages import security_txt
 from config.pages.api_docs import ApiDocs
 from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
-from dashboard.canonical_address import to_canonical
+from dashboard.frame.canonical_address import to_canonical
 from dashboard.operators.site import arrange
 from submissions.transfers.downloads import send_file
 from submissions.transfers.uploads import HostedUpload
@@ -45,7 +45,7 @@ urlpatterns = [
     path("readyz", readyz),
     path(security_txt.PATH, security_txt.security_txt, name="security-txt"),
     path("dashboard/", include("dashboard.urls")),
-    path("setup", include("dashboard.views.setup")),
+    path("setup", include("dashboard.pages.setup")),
     path("account/", include("dashboard.accounts.login_link")),  # before allauth's own, like the next
     path("account/", include("dashboard.accounts.passkey_login")),
     path("account/", include("allauth.urls")),

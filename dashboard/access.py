@@ -24,8 +24,8 @@ from config.api.find_owned import path_id
 from config.ids import Prefix
 from dashboard.accounts.ended_sessions import after_login
 from dashboard.accounts.time_zones import in_own_time
-from dashboard.limits.page import too_many
-from dashboard.limits.places import AtOnce, Replaced, place_for
+from dashboard.frame.limits.page import too_many
+from dashboard.frame.limits.places import AtOnce, Replaced, place_for
 from forms_app.models import Form
 from keys.choices import within_sentence
 from keys.models import Organization, Role, User

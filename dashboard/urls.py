@@ -3,14 +3,8 @@
 from django.conf import settings
 from django.urls import include, path
 
-from dashboard.design import showcase
-from dashboard.laptop_mails import views as laptop_mails
-from dashboard.new_forms import views as new_forms
-from dashboard.overview import form as form_overview
-from dashboard.overview import organization as overview
-from dashboard.receivers import making as new_receivers
-from dashboard.receivers import views as receivers
-from dashboard.views import (
+from dashboard.frame.design import showcase
+from dashboard.pages import (
     account,
     audit,
     branding,
@@ -29,7 +23,13 @@ from dashboard.views import (
     plan,
     refusals,
 )
-from dashboard.views.submissions import bulk, choosing_columns, files, listing, one
+from dashboard.pages.laptop_mails import views as laptop_mails
+from dashboard.pages.new_forms import views as new_forms
+from dashboard.pages.overview import form as form_overview
+from dashboard.pages.overview import organization as overview
+from dashboard.pages.receivers import making as new_receivers
+from dashboard.pages.receivers import views as receivers
+from dashboard.pages.submissions import bulk, choosing_columns, files, listing, one
 
 app_name = "dashboard"
 in_organization = [

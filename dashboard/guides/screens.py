@@ -2,7 +2,7 @@
 
 from django.urls import reverse
 
-from dashboard.design.menu import is_among, pages_for
+from dashboard.frame.design.menu import is_among, pages_for
 
 # Screens by the name of their address that neither their own row of the menu explains, nor that of the page on which
 # the menu shows them. "": dashboard.md as a whole.

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from dashboard.canonical_address import to_canonical
+from dashboard.frame.canonical_address import to_canonical
 from dashboard.guides import views
 
 app_name = "guides"

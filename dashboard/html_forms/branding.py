@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.serializers import validate
-from dashboard.changes.stamped import StampedForm
+from dashboard.frame.changes.stamped import StampedForm
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL
 from forms_app.serializers import PageChanges
 from keys.branding.logos import UnfitLogo

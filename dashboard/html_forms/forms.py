@@ -7,7 +7,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from config.api.serializers import validate
-from dashboard.changes.stamped import StampedForm
+from dashboard.frame.changes.stamped import StampedForm
 from forms_app.actions import MAX_RECIPIENTS, FormValues
 from forms_app.serializers import FormChanges
 from webhooks.mails.recipients import save_recipients

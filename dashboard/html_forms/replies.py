@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy
 
 from config.api.serializers import validate
-from dashboard.changes.stamped import StampedForm
+from dashboard.frame.changes.stamped import StampedForm
 from forms_app.serializers import FormChanges
 from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
-from dashboard.changes.stamped import StampedForm
+from dashboard.frame.changes.stamped import StampedForm
 from dashboard.html_forms.forms import lines
 from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from config.health import PROBLEMS
 from config.times import now
-from dashboard.overview.activity import share
+from dashboard.pages.overview.activity import share
 from forms_app.models import FormReport
 from keys.models import Organization
 from submissions.counts.usage import today

@@ -18,13 +18,13 @@ from dashboard.access import Member, last_visited
 from dashboard.accounts.devices import device_name
 from dashboard.accounts.passkey_host import passkey_host
 from dashboard.accounts.time_zones import exact
-from dashboard.changes.undo import take_offer
 from dashboard.delivery_story import takes_deliveries, target_of
-from dashboard.design.icons import ICONS, SPRITE
-from dashboard.design.menu import is_among, pages_for
-from dashboard.design.words import words_of_scripts, words_on_passkeys
+from dashboard.frame.changes.undo import take_offer
+from dashboard.frame.design.icons import ICONS, SPRITE
+from dashboard.frame.design.menu import is_among, pages_for
+from dashboard.frame.design.words import words_of_scripts, words_on_passkeys
 from dashboard.guides.screens import address_for
-from dashboard.laptop_mails.mailbox import has_mailbox
+from dashboard.pages.laptop_mails.mailbox import has_mailbox
 from forms_app.field_kinds import kind_of
 from keys.choices import within_sentence
 from keys.models import Organization
@@ -120,7 +120,7 @@ def snippet(text: str | list[str], label: str, wraps: bool = False) -> dict[str,
 def icon(name: str) -> SafeString:
     """Show an icon of the sprite; the text next to it, or the button's label, says the same."""
     if name not in ICONS:
-        msg = f"{name!r} is not in dashboard/design/icons.py"
+        msg = f"{name!r} is not in dashboard/frame/design/icons.py"
         raise template.TemplateSyntaxError(msg)
     return _icon(static(SPRITE), name)
 

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
-from dashboard.laptop_mails.mailbox import KEPT, KeptMails
+from dashboard.pages.laptop_mails.mailbox import KEPT, KeptMails
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.accounts import sign_up

@@ -7,7 +7,7 @@ import time_machine
 from django.core import signing
 
 from config.times import now
-from dashboard.changes.undo import FIELD, GRACE, OFFERED_FOR, SESSION_KEY
+from dashboard.frame.changes.undo import FIELD, GRACE, OFFERED_FOR, SESSION_KEY
 from forms_app.models import Form
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver

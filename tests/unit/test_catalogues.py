@@ -16,11 +16,11 @@ pytestmark = pytest.mark.slow
 
 # Hosted pages and the mails to visitors, and the frame and the lists of the dashboard: never English in Arabic.
 WHOLE_IN_ARABIC = (
-    "dashboard/design/menu.py",
+    "dashboard/frame/design/menu.py",
     "dashboard/html_forms/language.py",
     "dashboard/html_forms/submissions.py",
-    "dashboard/inbox/*",
-    "dashboard/views/submissions/*",
+    "dashboard/pages/submissions/*",
+    "dashboard/pages/submissions/*",
     "forms_app/field_kinds.py",
     "forms_app/file_fields/*",
     "forms_app/texts/replies.py",

@@ -46,7 +46,7 @@ if (zoneless) {
   fetch(zoneless.dataset.presetsZone, { method: "POST", headers, body }).catch(() => {});
 }
 
-// After its time, the same button is the ordinary action (dashboard/changes/undo.py).
+// After its time, the same button is the ordinary action (dashboard/frame/changes/undo.py).
 for (const button of document.querySelectorAll("[data-later]"))
   setTimeout(() => {
     button.textContent = button.dataset.later;

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dashboard.new_forms.starter_forms import STARTER_FORMS
+from dashboard.pages.new_forms.starter_forms import STARTER_FORMS
 from forms_app.models import Form, Recipient
 from forms_app.spam_protection import SpamProtection
 from keys.models import AuditEvent

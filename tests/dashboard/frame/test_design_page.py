@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.design.icons import ICONS
+from dashboard.frame.design.icons import ICONS
 from tests.services.application import Application
 from tests.services.client import Client
 

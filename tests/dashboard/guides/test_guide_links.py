@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.design.menu import pages_for
+from dashboard.frame.design.menu import pages_for
 from dashboard.guides.library import GUIDES
 from dashboard.guides.screens import PARTS, part_about
 from tests.services.client import Client

@@ -13,7 +13,7 @@ from typing import Any
 
 from config.ids import Prefix, decode_id
 from config.times import now
-from dashboard.design.menu import pages_for
+from dashboard.frame.design.menu import pages_for
 from forms_app.actions import archive_form
 from forms_app.models import Form
 from keys.access_keys import issue_key

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from dashboard.overview.charts import RANGES, Bar, Box, chosen_range, draw_chart, draw_spark
+from dashboard.pages.overview.charts import RANGES, Bar, Box, chosen_range, draw_chart, draw_spark
 from submissions.reading.days import DayCount
 
 FIRST = dt.date(2026, 1, 1)

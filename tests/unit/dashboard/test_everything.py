@@ -6,8 +6,8 @@ import pytest
 from django.conf import settings
 
 from config.ids import new_id
-from dashboard.inbox import everything
-from dashboard.inbox.everything import take_step
+from dashboard.pages.submissions import everything
+from dashboard.pages.submissions.everything import take_step
 from submissions.models import Submission
 from submissions.reading.listing import Scope
 from tests.support.rows import put_many

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.new_forms.found_fields import FoundFields, fields_from
-from dashboard.new_forms.pasted_html import MAX_BYTES, read_html
+from dashboard.pages.new_forms.found_fields import FoundFields, fields_from
+from dashboard.pages.new_forms.pasted_html import MAX_BYTES, read_html
 
 TEXT, SELECT, CHECKBOX = "Text", "Select", "Checkbox"
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 
 from config.api.errors import NotFound
-from dashboard.receivers import views as screen
+from dashboard.pages.receivers import views as screen
 from forms_app.actions import archive_form, change_form, publish_form
 from forms_app.models import Form
 from keys.access_keys import regenerate_key

@@ -5,7 +5,7 @@ import json
 import pytest
 from rest_framework.exceptions import ValidationError
 
-from dashboard.receivers.inputs import ReceiverForm
+from dashboard.pages.receivers.inputs import ReceiverForm
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, send_one

@@ -1,1 +1,0 @@
-"""Lists of submissions: their columns, values, and actions on everything that matches."""

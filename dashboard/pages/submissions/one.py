@@ -1,0 +1,83 @@
+"""One submission: a page, or the panel next to its list. Opening it marks it as read."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from config.ids import Prefix
+from dashboard.access import MemberRequest, find_own, in_organization
+from dashboard.delivery_story import is_settled, tell_story
+from dashboard.html_forms.submissions import SubmissionsFilterForm
+from dashboard.pages.submissions.files import shown_files
+from dashboard.pages.submissions.values import reply_address, values_of
+from submissions.lifecycle.spam_marks import mark_read
+from submissions.models import Consent, Submission
+
+PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that load a page before it is opened
+
+
+@in_organization()
+@require_safe
+def submission(request: MemberRequest, submission_id: str) -> HttpResponse:
+    found = _find(request, submission_id)
+    filters = SubmissionsFilterForm(request.GET, organization=request.member.organization)
+    context = {**shown(request, found), "kept": filters.kept(), "query": filters.query()}
+    if request.GET.get("part") == "panel":
+        return render(request, "dashboard/parts/submission_panel.html", context)
+    return render(request, "dashboard/submission.html", context | _neighbours(found))
+
+
+def find_opened(request: MemberRequest, submission_id: str) -> Submission | None:
+    """Return the submission that a list shows next to it; None without one, or for one that was deleted."""
+    try:
+        return _find(request, submission_id) if submission_id else None
+    except Http404:
+        return None
+
+
+def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:
+    """Mark a submission as read, and return what page and panel show."""
+    if is_opened(request) and not found.is_read and not request.member.organization.is_suspended:
+        mark_read([found.pk], organization_id=found.organization_id)
+    story = tell_story(found)
+    return {
+        "submission": found,
+        "values": values_of(found),
+        "files": shown_files(found),
+        "consent": Consent.objects.filter(submission=found.pk).first(),
+        "reply": reply_address(found),
+        "moments": story,
+        "settled": is_settled(found, story),
+    }
+
+
+def is_opened(request: HttpRequest) -> bool:
+    """
+    Return whether a user looks at the answer.
+
+    A GET that changes something is safe only for a navigation that a user started: a browser that loads links ahead, a
+    link checker's HEAD, or a picture of another site with this address must not hide a submission as read.
+    """
+    if request.method != "GET" or any("prefetch" in request.headers.get(name, "") for name in PREFETCHES):
+        return False
+    return request.headers.get("Sec-Fetch-Dest", "document") in ("document", "empty")
+
+
+def _neighbours(found: Submission) -> dict[str, Submission | None]:
+    """Return the next newer and the next older submission of the same form and tab."""
+    same = Submission.objects.only("id").filter(form=found.form_id, spam=found.spam)
+    unconfirmed = Submission.Held.CONFIRMATION
+    same = same.filter(held=unconfirmed) if found.awaits_confirmation else same.confirmed()
+    newer, older = same.filter(id__gt=found.pk).order_by("id"), same.filter(id__lt=found.pk).order_by("-id")
+    return {"newer": newer.first(), "older": older.first()}
+
+
+def _find(request: MemberRequest, submission_id: str) -> Submission:
+    rows = Submission.objects.select_related("form")
+    return find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
+
+
+urlpatterns = [path("submissions/<str:submission_id>", submission, name="submission")]

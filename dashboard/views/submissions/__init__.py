@@ -1,1 +1,0 @@
-"""Submissions: the list, one submission, actions on several, and the columns of a list."""
