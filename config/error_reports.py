@@ -45,7 +45,7 @@ def harmless(event: dict[str, Any], hint: dict[str, Any]) -> dict[str, Any] | No
     Of the request remain method, path and HARMLESS_HEADERS. None for errors of an unavailable database, which
     config.outage reports once for all requests.
     """
-    from config.database import is_away  # reads settings, which import this module
+    from config.base.database import is_away  # reads settings, which import this module
 
     if "exc_info" in hint and is_away(hint["exc_info"][1]):
         return None

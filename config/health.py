@@ -18,7 +18,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from config.nudge import is_redis_reachable
+from config.base.nudge import is_redis_reachable
 from config.outage import why_not_storing
 from config.secrets.rotation import are_unreadable
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import Error, connection, transaction
 from django.utils.translation import gettext_lazy
 
-from config.database import is_away, is_busy, sqlstate
+from config.base.database import is_away, is_busy, sqlstate
 
 POLL_SECONDS = 1.0
 QUIET_SECONDS = 3.0

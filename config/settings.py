@@ -194,11 +194,11 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 if REDIS_URL:
     CACHES["default"] = CACHES["counters"] = {
-        "BACKEND": "config.redis_caches.ForgivingRedisCache",
+        "BACKEND": "config.base.redis_caches.ForgivingRedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "fieldpost:json",
         "OPTIONS": {
-            "serializer": "config.redis_caches.JsonSerializer",
+            "serializer": "config.base.redis_caches.JsonSerializer",
             "socket_timeout": REDIS_TIMEOUT_SECONDS,
             "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
         },

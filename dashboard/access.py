@@ -21,7 +21,7 @@ from django_htmx.middleware import HtmxDetails
 
 from config.api.errors import ApiError, NotFound, RateLimited
 from config.api.find_owned import path_id
-from config.ids import Prefix
+from config.base.ids import Prefix
 from dashboard.accounts.ended_sessions import after_login
 from dashboard.accounts.time_zones import in_own_time
 from dashboard.frame.limits.page import too_many

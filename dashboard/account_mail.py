@@ -15,7 +15,7 @@ from django.core.mail import EmailMessage
 from django.http import HttpRequest
 
 from config.api.ratelimit import count_burst
-from config.times import now
+from config.base.times import now
 from forms_app.consent.addresses import mailbox_of
 from keys.branding.mail_html import html_of
 from webhooks.enqueue import enqueue_mail

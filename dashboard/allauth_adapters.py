@@ -22,7 +22,7 @@ from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext, gettext_lazy
 
-from config.client_address import client_network
+from config.base.client_address import client_network
 from config.secrets.encryption import decrypt, encrypt
 from dashboard.account_mail import lifetime_seconds, queue_account_mail
 from dashboard.accounts.devices import device_name, is_known, remember_device, tell_of_new_device

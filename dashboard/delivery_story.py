@@ -12,8 +12,8 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from config.database import snapshot
-from config.times import now
+from config.base.database import snapshot
+from config.base.times import now
 from keys.choices import within_sentence
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.models import Consent, Submission, SubmitterMail

@@ -11,8 +11,8 @@ from django.db import Error, transaction
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from config.database import is_away, lock_name
-from config.text import clean_name
+from config.base.database import is_away, lock_name
+from config.base.text import clean_name
 from forms_app.sign_up import create_organization
 from keys.models import User
 from keys.plans import Plan

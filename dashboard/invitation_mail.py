@@ -6,7 +6,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext, pgettext_lazy
 
-from config.text import name_for_strangers
+from config.base.text import name_for_strangers
 from keys.invitations import invite
 from keys.models import Invitation, Organization, Role, User
 from keys.notices import mail_language

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, invalid
 from config.api.find_owned import still_there
-from config.times import format_time, now
+from config.base.times import format_time, now
 from forms_app.consent.recipients import State, standings
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection

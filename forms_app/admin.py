@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
-from config.ids import InvalidId, Prefix, decode_id
-from config.times import now
+from config.base.ids import InvalidId, Prefix, decode_id
+from config.base.times import now
 from forms_app.models import Form, FormReport
 from forms_app.moderation.blocking import block_form, unblock_form
 from forms_app.sign_up import create_organization

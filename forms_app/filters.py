@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from config.api.filters import IdFilter
 from config.api.find_owned import find_owned
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.models import Form
 from keys.authentication import caller_key
 

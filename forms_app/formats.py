@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.encoding import punycode
 
-from config.times import parse_date
+from config.base.times import parse_date
 
 # Only one way to match: `\d+\.?\d*` would try every split of a long run of digits, in quadratic time.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)

@@ -10,8 +10,8 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy
 
-from config.ids import Prefix, encode_id, new_id
-from config.times import now
+from config.base.ids import Prefix, encode_id, new_id
+from config.base.times import now
 from keys.models import Organization
 
 # Characters of the texts of a hosted page.

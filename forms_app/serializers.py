@@ -10,8 +10,8 @@ from rest_framework import serializers
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import FlagField, NameField, StrictSerializer, TextField, WholeNumberField
-from config.ids import Prefix
-from config.text import clean_text
+from config.base.ids import Prefix
+from config.base.text import clean_text
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     CONTROL_FIELDS,

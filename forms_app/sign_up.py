@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 from django.utils.translation import get_language, gettext
 
-from config.text import clean_name, refuse_web_address
+from config.base.text import clean_name, refuse_web_address
 from forms_app.actions import create_form
 from forms_app.models import ENGLISH, Form
 from keys.access_keys import issue_key

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.actions import archive_form, change_form, create_form, publish_form, unpublish_form
 from forms_app.models import Form
 from forms_app.serializers import FormChanges, FormRecord, NewForm

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, PlanRequired, Unauthorized, invalid
 from config.api.find_owned import still_there
-from config.times import now
+from config.base.times import now
 from keys import tokens
 from keys.audit import Actor, record_event
 from keys.audit.changes import changes, values_of

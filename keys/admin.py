@@ -20,8 +20,8 @@ from django.template.loader import render_to_string
 from django.utils.functional import cached_property
 from django.utils.translation import gettext, gettext_lazy
 
-from config.ids import decode_id
-from config.text import refuse_web_address
+from config.base.ids import decode_id
+from config.base.text import refuse_web_address
 from keys.access_keys import revoke_key
 from keys.audit import record_event
 from keys.audit.changes import changes, values_of

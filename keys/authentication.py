@@ -12,7 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from config.times import now
+from config.base.times import now
 from keys import tokens
 from keys.access_keys import note_use
 from keys.models import AccessKey

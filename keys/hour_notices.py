@@ -9,7 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from config.api.ratelimit import Usage
-from config.times import now
+from config.base.times import now
 from keys.models import HourMark, Organization
 from keys.notices import notify_owners
 

@@ -18,8 +18,8 @@ from config.api.errors import Conflict
 from config.api.parsing import idempotency_key
 from config.api.schema import idempotency_key_header, replayed_header
 from config.api.views import KeyedView
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.times import now
 from keys.models import RememberedAnswer
 
 KEPT = dt.timedelta(hours=24)

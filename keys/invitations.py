@@ -11,7 +11,7 @@ from django.db.models import Exists, QuerySet
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict, Forbidden, invalid
-from config.times import now
+from config.base.times import now
 from keys.audit import record_event
 from keys.members import may_give
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import translation
 
-from config.nudge import DELIVER, nudge
-from config.times import now
+from config.base.nudge import DELIVER, nudge
+from config.base.times import now
 from keys.models import Notice, Organization, Role, User
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict
-from config.text import clean_name, refuse_web_address
+from config.base.text import clean_name, refuse_web_address
 from keys.audit import Actor, record_event
 from keys.audit.changes import changes, values_of
 from keys.models import Organization, User

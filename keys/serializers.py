@@ -11,8 +11,8 @@ from config.api import ratelimit
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import DateField, NameField, StrictSerializer
-from config.ids import Prefix
-from config.times import format_time
+from config.base.ids import Prefix
+from config.base.times import format_time
 from keys.access_keys import ALL_PERMISSIONS
 from keys.models import AccessKey, Organization, Permission
 from keys.plans import Plan

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from config.text import clean_text
-from config.times import now
+from config.base.text import clean_text
+from config.base.times import now
 from keys.audit import Actor, record_event
 from keys.models import Organization, Role, User
 from keys.notices import notify_account

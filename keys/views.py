@@ -9,7 +9,7 @@ from config.api.errors import PlanRequired
 from config.api.filters import refuse_unknown_parameters
 from config.api.schema import enveloped
 from config.api.views import KeyedView, KeyedViewSet, deleted, success
-from config.ids import Prefix
+from config.base.ids import Prefix
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable

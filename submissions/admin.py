@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from forms_app.models import Form
 from keys.admin import BoundedPaginator, FoundById, ReadOnly
 from submissions.models import StoredFile, Submission, UsageDay

@@ -13,8 +13,8 @@ from rest_framework import serializers
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import FlagField, IdField, StrictSerializer
-from config.ids import Prefix, encode_id
-from config.times import format_time
+from config.base.ids import Prefix, encode_id
+from config.base.times import format_time
 from submissions.files.records import file_record
 from submissions.models import StoredFile, Submission
 

@@ -15,7 +15,7 @@ from config.api.filters import StrictFilterBackend
 from config.api.schema import enveloped
 from config.api.serializers import QuerySerializer
 from config.api.views import KeyedViewSet, deleted, success
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.audit.changes import changes

@@ -8,7 +8,7 @@ from django.db.models.functions import RowNumber
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from keys.admin import FoundById, ReadOnly
 from webhooks.models import ATTEMPTS_KEPT, Attempt, Delivery
 

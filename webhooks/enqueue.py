@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.nudge import DELIVER, nudge
+from config.base.nudge import DELIVER, nudge
 from webhooks.events import Event
 from webhooks.models import Delivery, Message, Receiver
 from webhooks.payloads import RenderedMail

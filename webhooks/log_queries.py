@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from django.db.models import Prefetch, Q, QuerySet, Sum
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, SubmissionQuerySet, Tally

@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.ids import new_id
-from config.times import format_time, now
+from config.base.ids import new_id
+from config.base.times import format_time, now
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form
 from forms_app.snippets import test_values

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import connection
 
+from config.base.database import is_away
 from config.clean_up import clean_up
-from config.database import is_away
 from config.outage import OUTAGE
 from submissions.files.removal import remove_due
 from submissions.files.scanning.pending import scan_due

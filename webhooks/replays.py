@@ -17,9 +17,9 @@ from django.utils.translation import gettext, gettext_lazy
 from config.api.errors import Conflict, RateLimited
 from config.api.find_owned import still_there
 from config.api.ratelimit import HOUR, take_share
-from config.ids import first_id_of
-from config.nudge import DELIVER, nudge
-from config.times import MILLISECOND, format_time
+from config.base.ids import first_id_of
+from config.base.nudge import DELIVER, nudge
+from config.base.times import MILLISECOND, format_time
 from forms_app.consent.recipients import mailable
 from forms_app.models import Form
 from keys.audit import record_event

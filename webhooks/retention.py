@@ -8,9 +8,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from config.base.ids import first_id_of
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.ids import first_id_of
-from config.times import now
 from submissions.models import SubmitterMail
 from webhooks.mails.submitters import delivery_keys
 from webhooks.models import Attempt, Delivery, Message, Receiver

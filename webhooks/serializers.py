@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from config.api.fields import PublicIdField, TimeField
 from config.api.serializers import FlagField, IdField, PeriodField, StrictSerializer
-from config.ids import Prefix
+from config.base.ids import Prefix
 from webhooks.enqueue import MAIL
 from webhooks.events import TEST
 from webhooks.models import Attempt, Delivery

@@ -6,8 +6,8 @@ from celery import shared_task
 from celery.signals import beat_embedded_init, beat_init, worker_ready
 from django.conf import settings
 
+from config.base.nudge import DELIVER, MESSAGE_SECONDS, take_nudge
 from config.celery import app
-from config.nudge import DELIVER, MESSAGE_SECONDS, take_nudge
 from webhooks import periodic_jobs
 from webhooks.models import DelivererSlots
 from webhooks.outbox.loop import Deliverer

@@ -15,7 +15,7 @@ from config.api.filters import refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, success
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.models import Form
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable

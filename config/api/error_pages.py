@@ -11,7 +11,7 @@ from django.utils.translation import get_language, get_language_from_request, ge
 from django.views.csrf import csrf_failure as djangos_csrf_failure
 
 from config.api import errors
-from config.database import is_away
+from config.base.database import is_away
 from config.pages.addresses import PAGES
 
 BUSY = gettext_noop("The service is busy. Wait a moment, then send it again.")  # for people

@@ -15,7 +15,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
 from config.api.current_request import current_request
-from config.database import drop_broken_connections, is_away
+from config.base.database import drop_broken_connections, is_away
 from config.outage import OUTAGE
 
 logger = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from config.ids import encode_id
-from config.times import format_time
+from config.base.ids import encode_id
+from config.base.times import format_time
 
 
 class PublicIdField(serializers.Field[uuid.UUID, Any, str, Any]):

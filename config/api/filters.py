@@ -13,9 +13,9 @@ from rest_framework.request import Request
 
 from config.api.errors import Detail, ValidationFailed
 from config.api.serializers import MAX_DETAILS, PERIOD_SCHEMA
-from config.ids import InvalidId, decode_id
-from config.text import clean_text
-from config.times import parse_period
+from config.base.ids import InvalidId, decode_id
+from config.base.text import clean_text
+from config.base.times import parse_period
 
 
 class IdFormField(forms.CharField):

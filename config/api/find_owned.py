@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from django.db.models import Model, QuerySet
 
 from config.api.errors import NotFound, Unauthorized, invalid
-from config.ids import InvalidId, decode_id
+from config.base.ids import InvalidId, decode_id
 
 M = TypeVar("M", bound=Model)
 

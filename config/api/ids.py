@@ -1,3 +1,3 @@
-"""Old path of `new_id`, which landed migrations import. New code imports `config.ids`."""
+"""Old path of `new_id`, which landed migrations import. New code imports `config.base.ids`."""
 
-from config.ids import new_id as new_id
+from config.base.ids import new_id as new_id

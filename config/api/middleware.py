@@ -20,8 +20,8 @@ from config.api.current_request import CURRENT
 from config.api.error_pages import unavailable
 from config.api.errors import ServiceUnavailable
 from config.api.ratelimit import HEADERS
-from config.database import is_away
-from config.ids import request_id_for
+from config.base.database import is_away
+from config.base.ids import request_id_for
 from config.pages.addresses import PLAIN_POSTS, READ_BY_SCRIPTS, WITH_COOKIES, is_open, name_of
 from config.pages.own_host import answer_of_host
 from config.pages.policies import PERMISSIONS

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.serializers import QueryNumberField, QuerySerializer
-from config.database import snapshot
+from config.base.database import snapshot
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100

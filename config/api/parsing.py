@@ -16,7 +16,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from config.api.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType, invalid
-from config.text import clean_text
+from config.base.text import clean_text
 
 JSON_MEDIA_TYPE = "application/json"
 MAX_DEPTH = 32

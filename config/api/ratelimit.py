@@ -26,7 +26,7 @@ from django.utils.translation import gettext, gettext_noop
 from django_ratelimit.core import get_usage
 
 from config.api.errors import RateLimited
-from config.client_address import client_network
+from config.base.client_address import client_network
 
 HOUR = 3600  # seconds
 KEPT_LONGER = 60  # seconds that a counter outlives its hour, so that clocks of several hosts may differ

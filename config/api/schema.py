@@ -16,7 +16,7 @@ from rest_framework import serializers
 
 from config.api.openapi import resources
 from config.api.parsing import MAX_IDEMPOTENCY_KEY
-from config.ids import SUFFIX_LENGTH
+from config.base.ids import SUFFIX_LENGTH
 
 Schema = dict[str, Any]
 S = TypeVar("S", bound=type[serializers.BaseSerializer[Any]])

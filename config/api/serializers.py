@@ -15,9 +15,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from config.api.errors import Detail, ValidationFailed
-from config.ids import InvalidId, decode_id
-from config.text import clean_name, clean_text
-from config.times import EXPECTED, Period, parse_date, parse_period
+from config.base.ids import InvalidId, decode_id
+from config.base.text import clean_name, clean_text
+from config.base.times import EXPECTED, Period, parse_date, parse_period
 
 # A pattern, not a choice of two formats: some generators make a wrapper class of it.
 PERIOD_SCHEMA = {

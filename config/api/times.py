@@ -1,3 +1,3 @@
-"""Old path of `now`, which landed migrations import. New code imports `config.times`."""
+"""Old path of `now`, which landed migrations import. New code imports `config.base.times`."""
 
-from config.times import now as now
+from config.base.times import now as now

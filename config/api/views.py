@@ -27,7 +27,7 @@ from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
 from config.api.parsing import read_json
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
-from config.ids import encode_id
+from config.base.ids import encode_id
 
 
 class Caller(Protocol):

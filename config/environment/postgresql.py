@@ -9,7 +9,7 @@ from typing import Any
 Database = dict[str, Any]  # an entry of Django's DATABASES
 ROLE_VARIABLE = "FIELDPOST_ROLE"  # set by config.wsgi; other processes are known by their command
 QUICK = ("web", "events")  # someone waits for their answers
-LIMIT = "STATEMENT_SECONDS"  # of an entry whose transactions set the limit themselves (`config.database.snapshot`)
+LIMIT = "STATEMENT_SECONDS"  # of an entry whose transactions set the limit themselves (`config.base.database.snapshot`)
 
 
 def role(command: Sequence[str] = tuple(sys.argv)) -> str:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from config.times import now
+from config.base.times import now
 
 PATH = ".well-known/security.txt"
 VALID_FOR = dt.timedelta(days=180)  # RFC 9116 recommends less than a year

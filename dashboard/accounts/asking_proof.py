@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from config.api.ratelimit import count_burst, is_burst_used_up
-from config.client_address import client_network
+from config.base.client_address import client_network
 from dashboard.accounts.login_proof import has_work
 
 GROUP, RATE = "asking-for-mails", "3/h"  # of an address, without a proof

@@ -10,8 +10,8 @@ from django.utils.crypto import salted_hmac
 from django.utils.functional import lazy
 from django.utils.translation import gettext, gettext_lazy
 
-from config.client_address import client_network
-from config.times import now
+from config.base.client_address import client_network
+from config.base.times import now
 from keys.models import User
 from keys.notices import notify_account
 

@@ -21,7 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from config.api.ratelimit import count_burst
-from config.client_address import client_network
+from config.base.client_address import client_network
 from dashboard.accounts.session_store import ANONYMOUS
 
 KEPT = "typed_before_login"  # session key; holds `{path, body, at}`

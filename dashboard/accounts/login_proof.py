@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext_lazy
 
 from config.api.errors import ApiError
-from config.times import now
+from config.base.times import now
 from keys.models import User
 from keys.notices import notify_account
 from submissions.receiving.proof_of_work import FIELD, require_proof

@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
 
-from config.times import now
+from config.base.times import now
 from dashboard.accounts.session_store import LOGGED_IN_AT, SessionStore
 
 SEEN_EVERY = 600  # seconds between two writes of "last seen"

@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
 
-from config.times import now
+from config.base.times import now
 
 LOGGED_IN_AT = "logged_in_at"  # session key; holds the Unix time of the login, in seconds
 LONGEST = dt.timedelta(days=90)  # from the login on; SESSION_COOKIE_AGE is the idle time

@@ -13,7 +13,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
-from config.times import BEGINNING, END, Period
+from config.base.times import BEGINNING, END, Period
 from keys.models import User
 
 UTC = "UTC"

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from config.api.compression import compress
 from config.api.ratelimit import PUBLIC_PAGES, refuse_bursts
-from config.client_address import client_network
+from config.base.client_address import client_network
 from config.pages.documents import public_document
 from dashboard.guides.library import GROUPS, GUIDES, Guide
 from dashboard.guides.search import search, words_of

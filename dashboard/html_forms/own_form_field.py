@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from config.ids import Prefix, decode_id, encode_id
+from config.base.ids import Prefix, decode_id, encode_id
 from forms_app.models import Form
 from keys.models import Organization
 from webhooks.models import ALL_FORMS

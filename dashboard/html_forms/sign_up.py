@@ -13,7 +13,7 @@ from django import forms
 from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
 
-from config.text import refuse_web_address
+from config.base.text import refuse_web_address
 from dashboard.accounts.languages import choose_language, language_now
 from dashboard.opened_invitation import opened_invitation
 from forms_app.sign_up import MAX_NAME, SlugTaken, create_organization

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import ApiError
 from config.api.find_owned import path_id
-from config.ids import Prefix
+from config.base.ids import Prefix
 from dashboard.accounts.time_zones import own_day
 from dashboard.html_forms.day_input import DaysForm
 from dashboard.html_forms.filters import FormFilterForm

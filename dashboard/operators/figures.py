@@ -13,8 +13,8 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
+from config.base.times import now
 from config.health import PROBLEMS
-from config.times import now
 from dashboard.pages.overview.activity import share
 from forms_app.models import FormReport
 from keys.models import Organization

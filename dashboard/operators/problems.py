@@ -14,8 +14,8 @@ from django.core.files.storage import storages
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
+from config.base.times import now
 from config.health import STORING, Problem
-from config.times import now
 from dashboard.operators.figures import living, queue
 from webhooks.enqueue import MAIL
 from webhooks.models import Attempt, DelivererSlots, ErrorClass

@@ -12,7 +12,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import RateLimited
-from config.database import snapshot
+from config.base.database import snapshot
 from dashboard.access import MemberRequest, in_organization
 from dashboard.frame.limits.costs import expensive
 from dashboard.frame.limits.page import too_many

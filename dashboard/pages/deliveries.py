@@ -13,9 +13,9 @@ from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
-from config.ids import Prefix
-from config.paging import NumberedPage, page_number
-from config.times import now
+from config.base.ids import Prefix
+from config.base.paging import NumberedPage, page_number
+from config.base.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.deliveries import DeliveriesFilterForm

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import RateLimited
-from config.paging import whole_number
+from config.base.paging import whole_number
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.accounts.time_zones import current_zone
 from dashboard.frame.limits.costs import expensive, searches

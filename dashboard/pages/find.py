@@ -17,7 +17,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_safe
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from dashboard.access import Member, MemberRequest, find_own, in_organization
 from dashboard.accounts.time_zones import exact
 from dashboard.frame.design.menu import pages_for

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, ValidationFailed
-from config.times import format_time
+from config.base.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.ended_sessions import keeps_typed
 from dashboard.frame.limits.costs import while_typing

@@ -14,9 +14,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ValidationFailed
-from config.ids import new_id
-from config.paging import whole_number
-from config.times import now
+from config.base.ids import new_id
+from config.base.paging import whole_number
+from config.base.times import now
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.ended_sessions import SHOW, keeps_typed
 from dashboard.frame.limits.costs import expensive

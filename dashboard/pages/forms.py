@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from config.paging import NumberedPage, page_number
+from config.base.paging import NumberedPage, page_number
 from dashboard.access import MemberRequest, find_form, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.frame.changes.traffic import traffic_of_form

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from dashboard.access import SESSION_KEY, find_own, person
 from keys.invitations import invitations_to
 from keys.models import Organization

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from config.api.errors import ApiError
-from config.paging import whole_number
+from config.base.paging import whole_number
 from dashboard.access import person
 from dashboard.html_forms.account import JoinForm
 from dashboard.opened_invitation import forget_invitation, remember_invitation

@@ -10,8 +10,8 @@ from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_variables
 
 from config.api.errors import ApiError
-from config.ids import Prefix
-from config.times import now
+from config.base.ids import Prefix
+from config.base.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.frame.changes.sent_once import open_page, sent_once

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 
-from config.ids import Prefix, decode_id, encode_id
+from config.base.ids import Prefix, decode_id, encode_id
 from config.secrets.encryption import PREFIX, CannotDecrypt, decrypt, encrypt
 from forms_app.consent.addresses import is_single_address, mailbox_of
 from forms_app.consent.recipients import LinkInvalid

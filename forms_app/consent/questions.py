@@ -10,9 +10,9 @@ import uuid
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict
+from config.base.database import lock_name
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.database import lock_name
-from config.times import now
 from forms_app.consent.addresses import mailbox_digest
 from forms_app.models import RecipientQuestion
 from keys.models import AuditEvent, Membership, Role

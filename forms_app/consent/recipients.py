@@ -18,8 +18,8 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from forms_app.consent.questions import count_question, mailbox_key
 from forms_app.models import Form, Recipient
 from keys.audit import record_event

@@ -8,8 +8,8 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext
 
 from config.api.errors import invalid
-from config.text import clean_text
-from config.times import now
+from config.base.text import clean_text
+from config.base.times import now
 from forms_app.models import Form, FormReport
 from keys.models import User
 from keys.notices import notify_account

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
-from config.text import clean_text
-from config.times import now
+from config.base.text import clean_text
+from config.base.times import now
 from forms_app.models import MAX_BLOCKED_REASON, Form
 from keys.audit import Actor, record_event
 from keys.notices import notify_owners

@@ -14,7 +14,7 @@ from typing import Any, Self
 from django.utils.translation import gettext
 
 from config.api.errors import ApiError, Detail, ValidationFailed, invalid
-from config.text import SHOWN_OF_A_NAME, holds_web_address, name_for_strangers
+from config.base.text import SHOWN_OF_A_NAME, holds_web_address, name_for_strangers
 from forms_app.field_kinds import FieldType
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.placeholders import DATA, TemplateRefused, cut, fill_text, placeholders_in, refuse_undeclared_names

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from config.api.current_request import current_request
-from config.client_address import client_address
+from config.base.client_address import client_address
 from keys.audit.action_names import ITSELF, SYSTEM_USER, VISITOR
 from keys.audit.changes import Changes
 from keys.models import AccessKey, AuditEvent, Organization, User

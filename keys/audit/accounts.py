@@ -15,7 +15,7 @@ from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
-from config.times import now
+from config.base.times import now
 from keys.audit import record_event
 from keys.audit.changes import changes
 from keys.models import AuditEvent, User

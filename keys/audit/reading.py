@@ -7,9 +7,9 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
+from config.base.ids import Prefix, encode_id
+from config.base.times import day_start, format_time, now
 from config.clean_up import delete_in_batches
-from config.ids import Prefix, encode_id
-from config.times import day_start, format_time, now
 from keys.audit.action_names import ACTIONS, ITSELF, KIND_OF, SYSTEM_USER, VISITOR, words_of
 from keys.models import AuditEvent, Membership, Organization, User
 

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models.functions import Lower, Now
 from django.utils.translation import gettext_lazy
 
-from config.ids import Prefix, encode_id, new_id
-from config.times import now
+from config.base.ids import Prefix, encode_id, new_id
+from config.base.times import now
 from keys import plans, tokens
 from keys.choices import Role
 

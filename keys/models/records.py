@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
-from config.times import now
+from config.base.times import now
 from keys.choices import Role
 from keys.models.owners import Organization, User
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 
-from config.database import database_id
+from config.base.database import database_id
 from submissions.models import ReadingPosition, Submission
 
 _TABLE = Submission._meta.db_table

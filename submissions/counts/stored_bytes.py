@@ -17,7 +17,7 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
-from config.times import now
+from config.base.times import now
 from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import show_bytes

@@ -15,7 +15,7 @@ from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquer
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
-from config.database import database_id
+from config.base.database import database_id
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission, Tally

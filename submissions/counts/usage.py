@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from django.db import connection
 
-from config.database import database_id
-from config.times import now
+from config.base.database import database_id
+from config.base.times import now
 from keys.models import Organization
 from submissions.models import UsageDay
 

@@ -5,7 +5,7 @@ import csv
 from django.utils.translation import gettext, gettext_lazy
 from rest_framework import serializers
 
-from config.text import clean_name
+from config.base.text import clean_name
 from submissions.exporting.csv_lines import source_of
 
 MAX_COLUMNS = 1_000  # more than an export without `columns` has

@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from config.ids import Prefix, encode_id
-from config.times import format_time
+from config.base.ids import Prefix, encode_id
+from config.base.times import format_time
 from forms_app.models import Form
 from submissions.exporting.rows import Parts, Rows, read_batches, stored_text
 from submissions.json_text import dump_json

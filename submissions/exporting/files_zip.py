@@ -11,8 +11,8 @@ from django.http import StreamingHttpResponse
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
-from config.database import snapshot
-from config.times import now
+from config.base.database import snapshot
+from config.base.times import now
 from forms_app.models import Form
 from submissions.exporting.response import stream_file
 from submissions.files.names import unique_names

@@ -11,7 +11,7 @@ from django.db.models import Case, OuterRef, Subquery, TextField, Value, When
 from django.db.models.aggregates import Aggregate
 from django.db.models.functions import Cast, JSONObject
 
-from config.database import snapshot
+from config.base.database import snapshot
 from forms_app.models import Form
 from submissions.exporting.csv_lines import csv_parts
 from submissions.exporting.rows import Parts, Rows, read_batches, stored_text

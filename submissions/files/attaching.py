@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Sequence
 
-from config.times import now
+from config.base.times import now
 from forms_app.field_definitions import FieldDefinition
 from submissions.files.checks import BAD_ID, refusal
 from submissions.models import StoredFile

@@ -12,7 +12,7 @@ from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext
 
 from config.api.errors import invalid
-from config.times import now
+from config.base.times import now
 from keys.models import Organization
 from keys.plans import show_bytes
 from submissions.files import storage

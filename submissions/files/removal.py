@@ -8,7 +8,7 @@ nothing is locked while the storage works.
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.files import storage
 from submissions.files.keeping import STORING

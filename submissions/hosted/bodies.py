@@ -28,7 +28,7 @@ from config.api.parsing import (
     read_body,
     refuse_compressed,
 )
-from config.text import clean_name
+from config.base.text import clean_name
 from submissions.files.arrived import Arrived
 from submissions.files.names import clean_file_name
 from submissions.parsing.charsets import CHARSET_FIELD, decode, decode_name

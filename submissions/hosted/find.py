@@ -2,7 +2,7 @@
 
 from config.api.errors import ApiError
 from config.api.find_owned import path_id
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.models import Form
 
 

@@ -15,8 +15,8 @@ from django.utils.translation import get_language_from_request, gettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from config.client_address import client_address
-from config.text import SHOWN_OF_A_NAME, name_for_strangers
+from config.base.client_address import client_address
+from config.base.text import SHOWN_OF_A_NAME, name_for_strangers
 from forms_app.consent.opt_outs import Link, find_link, opt_in, opt_out
 from forms_app.consent.recipients import LinkInvalid
 from forms_app.models import ENGLISH

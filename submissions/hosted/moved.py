@@ -18,7 +18,7 @@ from django.views.generic import RedirectView
 from config.api.errors import ApiError, InvalidAccessKey, NotFound
 from config.api.parsing import read_body
 from config.api.ratelimit import PUBLIC_PAGES, Usage, refuse_bursts
-from config.client_address import client_network
+from config.base.client_address import client_network
 from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from keys import tokens

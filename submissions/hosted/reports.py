@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from config.api.errors import ValidationFailed
 from config.api.ratelimit import count_burst
-from config.client_address import client_address, client_network
+from config.base.client_address import client_address, client_network
 from forms_app.consent.reports import report_form
 from forms_app.models import Form
 from submissions.hosted import pages

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.audit import Actor, record_event
 from keys.models import Membership, Organization, Role, User

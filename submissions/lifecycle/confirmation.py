@@ -11,8 +11,8 @@ import uuid
 from django.db import transaction
 from django.template.defaultfilters import pluralize
 
-from config.nudge import DELIVER, nudge
-from config.times import now
+from config.base.nudge import DELIVER, nudge
+from config.base.times import now
 from forms_app.models import Form
 from keys.audit import SERVICE, record_event
 from submissions.confirmations import KEPT_UNCONFIRMED

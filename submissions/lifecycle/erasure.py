@@ -5,8 +5,8 @@ from django.utils.translation import gettext
 
 from config.api.errors import Conflict
 from config.api.find_owned import still_there
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.times import now
 from forms_app.models import Form
 from keys.audit import Actor, record_event
 from submissions.files.removal import remove_files

@@ -16,8 +16,8 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from config.api import ratelimit
-from config.nudge import DELIVER, nudge
-from config.times import now
+from config.base.nudge import DELIVER, nudge
+from config.base.times import now
 from keys.models import Organization
 from submissions.confirmations import ask_submitters
 from submissions.counts.positions import take_back

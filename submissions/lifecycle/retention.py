@@ -6,9 +6,9 @@ import uuid
 from django.db import transaction
 from django.template.defaultfilters import pluralize
 
+from config.base.ids import first_id_of
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.ids import first_id_of
-from config.times import now
 from forms_app.models import Form
 from keys.audit import SERVICE, record_event
 from keys.models import AuditEvent, Organization

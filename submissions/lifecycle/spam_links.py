@@ -8,7 +8,7 @@ while the address is mailed about the form: removing a recipient takes the right
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 
-from config.ids import InvalidId, Prefix, decode_id
+from config.base.ids import InvalidId, Prefix, decode_id
 from forms_app.consent.recipients import LinkInvalid, mailable, short_digest
 from submissions.models import Submission
 

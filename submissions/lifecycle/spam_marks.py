@@ -11,8 +11,8 @@ from functools import partial
 from django.db import transaction
 
 from config.api.find_owned import require_all_owned
-from config.nudge import DELIVER, nudge
-from config.times import now
+from config.base.nudge import DELIVER, nudge
+from config.base.times import now
 from submissions.counts.positions import take_back
 from submissions.counts.stored_bytes import add_stored_bytes, stored_bytes_of
 from submissions.counts.tally import apply_moves, key_of, new_moves

@@ -7,7 +7,7 @@ from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import Membership, Organization, User
 from submissions.lifecycle.closing import delete_organization

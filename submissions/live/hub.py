@@ -18,9 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.db import Error as DatabaseError
 
-from config.database import drop_broken_connections
-from config.ids import first_id_of
-from config.times import now
+from config.base.database import drop_broken_connections
+from config.base.ids import first_id_of
+from config.base.times import now
 from submissions.live.reader import MOST_READ, Message, Reader
 from submissions.live.tokens import Watch, server_sent
 

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.conf import settings
 from django.db import Error as DatabaseError
 
-from config.ids import InvalidId, Prefix, decode_id, encode_id
+from config.base.ids import InvalidId, Prefix, decode_id, encode_id
 from submissions.live.hub import Hub, Viewer
 from submissions.live.rights import is_over_share, still_may_watch
 from submissions.live.tokens import BadToken, Watch, read_token, server_sent

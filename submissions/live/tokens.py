@@ -16,9 +16,9 @@ from typing import Any
 from django.conf import settings
 from django.core import signing
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
+from config.base.times import format_time
 from config.secrets.encryption import CannotDecrypt, decrypt, encrypt
-from config.times import format_time
 from submissions.json_text import dump_json
 from submissions.models import Submission
 

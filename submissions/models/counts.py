@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models.functions import Now
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import AccessKey, Organization
 

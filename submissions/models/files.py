@@ -7,8 +7,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
-from config.ids import Prefix, encode_id, new_id
-from config.times import now
+from config.base.ids import Prefix, encode_id, new_id
+from config.base.times import now
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):

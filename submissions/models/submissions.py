@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.functional import cached_property
 
-from config.ids import Prefix, encode_id, first_id_of, new_id
-from config.times import now
+from config.base.ids import Prefix, encode_id, first_id_of, new_id
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.json_text import JsonTextField

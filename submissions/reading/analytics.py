@@ -18,9 +18,9 @@ from config.api.find_owned import find_owned
 from config.api.schema import enveloped
 from config.api.serializers import IdField, PeriodField, QuerySerializer, validate_query
 from config.api.views import KeyedView, success
-from config.database import snapshot
-from config.ids import Prefix
-from config.times import END, MILLISECOND, Period, day_start, format_time, now
+from config.base.database import snapshot
+from config.base.ids import Prefix
+from config.base.times import END, MILLISECOND, Period, day_start, format_time, now
 from forms_app.models import Form
 from keys.models import Permission
 from submissions.reading.days import COUNTED, counted

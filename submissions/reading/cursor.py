@@ -11,7 +11,7 @@ import hashlib
 import struct
 import uuid
 
-from config.database import snapshot
+from config.base.database import snapshot
 from submissions.counts.positions import note_served
 from submissions.files.records import load_files
 from submissions.models import ReadingPosition, Submission

@@ -16,8 +16,8 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Trunc
 
-from config.database import snapshot
-from config.times import END, now
+from config.base.database import snapshot
+from config.base.times import END, now
 from submissions.models import Submission, Tally
 
 COUNTED = ("received", "spam", "delivered", "failed")

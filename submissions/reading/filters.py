@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from config.api.filters import IdFilter, PeriodFilter
 from config.api.find_owned import find_owned
 from config.api.schema import NO_NUL
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.models import Form
 from submissions.models import Submission
 from submissions.reading.listing import Holding, Scope

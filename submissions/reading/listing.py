@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from django.db.models import QuerySet
 
-from config.database import snapshot
-from config.paging import NumberedPage
+from config.base.database import snapshot
+from config.base.paging import NumberedPage
 from submissions.counts import tally
 from submissions.files.records import load_files
 from submissions.models import Submission, SubmissionQuerySet

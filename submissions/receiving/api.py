@@ -17,8 +17,8 @@ from config.api.errors import NO_STORE, ApiError, error_response
 from config.api.parsing import JSON_MEDIA_TYPE
 from config.api.schema import WrittenSchema, enveloped, id_schema, idempotency_key_header, replayed_header
 from config.api.views import KeyedView
-from config.ids import Prefix, encode_id
-from config.times import format_time
+from config.base.ids import Prefix, encode_id
+from config.base.times import format_time
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS, MAX_NAME
 from forms_app.models import Form
 from submissions.receiving.gates import Candidate, Door

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from config.api.errors import Detail, ValidationFailed
 from config.api.serializers import MAX_DETAILS
-from config.ids import InvalidId, Prefix, decode_id
+from config.base.ids import InvalidId, Prefix, decode_id
 from forms_app.field_definitions import FieldDefinition
 from forms_app.field_kinds import kind_of
 from submissions.files.arrived import Arrived, Checked

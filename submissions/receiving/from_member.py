@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from config.api import ratelimit
-from config.nudge import DELIVER, nudge
+from config.base.nudge import DELIVER, nudge
 from forms_app.models import Form
 from forms_app.snippets import test_values
 from submissions.models import Submission

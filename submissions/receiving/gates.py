@@ -33,8 +33,8 @@ from config.api.errors import (
     as_api_error,
     logged_once,
 )
-from config.client_address import client_address
-from config.nudge import DELIVER, nudge
+from config.base.client_address import client_address
+from config.base.nudge import DELIVER, nudge
 from forms_app.field_kinds import FieldType
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection

@@ -21,8 +21,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from config.api.errors import Conflict
-from config.database import database_id, execute_prepared
-from config.ids import made_at, new_id
+from config.base.database import database_id, execute_prepared
+from config.base.ids import made_at, new_id
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.confirmations import ask_submitters

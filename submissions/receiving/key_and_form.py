@@ -9,8 +9,8 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, Error, connection
 
 from config.api.errors import InvalidAccessKey
-from config.database import as_uuid, database_id, drop_broken_connections, execute_prepared, is_away
-from config.times import now
+from config.base.database import as_uuid, database_id, drop_broken_connections, execute_prepared, is_away
+from config.base.times import now
 from forms_app.models import Form
 from keys.authentication import USE_NOTED_EVERY
 from keys.models import AccessKey, Organization

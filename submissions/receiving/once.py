@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models.functions import Now
 
-from config.database import database_id
+from config.base.database import database_id
 from submissions.models import IdempotencyKey
 
 _RESERVE = (

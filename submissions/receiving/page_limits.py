@@ -6,8 +6,8 @@ from django.utils.translation import gettext_noop
 
 from config.api import ratelimit
 from config.api.errors import ApiError, OriginNotAllowed
-from config.client_address import client_network
-from config.text import clean_text
+from config.base.client_address import client_network
+from config.base.text import clean_text
 from forms_app.field_definitions import MAX_FILES
 from forms_app.models import Form
 from forms_app.origins import is_allowed, origin_of, parse_origin_pattern

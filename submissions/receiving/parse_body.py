@@ -15,9 +15,9 @@ from django.http import HttpRequest
 from config.api.errors import ApiError, Detail, ValidationFailed, invalid
 from config.api.parsing import NumberText, idempotency_key, read_json
 from config.api.serializers import MAX_DETAILS
-from config.client_address import client_address
-from config.ids import InvalidId, Prefix, decode_id
-from config.text import clean_name, clean_text
+from config.base.client_address import client_address
+from config.base.ids import InvalidId, Prefix, decode_id
+from config.base.text import clean_name, clean_text
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     CONTROL_FIELDS,

@@ -19,11 +19,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config.api.errors import ApiError
+from config.base.database import drop_broken_connections
+from config.base.text import clean_text
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.database import drop_broken_connections
 from config.logs import without_detail
-from config.text import clean_text
-from config.times import now
 from forms_app.field_definitions import MAX_NAME
 from forms_app.models import Form
 from forms_app.origins import origin_of

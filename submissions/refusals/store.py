@@ -15,8 +15,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Count
 
-from config.database import database_id
-from config.times import now
+from config.base.database import database_id
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import AccessKey
 from submissions.counts.usage import Key, note_usage

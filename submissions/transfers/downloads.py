@@ -21,7 +21,7 @@ from rest_framework.request import Request
 
 from config.api.errors import ApiError, MethodNotAllowed, NotFound, as_api_error, error_response, logged_once
 from config.api.views import KeyedView
-from config.ids import InvalidId, Prefix, decode_id
+from config.base.ids import InvalidId, Prefix, decode_id
 from keys.authentication import META_NAME
 from keys.models import Membership, Permission, User
 from keys.organizations import has_second_step

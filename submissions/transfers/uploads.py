@@ -43,8 +43,8 @@ from config.api.find_owned import find_owned
 from config.api.parsing import media_type
 from config.api.schema import WrittenSchema, enveloped, id_schema
 from config.api.views import success
-from config.client_address import client_address, client_network
-from config.ids import Prefix
+from config.base.client_address import client_address, client_network
+from config.base.ids import Prefix
 from forms_app.field_definitions import MAX_NAME, FieldDefinition
 from forms_app.field_kinds import kind_of
 from forms_app.models import Form

@@ -12,7 +12,7 @@ import secrets
 
 from playwright.sync_api import Browser, Page, expect
 
-from config.times import now
+from config.base.times import now
 from tests.services.application import Application
 from tests.services.receivers import MailReceiver, Receiver
 from tests.support.browser import person_of, place

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from keys.models import AccessKey
 from keys.plans import Plan
 from tests.services.client import Answer, Client

@@ -6,7 +6,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Permission
 
-from config.times import now
+from config.base.times import now
 from keys.models import AccessKey, AuditEvent, Membership, Organization, User
 from tests.services.client import Answer, Client
 from tests.support.accounts import log_in, with_authenticator_app

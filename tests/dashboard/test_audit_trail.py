@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from forms_app.consent.recipients import stop_url
 from keys.audit import record_event
 from keys.models import AuditEvent, Membership, User

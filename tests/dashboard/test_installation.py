@@ -13,7 +13,7 @@ import pytest
 import time_machine
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from config.times import now
+from config.base.times import now
 from dashboard.accounts.login_link import login_link
 from keys.models import AuditEvent, Membership, Organization, User
 from tests.services.application import Application

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from allauth.account.models import EmailAddress
 
-from config.times import now
+from config.base.times import now
 from keys.invitations import MOST_A_DAY, MOST_OPEN, invite
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 from keys.tokens import digest

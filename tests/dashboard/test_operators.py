@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import FormReport
 from keys.models import Organization, User
 from submissions.counts.usage import today

@@ -6,7 +6,7 @@ import re
 import time_machine
 from django.core import signing
 
-from config.times import now
+from config.base.times import now
 from dashboard.frame.changes.undo import FIELD, GRACE, OFFERED_FOR, SESSION_KEY
 from forms_app.models import Form
 from tests.services.client import Answer, Client

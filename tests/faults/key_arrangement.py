@@ -2,7 +2,7 @@
 
 import json
 
-from config.ids import Prefix, decode_id, encode_id
+from config.base.ids import Prefix, decode_id, encode_id
 from keys import tokens
 from keys.access_keys import ALL_PERMISSIONS
 from keys.models import AccessKey, Organization

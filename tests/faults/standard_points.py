@@ -11,7 +11,7 @@ CLAIM = next(
 # Where a process exits, and how many copies of the one message may arrive after it.
 EXITS = {
     "after commit": ("submissions.receiving.insert.store", "exit after", 0),
-    "before the nudge": ("config.nudge.nudge", "exit before", 0),
+    "before the nudge": ("config.base.nudge.nudge", "exit before", 0),
     "after claim": (CLAIM, "exit after", 0),
     "after POST": ("webhooks.transport.http.post", "exit after", 1),
     "before record": ("webhooks.outbox.record.record", "exit before", 1),  # after the POST as well

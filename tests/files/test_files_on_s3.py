@@ -14,8 +14,8 @@ import pytest
 import time_machine
 from pytest_django import Settings
 
-from config.ids import Prefix, encode_id, new_id
-from config.times import now
+from config.base.ids import Prefix, encode_id, new_id
+from config.base.times import now
 from submissions.files import s3_storage, storage
 from submissions.files.s3_storage import S3Files
 from submissions.files.storage import FilesAway

@@ -18,7 +18,7 @@ from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 from schemathesis import Case
 
-from config.text import clean_name
+from config.base.text import clean_name
 
 OWN_KEY = os.environ["FUZZING_KEY"]
 IDS: dict[str, list[str]] = json.loads(os.environ["FUZZING_IDS"])  # by prefix, such as `frm`

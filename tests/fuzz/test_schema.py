@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from keys.models import AccessKey
 from keys.organizations import set_plan
 from keys.plans import Plan

@@ -10,7 +10,7 @@ import dataclasses
 import json
 from typing import Any
 
-from config.times import now
+from config.base.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form
 from forms_app.sign_up import create_organization

@@ -9,8 +9,8 @@ file is *entered* when a frame of it is called by another file of ours (or by no
 and neither does coming back from a call. A file that is entered again is *returned to*. Leaves are the modules of
 `LEAVES`: they only turn one value into another, and are listed and counted apart.
 
-Exits with 1 when a post passes its bound. With Redis, `config/redis_caches.py` counts below Django's cache interface
-and is one file more; `config/database.py` runs both statements.
+Exits with 1 when a post passes its bound. With Redis, `config/base/redis_caches.py` counts below Django's cache
+interface and is one file more; `config/base/database.py` runs both statements.
 """
 
 import io
@@ -31,11 +31,11 @@ from tests.services.processes import ROOT
 ROOMS = ("config", "keys", "forms_app", "submissions", "webhooks", "dashboard")
 LEAVES = frozenset(
     {
-        "config/client_address.py",  # request -> address
-        "config/database.py",  # UUID <-> the driver's form
-        "config/ids.py",  # UUID <-> text
-        "config/text.py",  # text -> storable text
-        "config/times.py",  # time -> text
+        "config/base/client_address.py",  # request -> address
+        "config/base/database.py",  # UUID <-> the driver's form
+        "config/base/ids.py",  # UUID <-> text
+        "config/base/text.py",  # text -> storable text
+        "config/base/times.py",  # time -> text
         "forms_app/formats.py",  # text -> whether it is an email address
         "forms_app/origins.py",  # address -> origin
         "forms_app/spam_protection.py",  # stored JSON -> settings

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.models import ReadingPosition, Submission, Tally
 from tests.scale.grams import without_index
 from tests.scale.texts import COMMON, COMPANIES, NAMES, OLD_THIRD, PERCENT, RARE, SENTENCES, SPAM_EVERY, UNREAD_EVERY

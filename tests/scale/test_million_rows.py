@@ -19,7 +19,7 @@ import pytest
 from django.conf import settings
 from django.db import connections, transaction
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from submissions.models import Submission
 from submissions.reading.listing import MOST_FOUND, Scope, find_page
 from tests.scale.loading import Loaded, holds, load_submissions, number_of

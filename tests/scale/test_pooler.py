@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.live.tokens import live_token
 from submissions.models import Submission
 from tests.services.application import ALL_ROLES, Application
@@ -125,7 +125,7 @@ def test_statement_limit__through_a_pooler__holds_in_lists_and_stays_in_its_tran
     ask = "SELECT current_setting('statement_timeout')"
     code = f"""
 from django.db import connection, connections
-from config.database import snapshot
+from config.base.database import snapshot
 with snapshot() as alias, connections[alias].cursor() as cursor:
     print(cursor.execute("{ask}").fetchone()[0])
 with connection.cursor() as cursor:

@@ -3,8 +3,8 @@
 import datetime as dt
 from typing import Any
 
-from config.ids import Prefix, encode_id
-from config.times import now
+from config.base.ids import Prefix, encode_id
+from config.base.times import now
 from keys.models import AccessKey
 from keys.tokens import digest
 from tests.support.replies import ALL_SIX, TIME, Like, Text, an_id

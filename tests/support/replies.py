@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from config.ids import encode_id, new_id
+from config.base.ids import encode_id, new_id
 from tests.services.client import Answer
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
-from config.ids import Prefix, decode_id, encode_id, made_at, new_id
-from config.times import format_time
+from config.base.ids import Prefix, decode_id, encode_id, made_at, new_id
+from config.base.times import format_time
 from submissions.models import Submission
 from submissions.search_text import search_text
 from tests.services.waiting import eventually

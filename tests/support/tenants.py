@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
-from config.ids import Prefix, encode_id
-from config.times import now
+from config.base.ids import Prefix, encode_id
+from config.base.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
 from forms_app.sign_up import create_organization

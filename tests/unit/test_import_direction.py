@@ -82,7 +82,7 @@ def test_modules__reach_no_app_late_or_by_a_string_against_the_arrow() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("config.nudge", "def nudge():\n    from webhooks.tasks import deliver_due"),
+        ("config.base.nudge", "def nudge():\n    from webhooks.tasks import deliver_due"),
         ("webhooks.tasks", "def run():\n    import submissions.models"),
         ("submissions.views", "import_module('webhooks.tasks')"),
         ("submissions.views", "Webhook = apps.get_model('webhooks', 'Webhook')"),

@@ -25,11 +25,11 @@ from rest_framework.request import Request
 
 from config.api.filters import refuse_unknown_parameters
 from config.api.parsing import drop_long_media_types, idempotency_key, parse_object
-from config.client_address import client_network
-from config.ids import Prefix, decode_id
+from config.base.client_address import client_network
+from config.base.ids import Prefix, decode_id
+from config.base.text import clean_name, clean_text
+from config.base.times import now, parse_date
 from config.logs import without_detail
-from config.text import clean_name, clean_text
-from config.times import now, parse_date
 from forms_app.field_kinds import KINDS, FieldType
 from forms_app.formats import is_email, is_number, is_url, is_web_address
 from forms_app.origins import is_allowed, origin_of

@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from config.ids import Prefix, decode_id, encode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id, encode_id
+from config.base.times import now
 from keys.notices import ENGLISH, notify_owners
 from submissions.models import Submission
 from webhooks.channels.channel import Noted, ReceiverChannel, receiver_of, serving

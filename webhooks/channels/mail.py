@@ -10,8 +10,8 @@ from django.core.validators import validate_email
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
+from config.base.times import now
 from config.secrets.encryption import decrypt
-from config.times import now
 from forms_app.consent.addresses import mailbox_of
 from forms_app.consent.opt_outs import opted_out_among
 from forms_app.consent.recipients import mailable, stopped_among

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.models import Submission
 from webhooks.channels.receiver_status import record_status

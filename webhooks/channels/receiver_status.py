@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.nudge import DELIVER, nudge
+from config.base.nudge import DELIVER, nudge
 from keys.audit import SERVICE, record_event
 from keys.audit.changes import changes
 from webhooks.events import TEST

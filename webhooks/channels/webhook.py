@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from config.times import now
+from config.base.times import now
 from keys.models import Role, User
 from keys.notices import mail_language
 from submissions.models import Submission

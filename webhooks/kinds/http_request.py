@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
-from config.text import clean_text
+from config.base.text import clean_text
 from forms_app.texts.placeholders import TemplateRefused
 from submissions.json_text import dump_json
 from webhooks.kinds.addresses import read_url

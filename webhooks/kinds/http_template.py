@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from config.text import clean_text
+from config.base.text import clean_text
 from forms_app.texts.placeholders import (
     CLOSING,
     OPENING,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils.translation import gettext
 
-from config.times import format_time
+from config.base.times import format_time
 from webhooks.models import Delivery
 
 CUT = "…"

@@ -15,9 +15,9 @@ from django.utils.translation import gettext
 
 from config.api.errors import ApiError, Conflict
 from config.api.ratelimit import take_share
-from config.nudge import DELIVER, nudge
-from config.text import SHOWN_OF_A_NAME, name_for_strangers
-from config.times import now
+from config.base.nudge import DELIVER, nudge
+from config.base.text import SHOWN_OF_A_NAME, name_for_strangers
+from config.base.times import now
 from forms_app.actions import change_recipients
 from forms_app.consent.questions import OrganizationAskedTooMany
 from forms_app.consent.recipients import GOOD_FOR, mailable, new_question, unasked

@@ -22,9 +22,9 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
 from config.api.ratelimit import take_share
-from config.database import database_now
-from config.ids import new_id
-from config.times import format_time, now
+from config.base.database import database_now
+from config.base.ids import new_id
+from config.base.times import format_time, now
 from forms_app.consent.addresses import is_of_a_program, is_single_address, mailbox_digest, mailbox_of
 from forms_app.consent.opt_outs import opt_out_url, opted_out_among
 from forms_app.models import Form

@@ -8,9 +8,9 @@ from django.db.models.functions import Now
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy
 
-from config.ids import Prefix, encode_id, new_id
+from config.base.ids import Prefix, encode_id, new_id
+from config.base.times import now
 from config.secrets.encryption import SealedTextField
-from config.times import now
 from keys.models import Organization, User
 from submissions.models import Submission
 from webhooks.events import label_of

@@ -9,9 +9,9 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_lazy, gettext_noop, pgettext_lazy
 
-from config.ids import Prefix, encode_id, new_id
+from config.base.ids import Prefix, encode_id, new_id
+from config.base.times import now
 from config.secrets.encryption import EncryptedTextField, SealedTextField, decrypt
-from config.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission

@@ -10,7 +10,7 @@ delivery at a time whose next loss is an attempt (`shares.py`).
 from django.db import transaction
 from django.db.models import F
 
-from config.times import now
+from config.base.times import now
 from webhooks.models import Delivery, ErrorClass
 from webhooks.outbox.claim import Claim
 from webhooks.outbox.record import record

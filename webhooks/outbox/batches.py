@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from config.database import is_away
+from config.base.database import is_away
 
 ONE_BY_ONE = 200  # rows tried singly after a batch failed
 POISON_SECONDS = 600

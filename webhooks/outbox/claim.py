@@ -19,8 +19,8 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet, Sum
 from django.db.models.functions import Now
 
-from config.database import as_uuid, database_id, now_in_sql
-from config.ids import Prefix, decode_id, encode_id
+from config.base.database import as_uuid, database_id, now_in_sql
+from config.base.ids import Prefix, decode_id, encode_id
 from webhooks.channels.registry import CHANNELS
 from webhooks.enqueue import MAIL
 from webhooks.mails.allowance import split_by_allowance

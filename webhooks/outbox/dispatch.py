@@ -16,8 +16,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from config.database import database_now, now_in_sql
-from config.ids import new_id
+from config.base.database import database_now, now_in_sql
+from config.base.ids import new_id
 from forms_app.models import Form
 from forms_app.texts.replies import Reply
 from submissions.confirmations import may_be_answered, want_mails

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from django.db import Error
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from submissions.models import Submission
 from webhooks.models import Delivery
 

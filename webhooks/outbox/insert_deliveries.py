@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from config.ids import new_id
+from config.base.ids import new_id
 from submissions.models import Submission
 from webhooks.enqueue import Target
 from webhooks.models import Delivery, Message

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.conf import settings
 from django.db import Error, connection
 
-from config.database import is_away
+from config.base.database import is_away
 from config.outage import OUTAGE
 from webhooks.enqueue import MAIL
 from webhooks.outbox.abandoned import free_abandoned

@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext
 
-from config.times import now
+from config.base.times import now
 from keys.models import Membership, Notice, Role, User
 from keys.notices import mail_language
 from webhooks.enqueue import MAIL, Target

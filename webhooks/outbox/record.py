@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from config.times import now
+from config.base.times import now
 from submissions.counts.tally import apply_moves, key_of, new_moves
 from submissions.counts.usage import Key, note_usage, today
 from submissions.models import Submission

@@ -5,7 +5,7 @@ import datetime as dt
 import logging
 import time
 
-from config.times import now
+from config.base.times import now
 from webhooks.channels.registry import CHANNELS
 from webhooks.models import Delivery, ErrorClass
 from webhooks.outbox.claim import Claim

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from config.database import as_uuid, database_id, now_in_sql
+from config.base.database import as_uuid, database_id, now_in_sql
 from keys.models import Notice, Organization
 from submissions.models import Submission, SubmitterMail
 from webhooks.enqueue import MAIL

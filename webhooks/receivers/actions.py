@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_noop
 from config.api.errors import Conflict
 from config.api.find_owned import still_there
 from config.api.ratelimit import take_share
-from config.nudge import DELIVER, nudge
+from config.base.nudge import DELIVER, nudge
 from forms_app.models import Form
 from keys.audit.changes import values_of
 from keys.models import Organization

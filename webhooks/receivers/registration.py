@@ -8,7 +8,7 @@ from django.db.models import Count, Max
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Conflict
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import Organization
 from keys.notices import notify_owners

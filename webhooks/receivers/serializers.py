@@ -9,7 +9,7 @@ from rest_framework import serializers
 from config.api.fields import PublicIdField, TimeField
 from config.api.schema import ruled
 from config.api.serializers import IdField, NameField, StrictSerializer, TextField
-from config.ids import Prefix
+from config.base.ids import Prefix
 from webhooks.events import public_events
 from webhooks.kinds.registry import KINDS
 from webhooks.models import DESTINATION_STATUSES, MAX_URL, WEBHOOK_STATUSES, Receiver

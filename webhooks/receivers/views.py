@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from config.api.find_owned import find_owned
 from config.api.schema import enveloped
 from config.api.views import KeyedViewSet, deleted, success
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.filters import OwnFormFilter
 from forms_app.models import Form
 from keys.authentication import caller_key

@@ -18,7 +18,7 @@ from config.api.openapi.headers import (
 )
 from config.api.openapi.resources import TAGS, resource_of
 from config.api.schema import Schema, id_schema
-from config.ids import Prefix
+from config.base.ids import Prefix
 
 NOT_A_LETTER = re.compile(r"\W")
 METHODS = ("get", "post", "patch", "delete")

@@ -6,7 +6,7 @@ from django import forms
 from django.http import QueryDict
 
 from config.api.errors import ApiError, ValidationFailed
-from config.times import format_time
+from config.base.times import format_time
 from forms_app.actions import FormValues, StaleForm, change_form
 from forms_app.models import Form
 

@@ -6,7 +6,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma, naturaltime
 from django.db.models import Sum
 from django.utils.translation import gettext, ngettext
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.models import Submission, Tally
 from webhooks.models import Delivery, Receiver

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError
 from config.api.serializers import validate
-from config.times import format_time
+from config.base.times import format_time
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.languages import language_now
 from dashboard.pages.new_forms.found_fields import fields_from

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from dashboard.access import MemberRequest, find_form, find_own, in_organization
 from dashboard.delivery_story import is_settled, tell_story
 from dashboard.frame.limits.costs import expensive

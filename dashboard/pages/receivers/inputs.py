@@ -8,7 +8,7 @@ from django.utils.translation import gettext, gettext_lazy
 from rest_framework.serializers import ValidationError
 
 from config.api.errors import ApiError, Detail
-from config.text import clean_name
+from config.base.text import clean_name
 from dashboard.html_forms.own_form_field import OwnFormField
 from keys.models import Organization
 from webhooks.events import public_events

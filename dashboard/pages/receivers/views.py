@@ -16,8 +16,8 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import ApiError
-from config.ids import Prefix
-from config.times import now
+from config.base.ids import Prefix
+from config.base.times import now
 from dashboard.access import MemberRequest, find_own, in_organization, reporting
 from dashboard.accounts.fresh_login import fresh_to_change, fresh_to_open
 from dashboard.accounts.time_zones import current_zone, own_day

@@ -15,8 +15,8 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from config.api.errors import ApiError, RateLimited
-from config.ids import Prefix, encode_id
-from config.paging import whole_number
+from config.base.ids import Prefix, encode_id
+from config.base.paging import whole_number
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.frame.limits.costs import expensive, searches
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids

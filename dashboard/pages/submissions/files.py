@@ -10,7 +10,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from dashboard.access import MemberRequest, find_own, in_organization
 from keys.plans import show_bytes
 from submissions.files.previews import PREVIEW_TYPE, PREVIEWED, NoPreview

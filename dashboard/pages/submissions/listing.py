@@ -12,9 +12,9 @@ from django.utils.translation import pgettext
 from django.views.decorators.http import require_safe
 
 from config.api.errors import ApiError, RateLimited
-from config.ids import Prefix, encode_id, first_id_of
-from config.paging import page_number
-from config.times import now
+from config.base.ids import Prefix, encode_id, first_id_of
+from config.base.paging import page_number
+from config.base.times import now
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.frame.limits.costs import expensive, is_typed_search, searches, while_typing
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from dashboard.access import MemberRequest, find_own, in_organization
 from dashboard.delivery_story import is_settled, tell_story
 from dashboard.html_forms.submissions import SubmissionsFilterForm

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from config.ids import InvalidId, Prefix, decode_id
+from config.base.ids import InvalidId, Prefix, decode_id
 from forms_app.models import Form
 from forms_app.moderation.blocking import block_form, unblock_form
 from keys.management.operator_command import OperatorCommand

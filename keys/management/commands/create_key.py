@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from config.api.errors import ApiError
-from config.times import parse_date
+from config.base.times import parse_date
 from keys.access_keys import ALL_PERMISSIONS, issue_key
 from keys.management.operator_command import OperatorCommand, find_organization
 from keys.models import AccessKey, Permission

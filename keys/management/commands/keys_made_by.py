@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db.models import Q
 
-from config.times import format_time
+from config.base.times import format_time
 from keys.models import AccessKey, AuditEvent
 
 MADE = ("key.created", "key.regenerated")

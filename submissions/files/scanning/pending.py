@@ -16,9 +16,9 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import QuerySet
 
-from config.ids import first_id_of
-from config.nudge import DELIVER, nudge
-from config.times import now
+from config.base.ids import first_id_of
+from config.base.nudge import DELIVER, nudge
+from config.base.times import now
 from submissions.files import storage
 from submissions.files.scanning.clamd import ClamdAway, NotScanned, scan
 from submissions.models import StoredFile

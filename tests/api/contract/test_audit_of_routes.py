@@ -10,8 +10,8 @@ import pytest
 from django.urls import reverse
 from PIL import Image
 
-from config.ids import Prefix, decode_id
-from config.times import format_time
+from config.base.ids import Prefix, decode_id
+from config.base.times import format_time
 from forms_app.actions import change_recipients, publish_form
 from forms_app.models import Form, OptOut
 from keys.audit.action_names import KIND_OF

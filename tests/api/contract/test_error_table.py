@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from forms_app.models import Form
 from keys.models import AccessKey, Organization
 from keys.plans import Plan

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from config.api.ratelimit import ANONYMOUS_LIMIT
-from config.ids import Prefix
+from config.base.ids import Prefix
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.models import Organization

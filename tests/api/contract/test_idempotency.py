@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import AccessKey, Organization, RememberedAnswer
 from keys.plans import Plan

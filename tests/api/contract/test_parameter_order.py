@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.ids import Prefix, encode_id, new_id
+from config.base.ids import Prefix, encode_id, new_id
 from tests.services.client import Client
 from tests.support.tenants import make_tenant
 

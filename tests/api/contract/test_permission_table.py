@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from django.urls import get_resolver
 
-from config.ids import encode_id, new_id
+from config.base.ids import encode_id, new_id
 from keys.access_keys import issue_key
 from keys.models import AccessKey
 from tests.services.application import Application

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from keys.plans import Plan
 from tests.services.application import Application
 from tests.services.client import Answer, Client

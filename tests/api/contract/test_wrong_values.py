@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.client import Client
 from tests.support.replies import UNAUTHORIZED, invalid, invalid_id, unknown_id
 from tests.support.stored_rows import stored_rows

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from submissions.models import StoredFile
 from tests.services.application import Application
 from tests.services.client import Answer, Client

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from submissions.models import StoredFile, Submission
 from tests.services.client import Client
 from tests.support.posted_files import PDF, file_field, files_of_form, pdf, post_files, stored_file

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.models import Submission
 from tests.services.client import Client
 from tests.support.hosted_posts import refused_json

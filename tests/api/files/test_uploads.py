@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from keys.models import Organization
 from submissions.models import StoredFile
 from tests.services.application import Application

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from django.test import RequestFactory
 
-from config.client_address import client_network
+from config.base.client_address import client_network
 from tests.services.client import Client
 from tests.services.receivers import Receiver
 from tests.services.waiting import takes_at_most

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from keys.models import Organization
 from tests.services.client import Answer, Client
 from tests.support.hosted_posts import FIELDS, GOOD, SHOP, multipart, post

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from keys.models import AccessKey
 from tests.services.client import Client
 from tests.support.key_records import PUBLISHABLE, SECRET, id_of_key, record

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from keys.models import AccessKey
 from keys.organizations import set_plan
 from keys.plans import Plan

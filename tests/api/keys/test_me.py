@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from keys.models import Organization
 from keys.plans import Plan
 from tests.services.client import Client

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from config.api.ratelimit import HOUR
-from config.ids import encode_id, new_id
+from config.base.ids import encode_id, new_id
 from keys.organizations import set_plan
 from keys.plans import Plan
 from submissions.models import Submission

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from keys.models import AuditEvent, Organization
 from keys.suspension import resume_organization, suspend_organization
 from submissions.models import Submission

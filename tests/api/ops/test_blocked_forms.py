@@ -6,7 +6,7 @@ import secrets
 import pytest
 
 from config.api.errors import Conflict
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from forms_app.actions import duplicate_form
 from forms_app.models import Form
 from forms_app.moderation.blocking import block_form

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey, Membership, Organization, User

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from config.times import now
+from config.base.times import now
 from keys.models import Organization, User
 from keys.plans import Plan
 from keys.suspension import request_deletion, resume_organization

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import AuditEvent, Organization
 from keys.organizations import set_plan

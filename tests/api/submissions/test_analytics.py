@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from keys.models import AuditEvent
 from submissions.models import Submission, Tally
 from tests.services.client import Answer, Client

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.client import Answer, Client
 from tests.support.replies import unknown_id
 from tests.support.rows import put, record_of, row

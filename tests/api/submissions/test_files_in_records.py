@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from django.conf import settings
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.client import Client
 from tests.services.receivers import Receiver
 from tests.support.files.rows import Sent, file_field, file_record_of, picture, put_with_files

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from forms_app.models import Form
 from keys.models import HourMark, Organization
 from submissions.models import Submission

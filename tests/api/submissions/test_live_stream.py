@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.core import signing
 
-from config.ids import Prefix, decode_id, encode_id, first_id_of
+from config.base.ids import Prefix, decode_id, encode_id, first_id_of
+from config.base.times import now
 from config.supervision.ports import allow_open_files
-from config.times import now
 from keys.models import Membership
 from submissions.live.tokens import SALT, live_token
 from tests.faults import processes

@@ -5,8 +5,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from forms_app.models import Form
 from submissions.lifecycle.erasure import erase_form
 from submissions.models import Refusal

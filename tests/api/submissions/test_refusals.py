@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from config.ids import Prefix
-from config.times import now
+from config.base.ids import Prefix
+from config.base.times import now
 from dashboard.refusal_advice import advise
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection

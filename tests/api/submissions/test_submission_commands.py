@@ -5,8 +5,8 @@ import uuid
 
 import pytest
 
-from config.ids import Prefix, decode_id, first_id_of, new_id
-from config.times import now
+from config.base.ids import Prefix, decode_id, first_id_of, new_id
+from config.base.times import now
 from submissions.models import IdempotencyKey, Submission
 from tests.services.application import Application
 from tests.services.client import Client

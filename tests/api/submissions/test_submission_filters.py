@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.replies import unknown_id

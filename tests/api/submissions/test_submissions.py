@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.client import Client
 from tests.support.replies import unknown_id
 from tests.support.rows import put, wait_until_dispatched

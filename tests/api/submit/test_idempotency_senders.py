@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from submissions.models import IdempotencyKey
 from tests.services.application import Application
 from tests.services.client import Answer, Client

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from config.text import clean_name
+from config.base.text import clean_name
 from tests.corpora import corpus
 from tests.services.client import Client
 from tests.support.hosted_posts import URLENCODED

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from keys.models import Notice, Organization
 from submissions.counts.stored_bytes import count_unknown
 from submissions.models import Submission

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from submissions.models import Submission
 from tests.services.client import Client
 from tests.support.replies import TIME, UNAUTHORIZED, an_id, failure, invalid, invalid_id, unknown_id

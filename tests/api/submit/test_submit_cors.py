@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.ids import Prefix
+from config.base.ids import Prefix
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.support.outage import service_without_database

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from tests.services.client import Client
 from tests.services.processes import free_port
 from tests.services.receivers import MailReceiver, Receiver, Reply

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from tests.services.client import Client
 from tests.services.receivers import Mail, MailReceiver, Receiver
 from tests.services.waiting import eventually

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from config.ids import Prefix, decode_id, new_id
-from config.times import now
+from config.base.ids import Prefix, decode_id, new_id
+from config.base.times import now
 from forms_app.models import Form, Recipient
 from keys.models import AuditEvent, Organization
 from submissions.models import Submission

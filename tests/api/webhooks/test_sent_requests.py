@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver, Received, Receiver, Reply
 from tests.services.waiting import eventually

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from config.times import now
+from config.base.times import now
 from tests.services.application import Application
 from tests.support.chromium.dashboard_page import at_the_dashboard
 from tests.support.chromium.page_figures import figures_of

@@ -15,8 +15,8 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import expect
 
+from config.base.ids import Prefix, decode_id
 from config.files.clamd_url import read_clamd_url
-from config.ids import Prefix, decode_id
 from submissions.files import storage
 from submissions.models import StoredFile
 from tests.services.application import Application

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.models import StoredFile
 from tests.services.application import Application
 from tests.support.chromium.copies import wait_for_copies

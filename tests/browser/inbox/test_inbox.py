@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from config.times import now
+from config.base.times import now
 from keys.models import User
 from submissions.models import Submission
 from tests.services.application import Application

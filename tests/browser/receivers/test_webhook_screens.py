@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 
-from config.times import now
+from config.base.times import now
 from dashboard.accounts.session_list import purge_sessions
 from dashboard.accounts.session_store import LOGGED_IN_AT
 from keys.invitations import purge_invitations

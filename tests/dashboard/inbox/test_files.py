@@ -8,7 +8,7 @@ import pytest
 from django.utils.html import escape
 from PIL import Image
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from forms_app.actions import archive_form
 from forms_app.models import Form
 from keys.models import AuditEvent

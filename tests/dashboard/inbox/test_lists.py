@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from keys.models import User
 from submissions.models import Submission
 from tests.services.client import Answer, Client

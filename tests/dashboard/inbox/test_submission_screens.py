@@ -9,8 +9,8 @@ import secrets
 
 import pytest
 
-from config.ids import Prefix, encode_id, first_id_of
-from config.times import now
+from config.base.ids import Prefix, encode_id, first_id_of
+from config.base.times import now
 from submissions.models import Submission
 from tests.load.slow_peers import slow_peers, status_of
 from tests.services.application import Application

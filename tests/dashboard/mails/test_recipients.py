@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from django.db.models import F
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form, Recipient
 from keys.models import Membership
 from keys.plans import Plan

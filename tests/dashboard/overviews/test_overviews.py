@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from forms_app.models import Form, Recipient
 from submissions.models import Submission
 from tests.services.application import Application

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from forms_app.models import Form, OptOut
 from tests.services.client import Client
 from tests.services.receivers import MailReceiver

@@ -41,7 +41,7 @@ SETTINGS = {
     "BURST_PER_FORM": "1000000/m",
 }
 _END = (  # expired files and unfinished ones, which are kept for an hour or a week otherwise
-    "from submissions.models import StoredFile; from config.times import now; import datetime as dt;"
+    "from submissions.models import StoredFile; from config.base.times import now; import datetime as dt;"
     "past = now() - dt.timedelta(days=30);"
     "StoredFile.objects.filter(submission_id=None).update(expires_at=past, created_at=past);"
     "from submissions.files.removal import purge_files; purge_files()"

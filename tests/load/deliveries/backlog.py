@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Sequence
 
-from config.times import now
+from config.base.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form
 from forms_app.sign_up import create_organization

@@ -4,7 +4,7 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.models import Submission, SubmitterMail
 from tests.services.client import Answer, Client
 from tests.services.receivers import Mail

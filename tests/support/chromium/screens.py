@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.text import slugify
 
-from config.times import now
+from config.base.times import now
 from forms_app.actions import archive_form, change_recipients
 from forms_app.models import Form, OptOut
 from keys.access_keys import issue_key

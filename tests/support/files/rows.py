@@ -10,8 +10,8 @@ from typing import Any
 from django.db import transaction
 from PIL import Image
 
-from config.ids import Prefix, decode_id, new_id
-from config.times import now
+from config.base.ids import Prefix, decode_id, new_id
+from config.base.times import now
 from submissions.files import storage
 from submissions.models import StoredFile, Submission
 from submissions.search_text import search_text

@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from submissions.models import StoredFile
 from tests.services.client import Answer, Client
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, decode_id, encode_id
+from config.base.ids import Prefix, decode_id, encode_id
 from forms_app.models import Form
 from keys.access_keys import issue_key
 from submissions.models import Submission

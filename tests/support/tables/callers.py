@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.test import Client as Browser
 
-from config.ids import Prefix, decode_id, encode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id, encode_id
+from config.base.times import now
 from forms_app.models import Form
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey

@@ -11,8 +11,8 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from config.ids import Prefix, decode_id
-from config.times import now
+from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from dashboard.frame.design.menu import pages_for
 from forms_app.actions import archive_form
 from forms_app.models import Form

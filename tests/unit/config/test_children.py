@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from uuid_utils.compat import uuid4
 
-from config.ids import new_id
+from config.base.ids import new_id
 from config.supervision.children import SIGNALS, Children
 from tests.faults.processes import children, command, is_alive
 from tests.services.waiting import eventually

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from config.client_address import client_address, client_network
+from config.base.client_address import client_address, client_network
 
 MAPPED = "::ffff:192.0.2.7"  # IPv4 over a socket of both versions
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.ids import InvalidId, Prefix, decode_id, encode_id, made_at, new_id, suffix
+from config.base.ids import InvalidId, Prefix, decode_id, encode_id, made_at, new_id, suffix
 
 no_deadline = settings(deadline=None)  # a busy machine is not a slow function
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from config.times import END, parse_period
+from config.base.times import END, parse_period
 
 
 def at(text: str) -> dt.datetime:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.text import holds_web_address, name_for_strangers, refuse_web_address
+from config.base.text import holds_web_address, name_for_strangers, refuse_web_address
 
 
 @pytest.mark.parametrize(

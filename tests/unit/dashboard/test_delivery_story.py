@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from config.times import now
+from config.base.times import now
 from dashboard import delivery_story as story
 from dashboard.delivery_story import Moment, is_settled, tell_story
 from submissions.lifecycle.spam_marks import mark_spam

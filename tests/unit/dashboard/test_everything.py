@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.conf import settings
 
-from config.ids import new_id
+from config.base.ids import new_id
 from dashboard.pages.submissions import everything
 from dashboard.pages.submissions.everything import take_step
 from submissions.models import Submission

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from config.times import BEGINNING, END, Period
+from config.base.times import BEGINNING, END, Period
 from dashboard.accounts.time_zones import own_day, zone_of
 
 TEMPLATES = Path(__file__).parents[3] / "templates"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.times import now
+from config.base.times import now
 from dashboard.refusal_advice import ADVISERS, FIXES, Advice, Gate, advise
 from forms_app.field_kinds import KINDS
 from forms_app.models import Form

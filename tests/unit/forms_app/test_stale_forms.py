@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.times import format_time
+from config.base.times import format_time
 from forms_app.actions import StaleForm, change_form
 from forms_app.models import Form
 from tests.support.tenants import make_tenant, text_field

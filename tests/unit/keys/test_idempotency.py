@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import RequestFactory
 from django.urls import resolve
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from keys import idempotency
 from keys.models import RememberedAnswer

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from keys.audit import record_event
 from keys.audit.accounts import RECORDED
 from keys.audit.action_names import ACTIONS, KIND_OF, Kind

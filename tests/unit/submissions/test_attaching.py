@@ -9,7 +9,7 @@ import pytest
 from django.http import HttpRequest
 
 from config.api.errors import Conflict, NotFound, ValidationFailed
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.files.removal import remove_files
 from submissions.models import IdempotencyKey, StoredFile, Submission

@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from config.api.errors import ValidationFailed
-from config.times import now
+from config.base.times import now
 from submissions.files import removal, storage
 from submissions.files.keeping import STORING
 from submissions.files.storage import FilesAway

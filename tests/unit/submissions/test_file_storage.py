@@ -15,7 +15,7 @@ from typing import IO, Any
 import pytest
 from pytest_django import Settings
 
-from config.ids import new_id
+from config.base.ids import new_id
 from submissions.files import storage
 from submissions.files.storage import FilesAway
 

@@ -13,8 +13,8 @@ import time_machine
 from pytest_django import Settings
 
 from config.api import ratelimit
-from config.ids import new_id
-from config.times import now
+from config.base.ids import new_id
+from config.base.times import now
 from forms_app.models import Form
 from keys.models import HourMark, Notice, Organization
 from submissions.lifecycle.held import release_due, release_many

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.api.errors import Detail, ValidationFailed
 from config.api.parsing import parse_object
-from config.ids import Prefix, encode_id, new_id
+from config.base.ids import Prefix, encode_id, new_id
 from forms_app.field_definitions import CAPTCHA_FIELDS, CONTROL_FIELDS
 from submissions.receiving.parse_body import KEPT_CONTROLS, MAX_VALUE, Intake, as_text, parse_form_id, take_in
 

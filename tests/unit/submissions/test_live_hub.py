@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from config.ids import first_id_of
-from config.times import now
+from config.base.ids import first_id_of
+from config.base.times import now
 from submissions.live import stream
 from submissions.live.hub import MOST_REPLAYED, QUEUE, REPLAYED, RESET, Hub, Viewer
 from submissions.live.reader import MOST_READ, Message, Reader

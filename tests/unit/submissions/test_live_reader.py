@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from config.ids import first_id_of
-from config.times import now
+from config.base.ids import first_id_of
+from config.base.times import now
 from forms_app.models import Form
 from submissions.live.reader import Message, Reader
 from submissions.models import Submission

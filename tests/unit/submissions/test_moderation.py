@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from config.ids import new_id
-from config.times import now
+from config.base.ids import new_id
+from config.base.times import now
 from forms_app.models import Form
 from submissions.lifecycle import spam_marks
 from submissions.lifecycle.spam_marks import delete_many, mark_many

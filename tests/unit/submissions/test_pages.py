@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.models import Submission
 from submissions.reading import listing as pages
 from submissions.reading import search

@@ -13,7 +13,7 @@ from django.db import OperationalError
 from django.test import RequestFactory
 
 from config.api.errors import EmptySubmission
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from forms_app.sign_up import create_organization
 from keys.models import Organization, User

@@ -8,7 +8,7 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.ids import new_id
+from config.base.ids import new_id
 from submissions.reading.search import index_numbers
 from submissions.search_text import fold
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL

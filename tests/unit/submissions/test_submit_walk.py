@@ -10,7 +10,7 @@ from tests.services.processes import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.on_sqlite]
 
-GATES, INSERT, TEXT = "submissions/receiving/gates.py", "submissions/receiving/insert.py", "config/text.py"
+GATES, INSERT, TEXT = "submissions/receiving/gates.py", "submissions/receiving/insert.py", "config/base/text.py"
 
 
 def test_post__from_socket_to_row__enters_few_files_and_none_again_and_again() -> None:

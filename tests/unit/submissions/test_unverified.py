@@ -6,7 +6,7 @@ import secrets
 import pytest
 from allauth.account.models import EmailAddress
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from forms_app.sign_up import create_organization
 from keys.models import Membership, Organization, User

@@ -4,8 +4,8 @@ import itertools
 import secrets
 from typing import Any
 
-from config.ids import made_at, new_id
-from config.times import now
+from config.base.ids import made_at, new_id
+from config.base.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
 from forms_app.sign_up import create_organization

@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from config.ids import first_id_of
-from config.times import now
+from config.base.ids import first_id_of
+from config.base.times import now
 from forms_app.models import Form
 from keys.audit.reading import narrow, record, sentence, who
 from keys.models import AuditEvent

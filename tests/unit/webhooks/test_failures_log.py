@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.db import OperationalError, connection
 
-from config.ids import Prefix, encode_id
+from config.base.ids import Prefix, encode_id
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook

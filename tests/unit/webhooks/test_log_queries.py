@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from config.times import now
+from config.base.times import now
 from forms_app.actions import create_form
 from submissions.models import Submission, Tally
 from tests.support.deliveries import make_delivery

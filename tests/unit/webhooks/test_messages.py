@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.ids import Prefix, encode_id, made_at
+from config.base.ids import Prefix, encode_id, made_at
 from forms_app.models import Form
 from keys.models import Organization
 from submissions.models import Submission

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from pytest_django import DjangoDbBlocker
 
-from config.ids import suffix
+from config.base.ids import suffix
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

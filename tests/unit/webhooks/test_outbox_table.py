@@ -8,8 +8,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from config.ids import first_id_of
-from config.times import now
+from config.base.ids import first_id_of
+from config.base.times import now
 from submissions.lifecycle.spam_marks import delete_submissions, mark_not_spam, mark_spam
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.dispatching import dispatch_all

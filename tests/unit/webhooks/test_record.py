@@ -10,7 +10,7 @@ import pytest
 from django.db.models.functions import Now
 
 from config.api.errors import Conflict
-from config.times import now
+from config.base.times import now
 from keys.models import Membership, User
 from submissions.lifecycle.spam_marks import mark_not_spam, mark_spam
 from tests.unit.webhooks.dispatching import dispatch_all

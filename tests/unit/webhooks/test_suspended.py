@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 from django.db.models.functions import Now
 
-from config.ids import first_id_of
-from config.times import now
+from config.base.ids import first_id_of
+from config.base.times import now
 from keys.models import Organization
 from keys.suspension import resume_organization, suspend_organization
 from submissions.lifecycle.retention import purge_submissions

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from config.times import Period, parse_period
+from config.base.times import Period, parse_period
 from keys.management.operator_command import OperatorCommand, find_organization
 from keys.models import Organization
 from webhooks.replays import replay_mails

@@ -11,8 +11,8 @@ from django.db import DataError, NotSupportedError, OperationalError
 from django.db import connection as django_connection
 from django.db.utils import ConnectionHandler
 
-from config import database
-from config.database import execute_prepared, is_away
+from config.base import database
+from config.base.database import execute_prepared, is_away
 from config.settings import databases
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 

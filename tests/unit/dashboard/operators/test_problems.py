@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 from django.template.loader import render_to_string
 
 from config import health
+from config.base.times import now
 from config.health import Problem
-from config.times import now
 from dashboard.operators import figures
 from dashboard.operators.problems import problems_of_attempts, problems_of_roles
 from keys.models import Organization

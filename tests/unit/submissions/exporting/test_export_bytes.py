@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.exporting import rows as reading
 from submissions.exporting.csv_lines import BOM, MORE, find_layout, more_cell, safe_cell

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.exporting.files_zip import count_files, zip_entries
 from submissions.exporting.formats import snapshot_parts

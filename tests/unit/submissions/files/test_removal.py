@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from pytest_django import Settings
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.counts.stored_bytes import recount
 from submissions.files import removal, storage

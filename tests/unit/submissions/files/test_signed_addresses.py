@@ -9,7 +9,7 @@ from django.http import HttpResponseBase
 from django.test import RequestFactory
 from pytest_django import Settings
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.transfers.downloads import SIGNED_SECONDS, send_file
 from tests.support.tenants import make_tenant

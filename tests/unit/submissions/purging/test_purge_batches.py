@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from config.base.times import now
 from config.clean_up import delete_in_batches
-from config.times import now
 from forms_app.models import Form
 from keys.suspension import resume_organization, suspend_organization
 from submissions.lifecycle import erasure, retention

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from config.ids import Prefix, decode_id
+from config.base.ids import Prefix, decode_id
 from submissions.models import Submission, Tally
 from submissions.reading.days import count_days, count_days_of_forms
 from tests.support.rows import put

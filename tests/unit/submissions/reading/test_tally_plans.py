@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from submissions.counts.tally import total_of_form, total_of_organization
 from submissions.models import Submission

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook

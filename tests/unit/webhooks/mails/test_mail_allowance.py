@@ -7,7 +7,7 @@ import pytest
 from django.db.models.functions import Now
 from pytest_django import Settings
 
-from config.times import now
+from config.base.times import now
 from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import Plan

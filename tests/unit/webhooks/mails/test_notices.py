@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from config.times import now
+from config.base.times import now
 from keys.models import Membership, Notice, Organization, Role, User
 from keys.notices import notify_account, notify_owners, purge_notices
 from tests.services.receivers import MailReceiver

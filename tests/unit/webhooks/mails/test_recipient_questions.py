@@ -10,8 +10,8 @@ import pytest
 import time_machine
 
 from config.api.errors import Conflict
+from config.base.times import now
 from config.clean_up import clean_up
-from config.times import now
 from forms_app.actions import archive_form
 from forms_app.consent.questions import MOST_FOR_AN_ADDRESS, MOST_FOR_AN_ORGANIZATION
 from forms_app.models import Form, RecipientQuestion

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from config.api.errors import Conflict
-from config.times import now
+from config.base.times import now
 from tests.unit.webhooks.rows import (
     REFUSED,
     claim_due,

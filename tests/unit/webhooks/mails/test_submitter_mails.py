@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form, OptOut
 from submissions.confirmations import want_mails
 from submissions.lifecycle.spam_marks import delete_submissions

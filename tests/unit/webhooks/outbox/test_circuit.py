@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 from django.db.models.functions import Now
 
-from config.times import now
+from config.base.times import now
 from tests.unit.webhooks.outbox.backlogs import let_pass, make_backlog
 from tests.unit.webhooks.rows import FAILED, OK, REFUSED, claim_due, claim_one, form_of, make_form, make_webhook, result
 from webhooks.channels.webhook import MOST_IN_FLIGHT, PROBE_EVERY

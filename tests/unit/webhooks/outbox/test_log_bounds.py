@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from tests.support.browser import person_of, place, session_of
 from tests.support.deliveries import make_delivery

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from config.times import now
+from config.base.times import now
 from forms_app.models import Form
 from tests.support.browser import person_of, place, session_of
 from tests.support.tenants import Tenant, make_tenant

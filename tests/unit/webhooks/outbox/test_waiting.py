@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from config.database import database_id, now_in_sql
-from config.ids import made_at, new_id
-from config.times import now
+from config.base.database import database_id, now_in_sql
+from config.base.ids import made_at, new_id
+from config.base.times import now
 from keys.suspension import suspend_organization
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all

@@ -11,10 +11,11 @@ from django.conf import settings as django_settings
 from django.db import Error, connection
 from pytest_django import Settings
 
-from config import clean_up, redis_caches
+from config import clean_up
+from config.base import redis_caches
+from config.base.nudge import DELIVER, MESSAGE_SECONDS, nudge, send_nudge, take_nudge
+from config.base.redis_caches import Breaker
 from config.celery import app
-from config.nudge import DELIVER, MESSAGE_SECONDS, nudge, send_nudge, take_nudge
-from config.redis_caches import Breaker
 from tests.services.processes import free_port
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually

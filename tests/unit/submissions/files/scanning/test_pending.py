@@ -13,8 +13,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from config.ids import new_id
-from config.times import now
+from config.base.ids import new_id
+from config.base.times import now
 from submissions.files import storage
 from submissions.files.removal import remove_due
 from submissions.files.scanning import pending

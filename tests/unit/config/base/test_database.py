@@ -1,4 +1,4 @@
-"""`config.database.is_away` on the errors that drivers raise, as Django wraps them."""
+"""`config.base.database.is_away` on the errors that drivers raise, as Django wraps them."""
 
 import sqlite3
 
@@ -15,7 +15,7 @@ from django.db import (
 )
 from psycopg import errors
 
-from config.database import is_away, is_busy
+from config.base.database import is_away, is_busy
 
 
 def wrapped(cause: Exception) -> Error:

@@ -82,7 +82,7 @@ def nudge(task: str) -> None:
     """Request a run of the task with this name, soon, after the commit of a transaction. Never raises, never blocks."""
     if not settings.REDIS_URL:  # `manage.py deliver` polls the table
         return
-    from config.redis_caches import breaker
+    from config.base.redis_caches import breaker
 
     if breaker.is_open():
         return
@@ -116,7 +116,7 @@ def _redis() -> "Iterator[redis.Redis | None]":
     """Yield the client, or None after a failure of Redis; catch one in the block."""
     from kombu.exceptions import KombuError
 
-    from config.redis_caches import REDIS_AWAY, breaker
+    from config.base.redis_caches import REDIS_AWAY, breaker
 
     try:
         yield None if breaker.is_open() else _client(settings.REDIS_URL)

@@ -12,8 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.db import Error, InterfaceError, InternalError, OperationalError, connection, connections, transaction
 
+from config.base.times import now
 from config.environment.postgresql import LIMIT
-from config.times import now
 
 # The classes of errors that can mean an unavailable database; `is_away` decides. A read-only PostgreSQL raises
 # InternalError.
@@ -76,7 +76,7 @@ def now_in_sql() -> str:
 
 def database_now() -> dt.datetime:
     """
-    Return the time by the database's clock, in whole milliseconds as `config.times.now`.
+    Return the time by the database's clock, in whole milliseconds as `config.base.times.now`.
 
     For rows that are inserted in bulk: with an expression such as `Now()` Django cannot send them as arrays.
     """

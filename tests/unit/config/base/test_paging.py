@@ -1,10 +1,10 @@
-"""Numbered pages and the numbers in a query (`config.paging`)."""
+"""Numbered pages and the numbers in a query (`config.base.paging`)."""
 
 import dataclasses
 
 import pytest
 
-from config.paging import NumberedPage, page_number, whole_number
+from config.base.paging import NumberedPage, page_number, whole_number
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import redis
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.redis import RedisCache
 
-from config import redis_caches
-from config.redis_caches import Breaker, ForgivingRedisCache
+from config.base import redis_caches
+from config.base.redis_caches import Breaker, ForgivingRedisCache
 from submissions.receiving import proof_of_work
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.redis_server import RedisServer

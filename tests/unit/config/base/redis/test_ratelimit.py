@@ -6,7 +6,7 @@ import pytest
 import time_machine
 
 from config.api import ratelimit
-from config.times import now
+from config.base.times import now
 
 pytestmark = pytest.mark.django_db  # others run on SQLite only
 LIMIT = 10
