@@ -1,5 +1,5 @@
 """
-Claiming due deliveries (docs/adr/0003, docs/adr/0045).
+Claiming due deliveries (docs/adr/0109, docs/adr/0045).
 
 A claim is a lease: a token and an end, written in a short transaction, and renewed while its process lives
 (`heartbeat.py`). Sending happens outside any transaction, and a result counts only while the row still has the token,

@@ -1,4 +1,4 @@
-"""The end of one attempt, for every channel: one thread watches all connections (docs/adr/0027, docs/adr/0048)."""
+"""The end of one attempt, for every channel: one thread watches all connections (docs/adr/0005, docs/adr/0048)."""
 
 import heapq
 import itertools

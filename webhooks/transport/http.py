@@ -1,5 +1,5 @@
 """
-Sends one webhook message (docs/contract.md 7, docs/adr/0014, docs/adr/0027 and docs/adr/0048).
+Sends one webhook message (docs/contract.md 7, docs/adr/0005, docs/adr/0014 and docs/adr/0048).
 
 Without redirects, retries or proxies from the environment. The connection may have carried earlier messages of the
 same endpoint.

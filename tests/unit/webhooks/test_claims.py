@@ -1,4 +1,4 @@
-"""A claim is exclusive, capped at four for a webhook, and a lease (docs/adr/0003)."""
+"""A claim is exclusive, capped at four for a webhook, and a lease (docs/adr/0109)."""
 
 import dataclasses
 import datetime as dt
