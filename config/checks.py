@@ -21,6 +21,7 @@ CHOICES = {
     "SIGN_UP": ("open", "invited", "closed"),
     "DEFAULT_PLAN": ("free", "pro", "enterprise"),
     "ORGANIZATIONS": ("open", "operators"),
+    "OIDC_DEFAULT_ROLE": ("member", "admin", "owner"),
 }
 SHORTEST_LEASE_SECONDS = 5
 POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")

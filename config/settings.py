@@ -245,6 +245,9 @@ SCAN_SECONDS = env.float("SCAN_SECONDS", default=900)  # for which a submission 
 SIGN_UP = env.str("SIGN_UP", default="invited")  # open, invited or closed: who may make an account
 DEFAULT_PLAN = env.str("DEFAULT_PLAN", default="enterprise")  # of new organizations; who hosts others sets free
 ORGANIZATIONS = env.str("ORGANIZATIONS", default="open")  # open or operators: who makes more of them in the dashboard
+# Of people whom an OpenID provider or a proxy has logged in, and who have no account yet.
+OIDC_ORGANIZATION = env.str("OIDC_ORGANIZATION", default="")  # the slug of the one that they join without invitation
+OIDC_DEFAULT_ROLE = env.str("OIDC_DEFAULT_ROLE", default="member")  # there, if nothing is said about it
 
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")

@@ -13,6 +13,7 @@ class KeysConfig(AppConfig):
         from config.api.ratelimit import on_marks
         from config.clean_up import register_clean_up
         from config.secrets.rotation import encrypt_plain_secrets, register_json_secret
+        from keys import checks as checks_of_organizations  # noqa: F401 - the same
         from keys.audit.accounts import connect
         from keys.audit.reading import purge_audit_trail
         from keys.hour_notices import report_marks

@@ -3,7 +3,6 @@
 import datetime as dt
 import secrets
 
-from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
@@ -13,7 +12,7 @@ from django.utils.translation import gettext
 from config.api.errors import Conflict, Forbidden, invalid
 from config.base.times import now
 from keys.audit import record_event
-from keys.members import may_give
+from keys.members import create_person, may_give
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 from keys.tokens import digest
 
@@ -106,17 +105,15 @@ def accept_invitation(invitation: Invitation, user: User) -> Membership:
     return membership
 
 
-def join_as_new_person(invitation: Invitation, *, name: str, password: str) -> User:
+def join_as_new_person(invitation: Invitation, *, name: str, password: str | None = None, language: str = "") -> User:
     """
-    Create the account of an invited person and make them a member.
+    Create the account of an invited person, who has proven the address, and make them a member.
 
-    The address needs no code: only its mail had the token by which `invitation` was found. Raises
-    Conflict if the address has an account by now, or the invitation was revoked; nothing is created then.
+    Raises Conflict if the address has an account by now, or the invitation was revoked; nothing is created then.
     """
     try:
         with transaction.atomic():
-            user = User.objects.create_user(invitation.email, password, name=name)
-            EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+            user = create_person(invitation.email, name=name, password=password, language=language)
             accept_invitation(invitation, user)
     except IntegrityError:
         raise Conflict(gettext("%(email)s has an account. Log in to join.") % {"email": invitation.email}) from None

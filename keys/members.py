@@ -1,8 +1,9 @@
-"""Members of an organization: change roles, remove, leave. An organization always has an owner."""
+"""Members of an organization: add, change roles, remove, leave. An organization always has an owner."""
 
 import uuid
 from collections.abc import Collection
 
+from allauth.account.models import EmailAddress
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
@@ -17,6 +18,22 @@ LAST_OWNER = gettext_noop("An organization needs an owner. Make another member a
 def may_give(by: str, role: str) -> bool:
     """Return whether a member with the role `by` may give or take `role`: owners every one, admins all but owner."""
     return by == Role.OWNER or (by == Role.ADMIN and role != Role.OWNER)
+
+
+def create_person(email: str, *, name: str, password: str | None = None, language: str = "") -> User:
+    """Create the account of a person who has proven the address. Raises IntegrityError if it has one."""
+    user = User.objects.create_user(email, password, name=name, language=language)
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+def add_new_person(organization: Organization, *, email: str, name: str, role: Role, language: str) -> User:
+    """Create the account of a person who has proven the address, and make them a member. Raises as `create_person`."""
+    with transaction.atomic():
+        user = create_person(email, name=name, language=language)
+        Membership.objects.create(organization=organization, user=user, role=role)
+        record_event(organization=organization, by=user, action="member.joined", subject=f"{email} as {role.value}")
+    return user
 
 
 def change_role(membership: Membership, role: Role, *, by: User) -> None:

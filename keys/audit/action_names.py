@@ -68,6 +68,7 @@ ACTIONS: "dict[str, dict[str, StrOrPromise]]" = {
         "member.invited": pgettext_lazy("what somebody did", "invited"),
         "member.added": pgettext_lazy("what somebody did", "added"),
         "member.joined": pgettext_lazy("what somebody did", "joined"),
+        "member.role_unknown": pgettext_lazy("what somebody did", "got the default role, for an unknown one:"),
         "member.role_changed": pgettext_lazy("what somebody did", "changed a role:"),
         "member.removed": pgettext_lazy("what somebody did", "removed the member"),
         "member.left": pgettext_lazy("what somebody did", "left"),

@@ -47,6 +47,7 @@ OUR_PREFIXES = (
         "FILES_",
         "HEAD_",
         "HELD_",
+        "OIDC_",
         "READER_",
         "SCAN_",
         "WEBHOOK_",

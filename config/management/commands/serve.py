@@ -13,8 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.checks import Tags
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.module_loading import import_string
 from gunicorn.app.base import BaseApplication
 
@@ -33,6 +35,7 @@ PATIENCE_SECONDS: dict[int, float] = {
     signal.SIGINT: 0.8,
 }
 READY_SECONDS = 60
+CHECK = ("check", "--database", DEFAULT_DB_ALIAS)
 TAKES_REQUESTS = ("web", "events")
 MODULES = (  # of the children, imported once for all of them
     *("config.urls", "submissions.live.stream", "webhooks.management.commands.deliver"),
@@ -86,6 +89,7 @@ class Command(BaseCommand):
         """Bring database and files into place; return the text about the demo, "" if it is off."""
         if migrates:
             call_command("migrate", verbosity=0)
+        self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])
         return ensure_demo() if settings.DEMO else ""
 
     def announce(self, demo: str) -> None:
@@ -142,7 +146,7 @@ def next_wish(children: Children) -> int:
     while (wish := children.wait_for_signal()) == signal.SIGHUP:
         if had_terminal and not _has_terminal():
             return signal.SIGTERM
-        if not subprocess.run([sys.executable, sys.argv[0], "check"], check=False).returncode:  # noqa: S603 - our own
+        if not subprocess.run([sys.executable, sys.argv[0], *CHECK], check=False).returncode:  # noqa: S603 - our own
             return wish
         logging.getLogger(__name__).error("the code on disk does not pass its checks; what runs goes on")
     return wish

@@ -11,7 +11,7 @@ def ids(messages: "list[CheckMessage]") -> list[str]:
     return [str(message.id) for message in messages]
 
 
-@pytest.mark.parametrize("name", ["SIGN_UP", "DEFAULT_PLAN", "ORGANIZATIONS"])
+@pytest.mark.parametrize("name", ["SIGN_UP", "DEFAULT_PLAN", "ORGANIZATIONS", "OIDC_DEFAULT_ROLE"])
 def test_choice__misspelled__is_an_error_that_names_the_right_ones(settings: Settings, name: str) -> None:
     assert list(check_choices()) == []
     setattr(settings, name, "Opn")
