@@ -29,6 +29,7 @@ class Command(BaseCommand):
         connection.ensure_connection()
         with closing(sqlite3.connect(path)) as copy:
             connection.connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file: to read it then makes no `-wal` next to it
         if problem := problem_of(path):
             raise CommandError(f"The copy is not usable: {problem}")
         self.stdout.write(f"{path}: {path.stat().st_size} bytes")

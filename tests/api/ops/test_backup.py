@@ -57,6 +57,7 @@ def test_backup__while_it_serves__is_restored_after_a_kill(own: Application, tmp
     submit(own, key, 3)
     own.manage("backup", str(backup))
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert list(tmp_path.glob("backup.*")) == [backup]  # one file to copy
     submit(own, key, 200)
     kill_and_restart(own, ("restore", str(backup), "--replace"), ("migrate",))
     assert count(own, key) == 3
