@@ -44,6 +44,7 @@ class Nginx(Server):
             "forms.example.com": "localhost",
             "/etc/ssl/fieldpost": str(self.directory),
             "/var/cache/nginx/fieldpost": f"{self.directory}/cache",
+            "/var/www/html": f"{self.directory}/html",
             "listen 443 ssl http2 backlog=4096;": f"listen 127.0.0.1:{self.https} ssl http2 backlog=4096;"
             f" listen 127.0.0.1:{self.port} backlog=4096;",
             "listen 80;": f"listen 127.0.0.1:{self.redirect};",
@@ -51,6 +52,11 @@ class Nginx(Server):
             "127.0.0.1:8001": f"127.0.0.1:{events_port}",
             **(more or {}),
         }
+
+    @property
+    def proofs(self) -> Path:
+        """Return where certbot puts what it proves a name with."""
+        return self.directory / "html/.well-known/acme-challenge"
 
     @property
     def certificate(self) -> Path:

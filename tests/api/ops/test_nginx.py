@@ -23,10 +23,14 @@ TOO_LARGE = b'{"a": "' + b"x" * 2_000_000 + b'"}'
 
 
 class Proxied:
-    """A client over TLS of nginx in front of the service. `port`: without TLS; `redirect`: of plain http."""
+    """
+    A client over TLS of nginx in front of the service.
+
+    `port`: without TLS; `redirect`: of plain http; `proofs`: the folder of certbot.
+    """
 
     def __init__(self, nginx: Nginx) -> None:
-        self.port, self.redirect = nginx.port, nginx.redirect
+        self.port, self.redirect, self.proofs = nginx.port, nginx.redirect, nginx.proofs
         self.pool = urllib3.HTTPSConnectionPool(
             "localhost", nginx.https, ca_certs=str(nginx.certificate), retries=False, maxsize=20
         )
@@ -114,3 +118,11 @@ def test_live_stream__and_plain_http__get_where_they_belong(nginx: Proxied) -> N
     with urllib3.HTTPConnectionPool("127.0.0.1", nginx.redirect, retries=False) as plain:
         answer = plain.request("GET", "/f/x?a=1", headers={"Host": "localhost"}, redirect=False)
     assert (answer.status, answer.headers["Location"]) == (308, "https://localhost/f/x?a=1")
+
+
+def test_plain_http__proof_for_a_certificate__is_served_and_not_redirected(nginx: Proxied) -> None:
+    nginx.proofs.mkdir(parents=True)
+    (nginx.proofs / "token").write_text("proof")
+    with urllib3.HTTPConnectionPool("127.0.0.1", nginx.redirect, retries=False) as plain:
+        answers = [plain.request("GET", f"/.well-known/acme-challenge/{name}") for name in ("token", "other")]
+    assert [(answer.status, answer.data == b"proof") for answer in answers] == [(200, True), (404, False)]
