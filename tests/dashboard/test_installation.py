@@ -29,7 +29,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PERSON = {"organization": "Acme", "name": "Ada", "email": "Ada@Example.com", "password1": PASSWORD}
 
 
-def start_empty(directory: Path) -> Application:
+def not_started(directory: Path) -> Application:
     """Return a service in which nobody has an account, with the defaults of production."""
     environment = service_environment(data_dir=directory, extra={"SIGN_UP": "invited", "DEFAULT_PLAN": "enterprise"})
     return Application(environment, directory / "logs", streams=False, delivers=False, has_people=False)
@@ -38,15 +38,28 @@ def start_empty(directory: Path) -> Application:
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Application]:
     """Yield such a service, for one test to set up."""
-    with start_empty(tmp_path) as service:
+    with not_started(tmp_path) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     """Yield one that stays empty."""
-    with start_empty(tmp_path_factory.mktemp("empty")) as service:
+    with not_started(tmp_path_factory.mktemp("empty")) as service:
         yield service
+
+
+BEFORE = """
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+last = ("keys", "0014_user_language")
+call_command("migrate", *last, verbosity=0)
+keys = MigrationLoader(connection).project_state(last).apps
+for plan in ("free", "pro", "enterprise"):
+    keys.get_model("keys", "User").objects.create(email=plan + "@example.com")
+    keys.get_model("keys", "Organization").objects.create(name=plan, slug=plan, plan=plan)
+"""
 
 
 def rows(service: Application, sql: str) -> list[tuple[object, ...]]:
@@ -135,6 +148,20 @@ def test_setup__two_at_once__one_wins(fresh: Application) -> None:
         won = [number for number in pool.map(try_it, range(4)) if number]
     assert len(won) == 1
     assert rows(fresh, "SELECT (SELECT count(*) FROM keys_user), (SELECT count(*) FROM keys_organization)") == [(1, 1)]
+
+
+@pytest.mark.on_sqlite
+def test_upgrade__from_a_release_without_these_settings__closes_sign_up_and_says_so_once(tmp_path: Path) -> None:
+    service = not_started(tmp_path)
+    service.manage("shell", "--verbosity", "0", "--command", BEFORE)
+    first, second = (service.commands.run(["migrate", "--verbosity", "0"]).stderr.decode() for _ in range(2))
+    assert first.count("nobody signs up any more without an invitation (SIGN_UP=invited)") == 1
+    assert "those that exist keep theirs" in first
+    assert "signs up" not in second
+    with service, Client(service.port) as client:
+        assert client.get(SIGN_UP).status == 403
+        for plan in ("free", "pro", "enterprise"):
+            assert rows(service, f"SELECT plan FROM keys_organization WHERE slug = '{plan}'") == [(plan,)]
 
 
 @pytest.fixture(params=["invited", "closed"])

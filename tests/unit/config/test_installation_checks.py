@@ -1,10 +1,16 @@
 """Whose installation it is: settings that would open it by mistake are found."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.core.checks import CheckMessage
 from pytest_django import Settings
 
 from config.checks import check_choices, check_open_sign_up
+from keys.models import User
+
+migration = import_module("keys.migrations.0015_own_installation")
 
 
 def ids(messages: "list[CheckMessage]") -> list[str]:
@@ -35,3 +41,18 @@ def test_open_sign_up__with_more_than_free__is_a_warning(
 ) -> None:
     settings.SIGN_UP, settings.DEFAULT_PLAN = sign_up, plan
     assert ids(list(check_open_sign_up())) == found
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("sign_up", "people", "lines"), [("invited", 1, 1), ("closed", 2, 1), ("open", 1, 0), ("invited", 0, 0)]
+)
+def test_upgrade__that_closes_sign_up_for_people__says_so(
+    settings: Settings, caplog: pytest.LogCaptureFixture, sign_up: str, people: int, lines: int
+) -> None:
+    """A new installation, which has nobody, is not upgraded, and one that stays open is not closed."""
+    settings.SIGN_UP = sign_up
+    for number in range(people):
+        User.objects.create_user(f"{number}@example.com")
+    migration.say_that_sign_up_is_closed(apps, None)
+    assert [record.name for record in caplog.records] == ["keys"] * lines
