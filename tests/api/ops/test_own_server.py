@@ -5,27 +5,35 @@ import re
 import shutil
 import stat
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
+from config.environment.env_file import read_env_file
 from tests.checks.sources import ROOT
 from tests.services.client import Client
 from tests.services.environment import for_tests
 from tests.services.processes import Process, free_port
 from tests.services.receivers import MailReceiver
+from tests.services.waiting import eventually
 from tests.support.browser import PASSWORD
 
 PAGE = (ROOT / "docs" / "running.md").read_text()
 SECTION = PAGE.partition("## Your own server in ten minutes")[2].partition("\n## ")[0]
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+ON_DEBIAN, IN_CONTAINERS = (
+    re.findall(r"^```sh\n(.*?)^```$", part, re.MULTILINE | re.DOTALL) for part in SECTION.split("### In containers")
+)
+NAME = "forms.example.com"  # of the first block, for the others: a reader has one shell
 PLACES = ("/opt/fieldpost", "/etc/", "/var/")  # of the page; of the test they are in its directory
+FOLDERS = ("etc/systemd/system", "etc/nginx", "etc/ssl", "etc/cron.daily", "var/lib/fieldpost/files", "var/backups")
 # Programs that change the machine, or that only one with systemd has. `runuser --user fieldpost --` has a command.
 NOTHING = "#!/bin/sh\n"
+NOTED = '#!/bin/sh\necho "$(basename "$0") $@" >> {top}/called\n'
 STUBS = {
     **dict.fromkeys(("apt-get", "useradd", "chown", "nginx"), NOTHING),
+    **dict.fromkeys(("systemctl", "certbot", "docker"), NOTED),
     "python3": "#!/bin/sh\nln -s {root}/.venv .venv\n",  # -m venv .venv
-    "systemctl": '#!/bin/sh\necho "$@" >> {top}/systemctl\n',
     "journalctl": "#!/bin/sh\ncat {top}/log\n",
     "runuser": '#!/bin/sh\nshift 3\nexec "$@"\n',
 }
@@ -35,16 +43,21 @@ class Server:
     """The machine of the page."""
 
     def __init__(self, top: Path) -> None:
-        self.top, self.port = top, free_port()
+        self.top, self.port, self.code = top, free_port(), top / "opt" / "fieldpost"
         self.places = {place: f"{top}{place}" for place in PLACES}
         (top / "bin").mkdir()
         for name, text in STUBS.items():
             program = top / "bin" / name
             program.write_text(text.format(root=ROOT, top=top))
             program.chmod(stat.S_IRWXU)
-        for folder in ("etc/systemd/system", "etc/nginx", "var/lib/fieldpost"):
+        for folder in FOLDERS:
             (top / folder).mkdir(parents=True)
-        self.environment = {**for_tests(os.environ), "PATH": f"{top / 'bin'}:{os.environ['PATH']}"}
+        (top / "log").touch()
+        self.environment = {
+            **for_tests(os.environ),
+            "PATH": f"{top / 'bin'}:{os.environ['PATH']}",
+            "NAME": NAME,
+        }
 
     def here(self, text: str) -> str:
         """Return a text with the places of the page in the directory of the test."""
@@ -53,12 +66,21 @@ class Server:
         return text
 
     def run(self, block: str) -> str:
-        folder = self.top / "opt" / "fieldpost"
         done = subprocess.run(
-            ["bash", "-euc", self.here(block)], cwd=folder, env=self.environment, capture_output=True, text=True
+            ["bash", "-euc", self.here(block)],
+            cwd=self.code,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         assert done.returncode == 0, (block, done.stdout, done.stderr)
         return done.stdout
+
+    def called(self) -> str:
+        """Return the calls of programs that the test has not, a line each."""
+        file = self.top / "called"
+        return file.read_text() if file.exists() else ""
 
     def start(self) -> Process:
         """Start what the unit starts, as systemd does."""
@@ -70,19 +92,20 @@ class Server:
                 environment |= dict(each.split("=", 1) for each in value.split())
         for name, _, value in lines:  # which win
             if name == "EnvironmentFile":
-                stated = [line for line in Path(value).read_text().splitlines() if re.match("[A-Z]", line)]
-                environment |= dict(line.split("=", 1) for line in stated)
+                environment |= read_env_file(Path(value))
         environment |= {"PORT": str(self.port), "EVENTS_PORT": str(free_port())}
         command = next(value for name, _, value in lines if name == "ExecStart").split()
-        return Process("own", command, log=self.top / "log", env=environment, cwd=self.top / "opt" / "fieldpost")
-
-
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "build", "data", "node_modules", "__pycache__", ".*_cache")
+        return Process("own", command, log=self.top / "log", env=environment, cwd=self.code)
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Server:
-    shutil.copytree(ROOT, tmp_path / "opt" / "fieldpost", ignore=LEFT_OUT)
+    """Return the machine, with links for a copy of the repository, but for the folder that blocks write to."""
+    code = tmp_path / "opt" / "fieldpost"
+    shutil.copytree(ROOT / "deploy", code / "deploy")
+    for each in ROOT.iterdir():
+        if each.name not in (".venv", "data", "deploy"):
+            (code / each.name).symlink_to(each)
     return Server(tmp_path)
 
 
@@ -90,32 +113,74 @@ def server(tmp_path: Path) -> Server:
 def test_blocks__in_their_order__make_a_service_that_the_first_person_sets_up(
     server: Server, smtp: MailReceiver
 ) -> None:
-    packages, settings, service, proxy, mail_and_backup = BLOCKS
+    packages, settings, service, certificate, proxy, mail, backup = ON_DEBIAN
+    assert packages.startswith(f"NAME={NAME}\n")
     server.run(packages)
     server.run(settings)
     file = server.top / "etc" / "fieldpost.env"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    data_dir = re.findall(r"DATA_DIR=(\S+)", (server.code / "deploy/systemd/fieldpost.service").read_text())
+    assert [read_env_file(file)["DATA_DIR"]] == [server.here(each) for each in data_dir]  # the same for commands
     file.write_text(re.sub("^EMAIL_URL=.*", f"EMAIL_URL={smtp.url}", file.read_text(), flags=re.MULTILINE))
 
-    server.run(service.replace("journalctl", "true #"))
-    assert (server.top / "systemctl").read_text() == "enable --now fieldpost\n"
+    shown: list[str] = []
+    installing = threading.Thread(target=lambda: shown.append(server.run(service)))  # until the link is there
+    installing.start()
+    eventually(lambda: "systemctl enable --now fieldpost" in server.called(), 30, "the unit is started")
     started = server.start()
     try:
-        started.wait_until(lambda: "Set up: " in (server.top / "log").read_text(), 60)
-        shown = server.run("journalctl --unit fieldpost | grep 'Set up:'")
-        found = re.fullmatch(r"Set up: https://forms\.example\.com(/setup\?token=\w+)\n", shown)
+        installing.join()
+        found = re.fullmatch(r"Set up: https://forms\.example\.com(/setup\?token=\w+)\n", shown[0])
         assert found
-        proxied = {"Host": "forms.example.com", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
-        with Client(server.port) as client:
-            assert client.get(found[1], headers=proxied).status == 200
-            token = found[1].partition("token=")[2]
-            values = f"token={token}&organization=Acme&name=Ada&email=ada@example.com&password1={PASSWORD}"
-            form = {**proxied, "Content-Type": "application/x-www-form-urlencoded"}
-            assert client.post("/setup", data=values, headers=form).status == 302
+        server.run(certificate)
         server.run(proxy)
-        server.run(mail_and_backup)
+        set_up(server.port, found[1])
+        server.run(mail)
+        server.run(backup)
     finally:
         started.stop()
-    assert "server_name forms.example.com;" in (server.top / "etc/nginx/nginx.conf").read_text()
-    assert smtp.wait_for("ada@example.com")
-    assert (server.top / "var/lib/fieldpost/backup.sqlite3").stat().st_size > 0
+    assert smtp.wait_for("you@example.com")
+    assert f"server_name {NAME};" in (server.top / "etc/nginx/nginx.conf").read_text()
+    (copy,) = (server.top / "var/backups/fieldpost").glob("*.sqlite3")
+    assert copy.stat().st_size > 0
+
+
+def set_up(port: int, link: str) -> None:
+    """Set the service up, as its first person does through the proxy."""
+    proxied = {"Host": NAME, "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
+    form = {**proxied, "Content-Type": "application/x-www-form-urlencoded"}
+    values = f"organization=Acme&name=Ada&email=ada@example.com&password1={PASSWORD}"
+    with Client(port) as client:
+        assert client.get(link, headers=proxied).status == 200
+        data = f"{link.partition('?')[2]}&{values}"
+        assert client.post("/setup", data=data, headers=form).status == 302
+
+
+@pytest.mark.on_sqlite
+def test_blocks__without_a_name__stop_before_they_write_anything(server: Server) -> None:
+    """A reader who goes on in a new shell gets a line that says so, and no nginx without a name."""
+    del server.environment["NAME"]
+    with pytest.raises(AssertionError, match="NAME: "):
+        server.run(ON_DEBIAN[3])
+    with pytest.raises(AssertionError, match="NAME: "):
+        server.run(ON_DEBIAN[4])
+    assert server.called() == ""
+
+
+@pytest.mark.on_sqlite
+def test_blocks__of_containers__fill_in_all_that_compose_asks_for(server: Server) -> None:
+    settings, start, mail_and_backup = IN_CONTAINERS
+    server.run(settings)
+    given = read_env_file(server.code / "deploy" / ".env")
+    asked = set(re.findall(r"\$\{(\w+):\?", (server.code / "deploy" / "compose.yaml").read_text()))
+    assert set(given) == asked
+    assert len(set(given.values())) == len(given)
+    assert {len(password) for password in given.values()} == {48}
+    stated = read_env_file(server.code / "deploy" / "fieldpost.env")
+    assert (stated["PUBLIC_URL"], len(stated["SECRET_KEY"])) == (f"https://{NAME}", 64)
+
+    for block in (start, mail_and_backup):
+        server.run(block)
+    services = set(re.findall(r"^  (\w+):$", (server.code / "deploy" / "compose.yaml").read_text(), re.MULTILINE))
+    named = re.findall(r" exec (?:--no-TTY )?(\w+) | cp (\w+):", server.called())
+    assert {name for pair in named for name in pair if name} == {"web", "postgres"} <= services

@@ -1,28 +1,52 @@
 """docs/start.md and docs/pages.md: their blocks in Chromium. `make run` is run by the tests of `serve`."""
 
 import json
+import os
+import re
 import subprocess
 from pathlib import Path
 
 from playwright.sync_api import FilePayload, expect
 
+from config.write_env import write_environment
 from tests.browser.guides.snippets import VALUES, blocks, filled_in, with_form
+from tests.checks.sources import ROOT
+from tests.services.environment import for_tests
+from tests.services.receivers import MailReceiver
 from tests.support.chromium.visitor import Visitor
 from tests.support.tenants import text_field
 
-BLOCKS = [code for _, _, code in blocks("start")]
+PACKAGES, RUN, CURL, *HTML, MAIL, BACKUP = [code for _, _, code in blocks("start")]
 
 
 def test_blocks__of_the_page__are_those_of_the_tests() -> None:
-    assert [language for language, _, _ in blocks("start")] == ["sh", "sh", "html", "html"]
-    assert BLOCKS[0] == "make run\n"
+    assert [language for language, _, _ in blocks("start")] == ["sh", "sh", "sh", "html", "html", "sh", "sh"]
+    assert re.fullmatch(r"apt-get install --yes [a-z0-9 -]+\n", PACKAGES)
+    assert RUN == "make run\n"
+
+
+def test_mail_and_backup__of_a_laptop__work_as_the_page_says(smtp: MailReceiver, tmp_path: Path) -> None:
+    for name in (".venv", "manage.py"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    data = tmp_path / "data"
+    write_environment(data)
+    with (data / "env").open("a") as file:
+        file.write(f"EMAIL_URL={smtp.url}\n")
+    environment = {**for_tests(os.environ), "DATA_DIR": str(data)}
+    for block in (".venv/bin/python manage.py migrate --verbosity 0", MAIL, BACKUP):
+        done = subprocess.run(
+            ["bash", "-euc", block], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, (block, done.stdout, done.stderr)
+    assert smtp.wait_for("you@example.com")
+    assert (data / "backup.sqlite3").stat().st_size > 0
 
 
 def test_curl__with_the_key_of_the_demo__stores_a_submission(plain_visitor: Visitor, tmp_path: Path) -> None:
     tenant = plain_visitor.tenant
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "demo-key").write_text(f"{tenant.key}\n")
-    script = filled_in(BLOCKS[1], plain_visitor)
+    script = filled_in(CURL, plain_visitor)
     done = subprocess.run(["sh", "-euc", script], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert '"id": "sub_' in done.stdout, done.stdout + done.stderr
     listed = plain_visitor.api.get("/api/submissions", tenant.key).json()["data"]
@@ -31,7 +55,7 @@ def test_curl__with_the_key_of_the_demo__stores_a_submission(plain_visitor: Visi
 
 def test_plain_form__and_then_the_script_tag__send(plain_visitor: Visitor) -> None:
     visitor = with_form(plain_visitor)
-    form, tag = (filled_in(code, visitor) for code in BLOCKS[2:])
+    form, tag = (filled_in(code, visitor) for code in HTML)
     visitor.open(form, tag="")
     visitor.send(**VALUES)
     expect(visitor.page.get_by_role("heading", name="Thank you")).to_be_visible()
