@@ -13,7 +13,9 @@ from django.utils.translation import gettext, gettext_noop
 from config.api.errors import Conflict, invalid
 from config.api.find_owned import still_there
 from config.base.times import format_time, now
+from forms_app.addresses import check_address, check_key, save_named
 from forms_app.consent.recipients import State, standings
+from forms_app.form_keys import DEFAULT_FORM_KEY, free_key
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import Reply, refuse_answers, refuse_links
@@ -28,9 +30,9 @@ _COPY = re.compile(r" copy( \d{1,4})?$")
 FORM_BLOCKED = gettext_noop("The operator of this service has blocked this form, so it cannot be copied.")
 NOT_COPIED = frozenset(
     {
-        *("id", "organization", "name", "status", "is_default", "notification_recipients"),
+        *("id", "organization", "name", "key", "address", "status", "is_default", "notification_recipients"),
         *("created_at", "updated_at", "published_at", "erase_requested_at", "reply_cut_at"),
-        *("blocked_at", "blocked_reason"),
+        *("blocked_at", "blocked_reason", "logo_name"),
     }
 )
 MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
@@ -40,7 +42,8 @@ MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3)
 _PAGE = ("description", "button_label", "return_url")
 _CHANGES: dict[tuple[str, ...], str] = {
     ("spam_protection",): "form.spam_protection_changed",
-    ("notification_recipients",): "form.recipients_changed",
+    ("notification_recipients", "reply_to"): "form.recipients_changed",
+    ("reply_to",): "form.recipients_changed",
     ("reply", "confirmation"): "form.replies_changed",
     _PAGE: "form.page_changed",
     (*_PAGE, "language"): "form.page_changed",
@@ -56,6 +59,8 @@ class FormValues(TypedDict, total=False):
     """The columns of Form that can be set, with values as the serializers return them."""
 
     name: str
+    key: str
+    address: str | None
     fields: Sequence[Mapping[str, Any]]  # field definitions, each with its name
     allowed_origins: list[str]
     redirect_url: str
@@ -67,6 +72,10 @@ class FormValues(TypedDict, total=False):
     retention_days: int | None
     spam_protection: dict[str, Any]
     notification_recipients: list[str]
+    reply_to: str
+    sender_name: str
+    accent: str
+    powered_by: bool
     reply: dict[str, Any] | None
     confirmation: bool
 
@@ -82,13 +91,20 @@ def create_form(
     """
     Create a form, by default as a draft. `copy_of`: the name of the form that it copies, for the audit trail.
 
-    Raises ValidationFailed for answers that the form cannot give, Conflict for more forms than the plan has.
+    Its key is made from its name by default. Raises ValidationFailed for answers that the form cannot give, Conflict
+    for more forms than the plan has and for a key or an address of another form.
     """
+    _check_names(values)
     _refuse_answers(Form(organization=organization, **values), values, is_copy=bool(copy_of))
     moment = now()
     times = {"created_at": moment, "updated_at": moment, "published_at": moment if status == STATES.PUBLISHED else None}
     with transaction.atomic():
-        form = Form.objects.create(organization=organization, status=status, is_default=is_default, **times, **values)
+        Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)  # so that keys differ
+        key = values.get("key") or (DEFAULT_FORM_KEY if is_default else free_key(organization, values["name"]))
+        columns: Any = {**values, "key": key}
+        form = Form(organization=organization, status=status, is_default=is_default, **times, **columns)
+        _refuse_reply_to(form)
+        save_named(form, force_insert=True)
         if not is_default:  # else it is born with its organization
             _refuse_too_many(form)
             recorded = {"status": status, **({"copy_of": copy_of} if copy_of else {}), **_recorded(form, values)}
@@ -113,6 +129,8 @@ def duplicate_form(form: Form) -> Form:
     columns = {field.name for field in Form._meta.concrete_fields} - NOT_COPIED
     values: Any = {name: getattr(form, name) for name in columns}
     values["notification_recipients"] = [one.address for one in standings(form) if one.state == State.MEMBER]
+    if form.reply_to not in values["notification_recipients"]:
+        values["reply_to"] = ""
     with transaction.atomic():
         Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)  # so that names differ
         name = _name_of_copy(form)
@@ -139,9 +157,10 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
     """
     Change the given columns. `seen`: the `updated_at` of the version that was edited, as the API writes it.
 
-    Raises StaleForm for a form that was saved since, Conflict for an archived form, ValidationFailed for a required
-    field on the default form and for answers that the form cannot give.
+    Raises StaleForm for a form that was saved since, Conflict for an archived form and for a key or an address of
+    another form, ValidationFailed for a required field on the default form and for answers that the form cannot give.
     """
+    _check_names(values)
     with transaction.atomic():
         form = still_there(Form.objects.select_for_update(no_key=True), form.pk)
         _refuse_archived(form)
@@ -152,17 +171,28 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
                 "The default form receives submissions without a form id, so none of its fields can be required."
             )
             raise invalid("fields", "required_on_default_form", message)
-        before = _recorded(form, values)
+        if "notification_recipients" in values:
+            values.setdefault("reply_to", form.reply_to if form.reply_to in values["notification_recipients"] else "")
+        before, old_address = _recorded(form, values), form.address
         for name, value in values.items():
             setattr(form, name, value)
         _refuse_answers(form, values)
+        if "reply_to" in values:
+            _refuse_reply_to(form)
         form.updated_at = now()
-        form.save(update_fields=[*values, "updated_at"])
+        save_named(form, old_address=old_address, update_fields=[*values, "updated_at"])
         found = changes(before, _recorded(form, values))
         if found:
             action = _CHANGES.get(tuple(values), "form.changed")
             record_event(organization=form.organization, action=action, subject=str(form), changes=found)
     return form
+
+
+def _check_names(values: FormValues) -> None:
+    if "key" in values:
+        check_key(values["key"])
+    if address := values.get("address"):
+        check_address(address)
 
 
 def _refuse_answers(form: Form, changed: Collection[str], *, is_copy: bool = False) -> None:
@@ -176,6 +206,11 @@ def _refuse_answers(form: Form, changed: Collection[str], *, is_copy: bool = Fal
     needs_confirmation = {"reply", "confirmation"} & set(changed) and not (form.confirmation or is_copy)
     if needs_confirmation and Reply.of(form.reply).enabled and form.organization.plan == Plan.FREE:
         refuse_links(form.reply)
+
+
+def _refuse_reply_to(form: Form) -> None:
+    if form.reply_to and form.reply_to not in form.notification_recipients:
+        raise invalid("replyTo", "invalid_choice", gettext("Choose one of the form's recipients."), has_subject=True)
 
 
 def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:
@@ -249,7 +284,10 @@ def _move(form: Form, status: str, *, again: bool = False) -> Form:
         form.updated_at = now()
         if status == STATES.PUBLISHED and not again:
             form.published_at = form.updated_at
-        form.save(update_fields=["status", "updated_at", "published_at"])
+        old_address = form.address
+        if status == STATES.ARCHIVED:
+            form.address = None
+        save_named(form, old_address=old_address, update_fields=["status", "updated_at", "published_at", "address"])
         if status == STATES.ARCHIVED:
             _refuse_too_many(form)
         record_event(organization=form.organization, action=_MOVES[STATES(status)], subject=str(form))

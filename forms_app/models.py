@@ -1,17 +1,19 @@
 """Forms, and the consent of the people that they mail."""
 
-import uuid
 from collections.abc import Callable
 from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import F, Func, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+from django.db.models.functions import Length, Now
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual
 from django.utils.translation import gettext_lazy
 
 from config.base.ids import Prefix, encode_id, new_id
 from config.base.times import now
+from config.migration_operations.random_text import RandomText
 from keys.models import Organization
 
 # Characters of the texts of a hosted page.
@@ -20,6 +22,16 @@ MAX_BUTTON_LABEL = 60
 MAX_RETURN_URL = 2048
 MAX_BLOCKED_REASON = 300
 ENGLISH = "en"
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-"  # of keys and addresses
+MAX_KEY = 64  # characters
+MIN_ADDRESS, MAX_ADDRESS = 3, 64  # characters
+MAX_SENDER_NAME = 60  # characters
+
+
+def _has_only_letters(column: str) -> Exact:
+    """Return the condition that a column has no character besides LETTERS, in SQL that both databases have."""
+    return Exact(Func(F(column), Value(LETTERS), function="LTRIM", output_field=models.CharField()), Value(""))
 
 
 class FormQuerySet(models.QuerySet["Form"]):
@@ -48,6 +60,10 @@ class Form(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="forms", db_index=False)
     name = models.CharField(max_length=200)
+    key = models.CharField(max_length=MAX_KEY, db_default=RandomText(), help_text="Its name for programs.")
+    address = models.CharField(  # noqa: DJ001 - one empty address would be unique too
+        max_length=MAX_ADDRESS, null=True, blank=True, help_text="In the address of its page, in the place of its id."
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, db_default=Status.DRAFT)
     is_default = models.BooleanField(default=False, db_default=False)
     fields = models.JSONField(default=list, db_default=[], blank=True, help_text="A list of field definitions.")
@@ -74,6 +90,23 @@ class Form(models.Model):
         db_default=ENGLISH,
         help_text="Of the hosted page, and of mails to recipients who have not chosen one.",
     )
+    sender_name = models.CharField(
+        max_length=MAX_SENDER_NAME,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Before the name of the service in mails to submitters.",
+    )
+    reply_to = models.EmailField(
+        max_length=254, blank=True, default="", db_default="", help_text="One of the recipients, or empty."
+    )
+    accent = models.CharField(
+        max_length=7, blank=True, default="", db_default="", help_text="Such as #0b6e4f. Empty: the organization's."
+    )
+    logo_name = models.CharField(
+        max_length=60, blank=True, default="", db_default="", editable=False, help_text="The name of its FormLogo."
+    )
+    powered_by = models.BooleanField(default=True, db_default=True, help_text="Whether its pages name the service.")
     # words: allow for ever because landed migrations contain this help_text
     retention_days = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: kept for ever.")
     spam_protection = models.JSONField(
@@ -109,6 +142,22 @@ class Form(models.Model):
             models.UniqueConstraint(
                 fields=["organization"], condition=models.Q(is_default=True), name="form_one_default_per_organization"
             ),
+            models.UniqueConstraint(
+                fields=["organization", "key"],
+                condition=~models.Q(status="archived"),
+                name="form_key_once_per_organization",
+            ),
+            models.UniqueConstraint(fields=["address"], name="form_address_once"),
+            models.CheckConstraint(
+                name="form_key_is_of_its_letters",
+                condition=models.Q(_has_only_letters("key"), GreaterThan(Length("key"), Value(0))),
+            ),
+            models.CheckConstraint(
+                name="form_address_is_of_its_letters",
+                condition=models.Q(
+                    _has_only_letters("address"), GreaterThanOrEqual(Length("address"), Value(MIN_ADDRESS))
+                ),
+            ),
             models.CheckConstraint(
                 name="form_status_is_known", condition=models.Q(status__in=["draft", "published", "archived"])
             ),
@@ -140,7 +189,41 @@ class Form(models.Model):
 
     @property
     def url(self) -> str:
-        return form_url(self.id)
+        """The address of its page: with its own address where it has one, else with its id, which works as well."""
+        return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{self.address or self.public_id}"
+
+
+class FormerAddress(models.Model):
+    """
+    An address that a form has given up, and that belongs to its organization from then on.
+
+    It outlives form and organization: an address that was printed somewhere never leads to somebody else.
+    """
+
+    address = models.CharField(max_length=MAX_ADDRESS, primary_key=True)
+    organization = models.ForeignKey(Organization, null=True, on_delete=models.SET_NULL, related_name="+")
+    form = models.ForeignKey(
+        Form,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="former_addresses",
+        help_text="Where it leads. Empty: nowhere any more.",
+    )
+    given_up_at = models.DateTimeField(default=now, db_default=Now())
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class FormLogo(models.Model):
+    """The picture of a form on its pages and mails, as a PNG of at most 100 kB."""
+
+    form = models.OneToOneField(Form, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    name = models.CharField(max_length=60, db_index=True, help_text="In its address: its hash, size and tone.")
+    png = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Recipient(models.Model):
@@ -229,7 +312,3 @@ class FormReport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.form_name} of {self.organization_slug}"
-
-
-def form_url(form_id: uuid.UUID) -> str:
-    return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{encode_id(Prefix.FORM, form_id)}"

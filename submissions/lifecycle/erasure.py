@@ -7,6 +7,7 @@ from config.api.errors import Conflict
 from config.api.find_owned import still_there
 from config.base.times import now
 from config.clean_up import delete_in_batches
+from forms_app.addresses import give_up_address
 from forms_app.models import Form
 from keys.audit import Actor, record_event
 from submissions.files.removal import remove_files
@@ -45,6 +46,8 @@ def finish_erasing(form: Form) -> None:
     Tally.objects.filter(form=form).delete()
     with transaction.atomic():
         remove_files(form_id=form.pk)
+        if form.address:  # of an organization that is deleted: an archived form has given it up
+            give_up_address(form, form.address)
         form.delete()
 
 
