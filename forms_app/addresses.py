@@ -1,5 +1,5 @@
 """
-Addresses of forms: `/f/contact` besides `/f/frm_…` (docs/contract.md 6.17).
+Addresses of forms: `/f/contact` besides `/f/frm_…` (docs/contract.md 6.65).
 
 An address is unique in the installation. Once given up it leads on for a while, and stays with its organization: what
 was printed or mailed never leads to somebody else's form.
@@ -16,6 +16,7 @@ from config.api.errors import Conflict, invalid
 from config.base.times import now
 from forms_app.models import LETTERS, MAX_ADDRESS, MAX_KEY, MIN_ADDRESS, Form, FormerAddress
 
+SEGMENT = f"[a-z0-9-]{{{MIN_ADDRESS},{MAX_ADDRESS}}}"  # of a path: the pattern of an address
 LEADS_ON = dt.timedelta(days=90)
 KEPT = 5  # former addresses that a form can take back; older ones lead nowhere
 # Words below /f/, and the first part of every other path of ours: the page of a form is at `/contact` too.

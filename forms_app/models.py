@@ -188,9 +188,13 @@ class Form(models.Model):
         return encode_id(Prefix.FORM, self.id)
 
     @property
+    def segment(self) -> str:
+        """The part of its page's path behind `/f/`: its address, else its id, which always works as well."""
+        return self.address or self.public_id
+
+    @property
     def url(self) -> str:
-        """The address of its page: with its own address where it has one, else with its id, which works as well."""
-        return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{self.address or self.public_id}"
+        return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{self.segment}"
 
 
 class FormerAddress(models.Model):

@@ -7,10 +7,11 @@ the place of a form id, and the organization's default form unless the post has 
 
 import dataclasses
 import json
+import re
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import RedirectView
@@ -19,6 +20,7 @@ from config.api.errors import ApiError, InvalidAccessKey, NotFound
 from config.api.parsing import read_body
 from config.api.ratelimit import PUBLIC_PAGES, Usage, refuse_bursts
 from config.base.client_address import client_network
+from config.base.ids import Prefix
 from forms_app.field_definitions import PAGE_CONTROL_FIELDS
 from forms_app.models import Form
 from keys import tokens
@@ -26,7 +28,7 @@ from keys.authentication import note_use_safely
 from submissions.hosted import pages
 from submissions.hosted.answers import error_json, wants_json
 from submissions.hosted.bodies import parse_form_body
-from submissions.hosted.find import find_form
+from submissions.hosted.find import new_address
 from submissions.hosted.views import HostedForm
 from submissions.receiving.gates import Candidate
 from submissions.receiving.insert import Stored
@@ -35,6 +37,7 @@ from submissions.receiving.parse_body import Post, named_form
 
 # Web3Forms' name and its earlier one, StaticForms' name and its earlier one.
 KEY_FIELDS = ("access_key", "apikey", "apiKey", "accessKey")
+_ALIAS = re.compile(r"[0-9a-f]{32}")  # FormSubmit's, of a mail address
 SECRET = "secret"  # noqa: S105 - the reason of a refusal
 
 
@@ -42,8 +45,23 @@ class OtherAddress(HostedForm):
     """A form at the address that another service would have given it."""
 
     def get(self, request: HttpRequest, form_id: str = "") -> HttpResponse:
-        form = find_form(form_id)
+        form = self.form
+        if moved := new_address(request, form, form_id, "hosted-form"):
+            return moved
         return HttpResponseRedirect(form.url) if form else pages.closed(request, None)
+
+
+@method_decorator(csrf_exempt, name="dispatch")  # as of HostedForm
+class RootAddress(OtherAddress):
+    """`/{formId}` and `/ajax/{formId}`. An address in the place of the id may be any other path, too."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        segment = str(kwargs["form_id"])
+        if self.form is None and not segment.startswith(f"{Prefix.FORM}_"):
+            if self.is_always_json or _ALIAS.fullmatch(segment):
+                return lost_form(request)
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
 
 
 class FormcarryForm(OtherAddress):
@@ -60,6 +78,7 @@ class FormByKey(OtherAddress):
     """`/submit`: the body has a publishable key; a form id in `?formId=` or `_formId` is optional."""
 
     page_controls = PAGE_CONTROL_FIELDS | set(KEY_FIELDS)
+    form = None
     stamp = None  # no page of ours posts here
 
     def read_post(self, request: HttpRequest) -> Post:

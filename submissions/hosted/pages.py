@@ -55,9 +55,9 @@ def in_language(show: Page) -> Page:
 
 
 @in_language
-def form_page(request: HttpRequest, form: Form, *, typed: Mapping[str, Any]) -> HttpResponse:
-    """Show a form, filled in with `typed`."""
-    action = f"?{stamps.PARAMETER}={stamps.make(form.public_id)}"
+def form_page(request: HttpRequest, form: Form, segment: str, *, typed: Mapping[str, Any]) -> HttpResponse:
+    """Show a form, filled in with `typed`. `segment`: its id or address, as it is in the page's path."""
+    action = f"?{stamps.PARAMETER}={stamps.make(segment)}"
     context = _form_context(form, form.fields or _general_fields(), typed, [], action)
     return _render(request, form, "hosted/form.html", context)
 

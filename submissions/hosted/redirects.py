@@ -82,7 +82,8 @@ def way_back(form: Form, referer: str) -> dict[str, str] | None:
     """
     origin = origin_of(referer)
     is_own = bool(origin) and origin == origin_of(form.url)
-    if not form.return_url and is_own and urlsplit(referer).path.startswith(urlsplit(form.url).path):
+    own_pages = tuple(f"/f/{segment}" for segment in (form.public_id, form.segment))
+    if not form.return_url and is_own and urlsplit(referer).path.startswith(own_pages):
         return {"url": form.url, "label": gettext("Back to the form")}
     url = form.return_url or (referer if origin and is_allowed(origin, form.allowed_origins) else "")
     return {"url": url, "label": gettext("Back to %(host)s") % {"host": urlsplit(url).hostname}} if url else None

@@ -12,7 +12,7 @@ from config.base.client_address import client_address, client_network
 from forms_app.consent.reports import report_form
 from forms_app.models import Form
 from submissions.hosted import pages
-from submissions.hosted.find import find_form
+from submissions.hosted.find import find_form, new_address
 
 REPORTS_PER_ADDRESS = "5/h"
 
@@ -22,6 +22,8 @@ REPORTS_PER_ADDRESS = "5/h"
 def report(request: HttpRequest, form_id: str) -> HttpResponse:
     """Ask for the reason; store it with a POST."""
     form = find_form(form_id)
+    if request.method != "POST" and (moved := new_address(request, form, form_id, "hosted-report")):
+        return moved
     if form is None or form.status != Form.Status.PUBLISHED:
         return pages.closed(request, form)
     if request.method != "POST":

@@ -23,17 +23,21 @@ class Stamp:
     text: str
 
 
-def make(form_id: str, *, opened_at: float | None = None, next_page: str = "") -> str:
-    """Return the stamp of a page that is opened now, or was opened at an epoch second."""
+def make(segment: str, *, opened_at: float | None = None, next_page: str = "") -> str:
+    """
+    Return the stamp of a page that is opened now, or was opened at an epoch second.
+
+    `segment`: the id or address of the form, as it is in the path that the page posts to.
+    """
     made = round(time.time(), 3)
     at = made if opened_at is None else opened_at
-    return signing.dumps({"at": at, "made": made, "next": next_page}, salt=f"{SALT}.{form_id}")
+    return signing.dumps({"at": at, "made": made, "next": next_page}, salt=f"{SALT}.{segment}")
 
 
-def read(form_id: str, text: str) -> Stamp | None:
+def read(segment: str, text: str) -> Stamp | None:
     """Return the content of a stamp; None unless it was made for this form's page within the last day."""
     try:
-        found = signing.loads(text, salt=f"{SALT}.{form_id}")
+        found = signing.loads(text, salt=f"{SALT}.{segment}")
     except signing.BadSignature:
         return None
     # Not `max_age`: a stamp of release 0.1 has no `made`, and lived for a day.

@@ -11,7 +11,7 @@ import time
 from functools import cached_property
 from typing import Any, ClassVar
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -26,7 +26,7 @@ from forms_app.models import Form
 from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
 from submissions.hosted.bodies import body_as_read, read_form_body
-from submissions.hosted.find import find_form
+from submissions.hosted.find import SeeOther, find_form, new_address
 from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
@@ -44,6 +44,8 @@ from submissions.receiving.spam import SentTooFast
 def thanks(request: HttpRequest, form_id: str) -> HttpResponse:
     """Show a form's success message: plain posts without another next page lead here."""
     form = find_form(form_id)
+    if moved := new_address(request, form, form_id, "hosted-thanks"):
+        return moved
     if form is None:
         return pages.closed(request, None)
     return pages.unavailable(request, form) if form.is_unavailable else pages.thanks(request, form)
@@ -87,14 +89,21 @@ class HostedForm(Door, View):
 
     def get(self, request: HttpRequest, form_id: str) -> HttpResponse:
         """Show the form, filled in with the values that the query has for its fields."""
-        form = find_form(form_id)
+        form = self.form
+        if moved := new_address(request, form, form_id, "hosted-form"):
+            return moved
         if form is not None and form.is_unavailable:
             return pages.unavailable(request, form)
         if form is None or form.status != Form.Status.PUBLISHED:
             return pages.closed(request, form)
         names = {field["name"] for field in form.fields}
         prefilled = {name: request.GET.getlist(name) for name in request.GET if name in names}
-        return pages.form_page(request, form, typed=prefilled)
+        return pages.form_page(request, form, form_id, typed=prefilled)
+
+    @cached_property
+    def form(self) -> Form | None:
+        """The form of the path."""
+        return find_form(self.kwargs["form_id"])
 
     @cached_property
     def stamp(self) -> Stamp | None:
@@ -123,7 +132,7 @@ class HostedForm(Door, View):
 
     def find_owner(self, post: Post) -> Owner:
         """Return the organization of the form in the path. Raises NotFound."""
-        form = find_form(self.kwargs["form_id"])
+        form = self.form
         if form is None:
             raise NotFound
         return Owner(form.organization, form, may_wait=True)
@@ -134,9 +143,7 @@ class HostedForm(Door, View):
         target = self._next_page(post, form) or f"{form.url}/thanks"
         if self._wants_json(post):
             return success_json(stored, form, next_page=target)
-        response = HttpResponseRedirect(target)
-        # The next page is fetched with GET, and reloading it sends nothing (RFC 9110, 15.4.4).
-        response.status_code = 303
+        response = SeeOther(target)  # so that reloading the next page sends nothing
         # The thank-you page links back to the page that posted: its browser must say which one, at least its origin.
         response.headers["Referrer-Policy"] = "strict-origin-when-cross-origin"
         return response
@@ -168,8 +175,8 @@ class HostedForm(Door, View):
         # The stamp is our word for the next page: a refused page has no say in it.
         is_allowed = is_allowed_page(post.request, form)
         next_page = self._next_page(post, form) if is_allowed else ""
-        stamp = stamps.make(form.public_id, opened_at=opened_at, next_page=next_page)
-        own = reverse("hosted-form", args=[form.public_id])
+        stamp = stamps.make(form.segment, opened_at=opened_at, next_page=next_page)
+        own = reverse("hosted-form", args=[form.segment])
         return f"{'' if post.request.path == own else own}?{stamps.PARAMETER}={stamp}"
 
     def _next_page(self, post: Post, form: Form) -> str:
