@@ -252,6 +252,18 @@ OIDC_DEFAULT_ROLE = env.str("OIDC_DEFAULT_ROLE", default="member")  # there, if 
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
 
+# Single sign-on ------------------------------------------------------------------------------------------------------
+# https://openid.net/specs/openid-connect-core-1_0.html
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="")  # as its tokens spell it; without it there is no single sign-on
+OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", default="")
+OIDC_NAME = env.str("OIDC_NAME", default="Single sign-on")  # on the button
+OIDC_ROLE_CLAIM = env.str("OIDC_ROLE_CLAIM", default="")  # the claim with the role of a new person
+OIDC_TRUST_EMAIL = env.bool("OIDC_TRUST_EMAIL", default=False)  # an address counts without `email_verified`
+OIDC_ONLY = env.bool("OIDC_ONLY", default=False)  # no passwords, passkeys, resets and sign-up
+OIDC_IS_SECOND_STEP = env.bool("OIDC_IS_SECOND_STEP", default=False)  # the issuer asks for one
+OIDC_SESSION_HOURS = env.float("OIDC_SESSION_HOURS", default=24)  # then the issuer is asked again
+
 # People --------------------------------------------------------------------------------------------------------------
 # https://docs.djangoproject.com/en/5.2/topics/auth/
 AUTH_USER_MODEL = "keys.User"
@@ -308,7 +320,7 @@ MFA_FORMS = {
     "add_webauthn": "dashboard.html_forms.account.AddWebAuthnForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_PASSKEY_LOGIN_ENABLED = not OIDC_ONLY
 MFA_TOTP_ISSUER = "Fieldpost"
 MFA_TOTP_TOLERANCE = 1  # steps of 30 s by which a phone's clock may be wrong
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_HTTPS  # browsers allow http only for localhost

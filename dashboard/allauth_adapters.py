@@ -10,7 +10,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
-from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.exceptions import ImmediateHttpResponse, ReauthenticationRequired
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.adapter import DefaultUserSessionsAdapter
@@ -29,6 +29,7 @@ from dashboard.accounts.devices import device_name, is_known, remember_device, t
 from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.languages import language_now
 from dashboard.accounts.login_proof import forget_failures, note_failure
+from dashboard.accounts.oidc.step_up import methods_with_issuer
 from dashboard.installation import is_open
 from dashboard.opened_invitation import opened_invitation_page
 from keys.audit.accounts import note_ended_sessions
@@ -91,8 +92,20 @@ class AccountAdapter(DefaultAccountAdapter):
         return response
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
-        """Return whether allauth's own sensitive pages, such as second steps, have to ask: not right after a login."""
-        return not is_fresh(context.request)
+        """
+        Return False right after a login: allauth's own sensitive pages, such as second steps, need not ask then.
+
+        Raises ReauthenticationRequired otherwise: if this returned True, allauth would let accounts without a password
+        pass.
+        """
+        if not is_fresh(context.request):
+            raise ReauthenticationRequired
+        return False
+
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
+        """Return allauth's, without the password where nobody has one, and the issuer of single sign-on."""
+        methods: list[dict[str, str]] = super().get_reauthentication_methods(user)
+        return methods_with_issuer(user, methods) if settings.OIDC_ISSUER and user.is_authenticated else methods
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return the page of an opened invitation, if there is one: the address is verified by now."""
@@ -113,6 +126,7 @@ class AccountAdapter(DefaultAccountAdapter):
         with translation.override(mail_language([user]) if user else language_now()):
             device = device_name(str(values.get("user_agent", "")))
             always |= {"public_url": settings.PUBLIC_URL, "is_open": is_open(), "minutes": minutes, "device": device}
+            always["oidc_only"] = settings.OIDC_ONLY
             rendered = self.render_mail(template_prefix, email, {**always, **values})
             queue_account_mail(rendered, template_prefix, email, {**values, "user": user})
 

@@ -24,11 +24,17 @@ class AlreadySetUp(Exception):
     """Somebody else was faster."""
 
 
-def installation(request: HttpRequest) -> dict[str, bool]:
-    """Context processor: `is_open` for strangers to sign up, `sells_plans`, `may_make_organizations`."""
+def installation(request: HttpRequest) -> dict[str, bool | str]:
+    """
+    Context processor: `is_open` for strangers to sign up, `sells_plans`, `may_make_organizations`.
+
+    `oidc_name`: of single sign-on, "" without it. `oidc_only`: nothing else logs in.
+    """
     return {
         "is_open": is_open(),
         "sells_plans": sells_plans(),
+        "oidc_name": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "oidc_only": settings.OIDC_ONLY,
         # Pages of errors that occur before anybody is known have no user.
         "may_make_organizations": hasattr(request, "user") and may_make_organizations(request.user),
     }
@@ -36,7 +42,7 @@ def installation(request: HttpRequest) -> dict[str, bool]:
 
 def is_open() -> bool:
     """Return whether strangers may make an account."""
-    return bool(settings.SIGN_UP == "open")
+    return bool(settings.SIGN_UP == "open" and not settings.OIDC_ONLY)
 
 
 def sells_plans() -> bool:
@@ -76,10 +82,11 @@ def setup_line() -> str:
         return ""
 
 
-def set_up(*, organization: str, name: str, email: str, password: str, language: str) -> User:
+def set_up(*, organization: str, name: str, email: str, password: str | None, language: str) -> User:
     """
     Create the first organization and its owner, who is an operator, with a verified address.
 
+    `password`: None where nobody has one.
     Raises AlreadySetUp, and ValueError for an organization's name as `create_organization` does.
     """
     with transaction.atomic():

@@ -25,7 +25,7 @@ from config.base.text import refuse_web_address
 from keys.access_keys import revoke_key
 from keys.audit import record_event
 from keys.audit.changes import changes, values_of
-from keys.models import AccessKey, AuditEvent, Membership, Organization, Role, User
+from keys.models import AccessKey, AuditEvent, Identity, Membership, Organization, Role, User
 from keys.organizations import rename_organization, set_plan
 from keys.plans import Plan
 from keys.suspension import request_deletion, resume_organization, suspend_organization
@@ -277,6 +277,28 @@ class AuthenticatorAdmin(ReadOnly, admin.ModelAdmin):
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Authenticator]) -> None:
+        for one in queryset.select_related("user"):
+            self.delete_model(request, one)
+
+    has_delete_permission = admin.ModelAdmin.has_delete_permission
+
+
+@admin.register(Identity)
+class IdentityAdmin(ReadOnly, admin.ModelAdmin):
+    """Logins of the OpenID issuer that open an account. An operator can delete one; the next login links another."""
+
+    list_display = ("user", "issuer", "subject", "created_at")
+    list_select_related = ("user",)
+    search_fields = ("user__email", "subject")
+    fields = ("user", "issuer", "subject", "created_at")
+    ordering = ("-created_at",)
+
+    def delete_model(self, request: HttpRequest, obj: Identity) -> None:
+        subject = f"{obj.user.email}: {obj}"
+        record_event(organization=None, action="operator.identity_removed", subject=subject)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Identity]) -> None:
         for one in queryset.select_related("user"):
             self.delete_model(request, one)
 

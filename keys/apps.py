@@ -9,7 +9,7 @@ class KeysConfig(AppConfig):
     def ready(self) -> None:
         from allauth.mfa.models import Authenticator
 
-        from config import checks  # noqa: F401 - importing registers
+        from config import checks, oidc_checks  # noqa: F401 - importing registers
         from config.api.ratelimit import on_marks
         from config.clean_up import register_clean_up
         from config.secrets.rotation import encrypt_plain_secrets, register_json_secret

@@ -1,13 +1,16 @@
 """Names, plans and people of organizations. `forms_app.sign_up` creates them."""
 
 from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext
 
+from config.api.current_request import current_request
 from config.api.errors import Conflict
 from config.base.text import clean_name, refuse_web_address
 from keys.audit import Actor, record_event
 from keys.audit.changes import changes, values_of
+from keys.issuer_sessions import issuer_of_login
 from keys.models import Organization, User
 from keys.plans import Plan
 
@@ -74,7 +77,9 @@ def rename_organization(organization: Organization, name: str, *, by: Actor) -> 
 
 
 def has_second_step(user: User) -> bool:
-    """Return whether a login of this user takes more than the password."""
+    """Return whether a login of this user takes more than the password, or the issuer began this session instead."""
+    if settings.OIDC_IS_SECOND_STEP and issuer_of_login(current_request(), user):
+        return True
     return bool(Authenticator.objects.filter(user=user).exclude(type=Authenticator.Type.RECOVERY_CODES).exists())
 
 

@@ -29,6 +29,11 @@ SYSTEMS = {
     "macOS": "Mac OS X|Macintosh", "Linux": "Linux",
 }  # fmt: skip
 NEW_DEVICE = gettext_lazy("New device logged in to your account")
+DEVICE_TEXT_WITHOUT_PASSWORDS = gettext_lazy(
+    "Your account was used to log in from a device that we have not seen before.\n\n"
+    "Device: %(device)s\nAddress: %(address)s\nTime: %(time)s UTC\n\n"
+    "If that was you, there is nothing to do. If not, end that session, and tell the people who run your login: %(url)s"
+)
 DEVICE_TEXT = gettext_lazy(
     "Your account was used to log in from a device that we have not seen before.\n\n"
     "Device: %(device)s\nAddress: %(address)s\nTime: %(time)s UTC\n\n"
@@ -74,9 +79,10 @@ def tell_of_new_device(request: HttpRequest, user: User) -> None:
         "device": lazy(device_name, str)(agent),
         "address": network,
         "time": f"{moment:%Y-%m-%d %H:%M}",
-        "url": f"{settings.PUBLIC_URL}/account/password/reset/",
+        "url": f"{settings.PUBLIC_URL}/account/{'sessions' if settings.OIDC_ONLY else 'password/reset'}/",
     }
-    notify_account(user, "account.new_device", subject=NEW_DEVICE, text=DEVICE_TEXT, values=values, once=once)
+    text = DEVICE_TEXT_WITHOUT_PASSWORDS if settings.OIDC_ONLY else DEVICE_TEXT
+    notify_account(user, "account.new_device", subject=NEW_DEVICE, text=text, values=values, once=once)
 
 
 def _first(names: dict[str, str], text: str, pattern: str) -> str:

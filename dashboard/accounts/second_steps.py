@@ -8,13 +8,15 @@ from allauth.core.internal.cryptokit import compare_user_code
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
-from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext
+
+from keys.models import User
+from keys.organizations import has_second_step
 
 LAST_COUNTER = "last_counter"  # member of an authenticator app's data: the half minute of its last accepted code
 AdminView = Callable[..., HttpResponseBase]
@@ -51,7 +53,7 @@ def require_second_step(site: AdminSite) -> None:
 
         @wraps(inner)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            if site.has_permission(request) and not is_mfa_enabled(request.user):
+            if site.has_permission(request) and not (isinstance(request.user, User) and has_second_step(request.user)):
                 text = gettext("Operators need a passkey or an authenticator app. Add one, then come back.")
                 messages.warning(request, text)
                 return redirect("mfa_index")

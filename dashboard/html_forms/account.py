@@ -16,6 +16,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm as DefaultActivateTOTPForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm as DefaultAddWebAuthnForm
 from django import forms
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -184,6 +185,11 @@ class SetupForm(NewPersonForm):
         max_length=254, label=gettext_lazy("Email"), widget=forms.EmailInput(attrs={"autocomplete": "email"})
     )
     field_order = ["organization", "name", "email", "password1"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if settings.OIDC_ONLY:
+            del self.fields["password1"]
 
     def clean(self) -> None:
         """Judge the password."""

@@ -14,7 +14,7 @@ from dashboard.operators.figures import overview
 GROUPS = (
     (gettext_lazy("Organizations"), ("Organization", "UsageDay", "Form", "FormReport")),
     (gettext_lazy("Submissions and deliveries"), ("Submission", "StoredFile", "Delivery")),
-    (gettext_lazy("People and keys"), ("User", "Authenticator", "AccessKey", "AuditEvent")),
+    (gettext_lazy("People and keys"), ("User", "Authenticator", "Identity", "AccessKey", "AuditEvent")),
 )
 
 

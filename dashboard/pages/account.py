@@ -16,6 +16,7 @@ from config.api.errors import ApiError
 from dashboard.access import person
 from dashboard.accounts.fresh_login import fresh_to_open
 from dashboard.accounts.languages import choose_language, language_now
+from dashboard.accounts.oidc.step_up import has_identity
 from dashboard.accounts.time_zones import UTC, in_own_time, preset_zone
 from dashboard.html_forms.language import LanguageForm
 from dashboard.html_forms.members import DeleteAccountForm
@@ -38,6 +39,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "language": dict(settings.LANGUAGES)[language_now()],
         "memberships": memberships.order_by("organization__name"),
         "invitations": invitations_to(user),
+        "is_linked": has_identity(user),
         "has_app": is_mfa_enabled(request.user, [Authenticator.Type.TOTP]),
         "events": [(event, *sentence(event)) for event in events_of_person(user)[:SHOWN_EVENTS]],
         "passkeys": Authenticator.objects.filter(user=request.user.pk, type=Authenticator.Type.WEBAUTHN).count(),

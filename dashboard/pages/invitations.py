@@ -1,6 +1,7 @@
 """Invitations: the page of a mailed link, and the list of a user's own, which needs no link."""
 
 from allauth.account.utils import complete_signup
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -70,7 +71,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         context = {"invitation": found, "is_theirs": request.user.email == found.email}
         return _without_referrer(render(request, "dashboard/invitation.html", context))
     remember_invitation(request, token)  # a login or sign-up leads back here
-    if User.objects.filter(email=found.email).exists():
+    if settings.OIDC_ONLY or User.objects.filter(email=found.email).exists():
         return _without_referrer(render(request, "dashboard/invitation.html", {"invitation": found, "is_known": True}))
     if not found.takes_new_people:
         return _without_referrer(render(request, "dashboard/invitation.html", {"invitation": found}))

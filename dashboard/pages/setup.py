@@ -39,7 +39,7 @@ def _asked(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _entered(request: HttpRequest, token: str) -> HttpResponse:
-    form = SetupForm(request.POST if "password1" in request.POST else None)
+    form = SetupForm(request.POST if "organization" in request.POST else None)
     if form.is_valid():
         values = form.cleaned_data
         try:
@@ -47,7 +47,7 @@ def _entered(request: HttpRequest, token: str) -> HttpResponse:
                 organization=values["organization"],
                 name=values["name"],
                 email=values["email"],
-                password=values["password1"],
+                password=values.get("password1"),
                 language=language_now(),
             )
         except AlreadySetUp:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_noop
 from config.base.times import now
 from keys.audit import record_event
 from keys.audit.changes import changes
+from keys.issuer_sessions import issuer_of_login
 from keys.models import AuditEvent, User
 
 LOGIN_FAILED = "account.login_failed"
@@ -58,7 +59,7 @@ def note_signal(signal: Signal, user: User, authenticator: Authenticator | None 
 
 
 def note_login(user: User, request: HttpRequest | None = None, **_: Any) -> None:
-    _note(user, "account.logged_in", browser=_browser(request))
+    _note(user, "account.logged_in", browser=_browser(request), issuer=issuer_of_login(request, user) or None)
 
 
 def note_logout(user: User | None, **_: Any) -> None:

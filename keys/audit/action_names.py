@@ -42,6 +42,7 @@ ACTIONS: "dict[str, dict[str, StrOrPromise]]" = {
         "account.second_step_added": pgettext_lazy("what somebody did", "added to the login"),
         "account.second_step_removed": pgettext_lazy("what somebody did", "removed from the login"),
         "account.second_step_renewed": pgettext_lazy("what somebody did", "renewed for the login"),
+        "account.identity_linked": pgettext_lazy("what somebody did", "linked the login at"),
         "account.deleted": pgettext_lazy("what somebody did", "deleted the account"),
     },
     Kind.ORGANIZATION: {
@@ -132,6 +133,7 @@ ACTIONS: "dict[str, dict[str, StrOrPromise]]" = {
     Kind.OPERATOR: {
         "operator.rights_changed": pgettext_lazy("what somebody did", "changed the rights of"),
         "operator.second_step_removed": pgettext_lazy("what somebody did", "removed a second step of"),
+        "operator.identity_removed": pgettext_lazy("what somebody did", "removed the linked login of"),
         "operator.account_created": pgettext_lazy("what somebody did", "made an account for"),
         "operator.login_link": pgettext_lazy("what somebody did", "made a link to log in for"),
     },

@@ -12,6 +12,7 @@ from keys.models.owners import User as User
 from keys.models.owners import UserManager as UserManager
 from keys.models.owners import UserQuerySet as UserQuerySet
 from keys.models.records import HourMark as HourMark
+from keys.models.records import Identity as Identity
 from keys.models.records import Invitation as Invitation
 from keys.models.records import Notice as Notice
 from keys.models.records import RememberedAnswer as RememberedAnswer

@@ -82,6 +82,26 @@ class Invitation(models.Model):
         return self.makes_account or settings.SIGN_UP != "closed"
 
 
+class Identity(models.Model):
+    """A login of an OpenID issuer that opens an account. Issuers use a `sub` for one person only, never again."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="identities", db_index=False)
+    issuer = models.CharField(max_length=300)
+    subject = models.CharField(max_length=255, help_text="The `sub` of its tokens.")
+    created_at = models.DateTimeField(default=now, db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="identity_once"),
+            # A second `sub` with a person's address could be whoever got the address after them.
+            models.UniqueConstraint(fields=["user", "issuer"], name="identity_once_per_user_and_issuer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} at {self.issuer}"
+
+
 class Notice(models.Model):
     """A mail to an organization's owners, or to one person. It waits here until dispatch queues its deliveries."""
 

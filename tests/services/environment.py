@@ -37,7 +37,8 @@ OUR_NAMES = {
     "PYTHONDONTWRITEBYTECODE",  # each of some two hundred processes would compile our modules again
 }
 OUR_PREFIXES = (
-    *("BURST_", "DATABASE_", "DELIVERY_", "EMAIL_", "EVENTS_", "HCAPTCHA_", "PROOF_OF_WORK_", "REDIS_", "TURNSTILE_"),
+    *("BURST_", "DATABASE_", "DELIVERY_", "EMAIL_", "EVENTS_", "HCAPTCHA_", "OIDC_", "PROOF_OF_WORK_", "REDIS_"),
+    "TURNSTILE_",
     *(
         "SECRET_",
         "ENCRYPTION_",

@@ -73,11 +73,11 @@ def _connect_to(address: SocketAddress, seconds: float) -> socket.socket:
 
 
 class BoundedReader(io.RawIOBase):
-    """Ends the answer after 64 KiB, so that neither endless headers nor an endless body fill the memory."""
+    """Ends the answer after `most` bytes, so that neither endless headers nor an endless body fill the memory."""
 
-    def __init__(self, raw: io.RawIOBase) -> None:
+    def __init__(self, raw: io.RawIOBase, most: int) -> None:
         self._raw = raw
-        self.left = MAX_ANSWER_BYTES
+        self.left = most
         self.has_ended = False  # by the peer, or at the bound
         self.is_stopped = False
 
@@ -98,11 +98,13 @@ class BoundedReader(io.RawIOBase):
 
 
 class Answer(http.client.HTTPResponse):
-    """An answer of at most 64 KiB, which knows afterwards whether the next one can follow on its connection."""
+    """An answer of bounded size, which knows afterwards whether the next one can follow on its connection."""
+
+    most_bytes = MAX_ANSWER_BYTES
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._reader = BoundedReader(self.fp.detach())
+        self._reader = BoundedReader(self.fp.detach(), self.most_bytes)
         self.fp: io.BufferedReader = io.BufferedReader(self._reader)
         self._is_whole = self._has_surplus = False
 
@@ -127,7 +129,7 @@ class Answer(http.client.HTTPResponse):
 
     @property
     def has_begun(self) -> bool:
-        return self._reader.left < MAX_ANSWER_BYTES
+        return self._reader.left < self.most_bytes
 
     @property
     def leaves_a_clean_connection(self) -> bool:
