@@ -68,10 +68,10 @@ def check_trust(**_arguments: object) -> Iterator[CheckMessage]:
     if not (may_be_called(settings.OIDC_ISSUER) and is_shared(settings.OIDC_ISSUER)):
         return
     if settings.OIDC_TRUST_EMAIL:
-        hint = "Remove OIDC_TRUST_EMAIL, or use the issuer of your own tenant."
+        hint = "Remove OIDC_TRUST_EMAIL, or use the issuer of one tenant."
         message = "OIDC_TRUST_EMAIL is on for an issuer that many tenants share."
         yield Error(message, hint=hint, id="fieldpost.E036")
     if settings.OIDC_ORGANIZATION:
-        hint = "Use the issuer of your own tenant, or remove OIDC_ORGANIZATION: new people need an invitation then."
+        hint = "Use the issuer of one tenant, or remove OIDC_ORGANIZATION: new people need an invitation then."
         message = "Everybody with an account at OIDC_ISSUER may join OIDC_ORGANIZATION, unless the issuer limits it."
         yield Warning(message, hint=hint, id="fieldpost.W010")

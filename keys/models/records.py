@@ -94,7 +94,7 @@ class Identity(models.Model):
         verbose_name_plural = "identities"
         constraints = [
             models.UniqueConstraint(fields=["issuer", "subject"], name="identity_once"),
-            # A second `sub` with a person's address could be whoever got the address after them.
+            # A second `sub` with a person's address could be the next owner of that address.
             models.UniqueConstraint(fields=["user", "issuer"], name="identity_once_per_user_and_issuer"),
         ]
 

@@ -38,7 +38,7 @@ class Pending(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the issuer says of a person: the claims of the ID token, and those of the userinfo, if there is one."""
+    """The issuer's words about a person: the claims of the ID token, and those of the userinfo, if there is one."""
 
     claims: dict[str, Any]
     userinfo: dict[str, Any]

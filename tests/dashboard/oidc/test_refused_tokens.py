@@ -170,7 +170,7 @@ def test_state__replayed__logs_nobody_in(browser: Browser, issuer: Issuer) -> No
 
 
 def test_state__of_another_browser__logs_nobody_in(browser: Browser, signing_on: Application, issuer: Issuer) -> None:
-    """Somebody sends a victim the end of a login of their own."""
+    """Somebody sends a victim the end of a login that they began."""
     issuer.wishes.claims |= some_person()
     mine = issuer.log_in(browser.get(BUTTON).headers["Location"])
     with Client(signing_on.port) as client:
