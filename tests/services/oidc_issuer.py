@@ -29,7 +29,7 @@ def new_key(kid: str) -> Key:
 @dataclass
 class Wishes:
     """
-    Everything about the next logins that differs. `claims` and `userinfo` replace claims of the ID token and of the userinfo.
+    The differences of the next logins. `claims` and `userinfo` replace claims of the ID token and of the userinfo.
 
     `replies`: other answers, by path. `endpoints` replace members of the discovery document. `token`: another whole
     ID token. `key` signs, by default the issuer's; `header` replaces members of the token's header.
