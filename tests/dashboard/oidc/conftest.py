@@ -6,7 +6,7 @@ import pytest
 
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.oidc_issuer import Issuer, Wishes
+from tests.services.openid.issuer import Issuer, Wishes
 from tests.support.browser import Browser
 from tests.support.tenants import Tenant, make_tenant
 

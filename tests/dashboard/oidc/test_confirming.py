@@ -8,11 +8,11 @@ import pytest
 from django.conf import settings
 
 from keys.models import AccessKey, User
-from tests.services.oidc_issuer import ABSENT, Issuer
+from tests.dashboard.oidc.sign_on import sign_on, some_person
+from tests.services.openid.issuer import ABSENT, Issuer
 from tests.services.receivers import Reply
 from tests.support.accounts import REAUTHENTICATE
 from tests.support.browser import LOGIN, Browser, make_stale, person_of, place, text_of
-from tests.support.single_sign_on import sign_on, some_person
 from tests.support.tenants import Tenant, make_tenant
 
 CONFIRM = "/account/oidc/confirm/"

@@ -9,12 +9,12 @@ import pytest
 
 from keys.invitations import invite
 from keys.models import AuditEvent, Identity, Membership, Role, User
+from tests.dashboard.oidc.sign_on import BUTTON, CALLBACK, is_in, sign_on, some_person, verified
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.oidc_issuer import ABSENT, CLIENT, Issuer
+from tests.services.openid.issuer import ABSENT, CLIENT, Issuer
 from tests.support.accounts import code_of, new_email, with_authenticator_app
 from tests.support.browser import LOGIN, Browser, person_of, text_of
-from tests.support.single_sign_on import BUTTON, CALLBACK, is_in, sign_on, some_person, verified
 from tests.support.tenants import Tenant, make_tenant
 
 

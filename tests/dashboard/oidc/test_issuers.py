@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.dashboard.oidc.sign_on import BUTTON, is_in, sign_on, some_person
 from tests.services.application import Application
 from tests.services.client import Answer, Client
-from tests.services.oidc_issuer import ABSENT, Issuer, new_key
+from tests.services.openid.issuer import ABSENT, Issuer, new_key
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually, let_pass
 from tests.support.browser import LOGIN, Browser, text_of
-from tests.support.single_sign_on import BUTTON, is_in, sign_on, some_person
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.on_sqlite

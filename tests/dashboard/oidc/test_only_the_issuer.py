@@ -14,13 +14,13 @@ from config.base.times import now
 from dashboard.accounts.login_link import login_link
 from keys.invitations import invite
 from keys.models import Membership, Organization, Role, User
+from tests.dashboard.oidc.sign_on import BUTTON, is_in, sign_on, some_person
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import FILE_NAME, service_environment
-from tests.services.oidc_issuer import Issuer
+from tests.services.openid.issuer import Issuer
 from tests.support.accounts import SIGN_UP, log_in, new_email, with_authenticator_app
 from tests.support.browser import LOGIN, PASSWORD, Browser, logged_in, person_of, place, text_of
-from tests.support.single_sign_on import BUTTON, is_in, sign_on, some_person
 from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.on_sqlite

@@ -11,12 +11,12 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from keys.models import User
+from tests.dashboard.oidc.sign_on import BUTTON, CALLBACK, is_in, sign_on, some_person
 from tests.services.application import Application
 from tests.services.client import Client
-from tests.services.oidc_issuer import ABSENT, CLIENT, SECRET, Issuer, new_key
+from tests.services.openid.issuer import ABSENT, CLIENT, SECRET, Issuer, new_key
 from tests.services.receivers import Reply
 from tests.support.browser import Browser, text_of
-from tests.support.single_sign_on import BUTTON, CALLBACK, is_in, sign_on, some_person
 
 pytestmark = pytest.mark.on_sqlite
 DISTRUSTED = "The answer of Acme & Co cannot be trusted, so you are not logged in."

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from keys.models import Identity, Membership, User
 from tests.services.application import Application
-from tests.services.certified_provider.server import CertifiedProvider, new_key, public
+from tests.services.openid.certified import CertifiedProvider, new_key, public
 from tests.support.accounts import new_email
 from tests.support.browser import PASSWORD, person_of
 from tests.support.chromium.dashboard_page import at_the_dashboard, log_out, make_login_stale, press

@@ -8,7 +8,7 @@ from allauth.account.models import EmailAddress
 
 from keys.models import User
 from tests.services.client import Answer
-from tests.services.oidc_issuer import Issuer
+from tests.services.openid.issuer import Issuer
 from tests.support.accounts import new_email
 from tests.support.browser import Browser
 

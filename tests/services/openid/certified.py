@@ -50,7 +50,7 @@ class CertifiedProvider(Server):
         told |= {"accounts": self.accounts, "keys": self.keys, "published": self.published}
         file = self.directory / "told.json"
         file.write_text(json.dumps(told))
-        command = ["sh", "-c", 'exec node "$0" < "$1"', str(Path(__file__).with_name("provider.mjs")), str(file)]
+        command = ["sh", "-c", 'exec node "$0" < "$1"', str(Path(__file__).with_name("certified.mjs")), str(file)]
         self.process = Process("openid", command, log=self.directory / "log", cwd=TOOLS)
         eventually(lambda: answers(self.port, "/.well-known/openid-configuration"), because="the provider answers")
 
@@ -59,5 +59,5 @@ class CertifiedProvider(Server):
         self.start()
 
     def tamper(self, how: str) -> None:
-        """Make the answers that follow wrong in this way, "" for none; `provider.mjs` has the names."""
+        """Make the answers that follow wrong in this way, "" for none; `certified.mjs` has the names."""
         assert urllib3.request("POST", f"{self.issuer}/tamper", body=how.encode()).status == 200
