@@ -134,8 +134,6 @@ def test_sensitive_change__asks_for_the_login_there_again_and_is_then_made(
         sees(page, "First steps")
         make_login_stale(page)
         page.goto(new_key_page)
-        page.get_by_label("Name").fill(name)
-        press(page, "Generate key")
         sees(page, "Confirm that it is you")
 
         here.provider.tamper("a session of then")  # it answers without asking, as one that knows no max_age
@@ -145,10 +143,11 @@ def test_sensitive_change__asks_for_the_login_there_again_and_is_then_made(
         here.provider.tamper("")
 
         page.goto(new_key_page)
-        page.get_by_label("Name").fill(name)
-        press(page, "Generate key")
         page.get_by_role("link", name="Confirm with Acme").click()
         log_in_there(page, "ada")
+        page.wait_for_url(f"**{new_key_page}")
+        page.get_by_label("Name").fill(name)
+        press(page, "Generate key")
         expect(page.locator("#main")).to_contain_text("fp_")
     assert here.tenant.organization.access_keys.filter(name=name).count() == 1
 

@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from django.conf import settings
 
-from keys.models import AccessKey, User
+from keys.models import Invitation, User
 from tests.dashboard.oidc.sign_on import sign_on, some_person
 from tests.services.openid.issuer import ABSENT, Issuer
 from tests.services.receivers import Reply
-from tests.support.accounts import REAUTHENTICATE
+from tests.support.accounts import REAUTHENTICATE, new_email
 from tests.support.browser import LOGIN, Browser, make_stale, person_of, place, text_of
 from tests.support.tenants import Tenant, make_tenant
 
@@ -31,12 +31,12 @@ def make_old(browser: Browser) -> None:
     make_stale(browser.cookies[settings.SESSION_COOKIE_NAME])
 
 
-def keys_page(tenant: Tenant) -> str:
-    return place(tenant, "keys/new")
+def page_of(tenant: Tenant) -> str:
+    return place(tenant, "members")
 
 
-def generate(browser: Browser, tenant: Tenant) -> Any:
-    return browser.send(keys_page(tenant), name="Made after a confirmation", kind="secret", permissions="forms:read")
+def invite(browser: Browser, tenant: Tenant) -> Any:
+    return browser.send(page_of(tenant), email=new_email(), role="member")
 
 
 def confirm(browser: Browser, issuer: Issuer, there: str, **claims: Any) -> Any:
@@ -48,28 +48,28 @@ def confirm(browser: Browser, issuer: Issuer, there: str, **claims: Any) -> Any:
     return browser.get(issuer.log_in(started))
 
 
-def names(tenant: Tenant) -> list[str]:
-    return list(
-        AccessKey.objects.filter(organization=tenant.organization, kind="secret").values_list("name", flat=True)
-    )
+def invited(tenant: Tenant) -> int:
+    return Invitation.objects.filter(organization=tenant.organization).count()
 
 
 def test_change__of_a_stale_session__waits_for_the_issuer_and_is_then_made(
     browser: Browser, issuer: Issuer, joined: Tenant, person: dict[str, Any]
 ) -> None:
-    session, before = browser.cookies[settings.SESSION_COOKIE_NAME], len(names(joined))
-    asked = generate(browser, joined)
-    assert (asked.status, asked.headers["Location"]) == (302, f"{REAUTHENTICATE}?next={quote(keys_page(joined))}")
+    session, before = browser.cookies[settings.SESSION_COOKIE_NAME], invited(joined)
+    asked = invite(browser, joined)
+    assert (asked.status, asked.headers["Location"]) == (
+        302,
+        f"{REAUTHENTICATE}?next={quote(page_of(joined), safe='')}",
+    )
     page = browser.follow(asked)
     assert "Confirm with Acme &amp; Co" in page.text
     assert 'type="password"' not in page.text
-    started = browser.get(f"{CONFIRM}?next={quote(keys_page(joined), safe='')}").headers["Location"]
+    started = browser.get(f"{CONFIRM}?next={quote(page_of(joined), safe='')}").headers["Location"]
     query = parse_qs(urlsplit(started).query)
     assert (query["prompt"], query["max_age"]) == (["login"], ["0"])
     issuer.wishes.claims |= person
     done = browser.get(issuer.log_in(started))
-    assert (done.status, len(names(joined))) == (200, before + 1)
-    assert "fp_" in done.text
+    assert (done.headers.get("Location"), invited(joined)) == (page_of(joined), before + 1)
     assert browser.cookies[settings.SESSION_COOKIE_NAME] == session
 
 
@@ -88,24 +88,24 @@ def test_change__of_a_stale_session__waits_for_the_issuer_and_is_then_made(
 def test_confirmation__of_a_login_of_then__changes_nothing(
     browser: Browser, issuer: Issuer, joined: Tenant, person: dict[str, Any], auth_time: Any
 ) -> None:
-    before = len(names(joined))
-    generate(browser, joined)
-    done = confirm(browser, issuer, keys_page(joined), **person, auth_time=auth_time())
+    before = invited(joined)
+    invite(browser, joined)
+    done = confirm(browser, issuer, page_of(joined), **person, auth_time=auth_time())
     assert (done.status, "did not ask for your login again" in text_of(done)) == (403, True)
-    assert generate(browser, joined).headers["Location"].startswith(REAUTHENTICATE)
-    assert len(names(joined)) == before
+    assert invite(browser, joined).headers["Location"].startswith(REAUTHENTICATE)
+    assert invited(joined) == before
 
 
 def test_confirmation__as_somebody_else__changes_nothing_and_keeps_the_session(
     browser: Browser, issuer: Issuer, joined: Tenant, person: dict[str, Any]
 ) -> None:
-    before = len(names(joined))
-    generate(browser, joined)
-    done = confirm(browser, issuer, keys_page(joined), **some_person())
+    before = invited(joined)
+    invite(browser, joined)
+    done = confirm(browser, issuer, page_of(joined), **some_person())
     assert (done.status, "You logged in as somebody else at Acme & Co" in text_of(done)) == (403, True)
     assert person["email"] in browser.get("/dashboard/account").text
-    assert generate(browser, joined).headers["Location"].startswith(REAUTHENTICATE)
-    assert len(names(joined)) == before
+    assert invite(browser, joined).headers["Location"].startswith(REAUTHENTICATE)
+    assert invited(joined) == before
 
 
 def test_confirmation__begun_by_another_user_of_the_browser__changes_nothing(browser: Browser, issuer: Issuer) -> None:
