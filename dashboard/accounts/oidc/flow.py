@@ -45,7 +45,8 @@ class Answer(NamedTuple):
 
 
 def begin(*, there: str, user: str = "") -> Pending:
-    return Pending(*(secrets.token_urlsafe(32) for _ in range(3)), there=there, user=user)
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+    return Pending(state, nonce, verifier, there, user)
 
 
 def address_of(pending: Pending) -> str:
@@ -105,7 +106,7 @@ def redeem(code: str, pending: Pending) -> Answer:
 
 
 def _callback() -> str:
-    return settings.PUBLIC_URL + reverse("oidc-callback")
+    return f"{settings.PUBLIC_URL}{reverse('oidc-callback')}"
 
 
 def _tokens(code: str, pending: Pending, endpoints: Endpoints, deadline: Deadline) -> dict[str, Any]:

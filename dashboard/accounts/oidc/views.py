@@ -1,6 +1,7 @@
 """Logging in at the issuer, and confirming there before a sensitive change that it is still the same person."""
 
 import logging
+from urllib.parse import urlencode
 
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.internal.flows.reauthentication import resume_request
@@ -111,8 +112,7 @@ def _confirmed(request: HttpRequest, answer: flow.Answer, pending: flow.Pending)
         )
         raise LoginFailed(text % {"name": settings.OIDC_NAME})
     record_authentication(request, user, method=OIDC, issuer=settings.OIDC_ISSUER, reauthenticated=True)
-    request.GET = QueryDict(mutable=True)  # type: ignore[assignment]  # allauth reads there where to go on
-    request.GET["next"] = pending.there
+    request.GET = QueryDict(urlencode({"next": pending.there}))  # allauth reads there where to go on
     response: HttpResponse | None = resume_request(request)
     return response or redirect(settings.LOGIN_REDIRECT_URL)
 

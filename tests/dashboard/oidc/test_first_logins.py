@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from allauth.account.models import EmailAddress
 
 from keys.invitations import invite
 from keys.models import AuditEvent, Identity, Membership, Role, User
@@ -52,7 +53,7 @@ def test_new_person__joins_the_organization_with_the_default_role_where_they_wan
     assert is_in(browser)
     user = User.objects.get(email=person["email"].lower())
     assert (user.name, user.has_usable_password()) == ("Ada", False)
-    assert user.emailaddress_set.get().verified
+    assert EmailAddress.objects.get(user=user).verified
     assert roles_of(person) == [(joined.organization.slug, "member")]
     assert Identity.objects.get(user=user).subject == person["sub"]
     page = text_of(browser.get("/dashboard/account"))
